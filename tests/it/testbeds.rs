@@ -1,6 +1,6 @@
 //! Plans that start their own servers: run, killed, gone on with, and what they leave behind.
 
-use crate::place::Place;
+use crate::place::{Place, cell, events};
 use crate::program::{PLIMSOLL, wait_for};
 use plimsoll_runs::Run;
 use plimsoll_runs::experiment::Experiment;
@@ -107,11 +107,7 @@ fn what_a_kill_leaves_is_found_and_undone_and_the_rest_goes_on() {
     going.signal(Signal::KILL);
     going.wait();
     let done = journal().unwrap().progress().unwrap().done;
-    let ended = |number: u32| {
-        let cells = journal().unwrap().cells().unwrap();
-        cells.into_iter().find(|row| row.cell.number == number).unwrap().ended_ns
-    };
-    let first = ended(1);
+    let first = cell(&place.run(), 1).ended_ns;
     let left: Vec<String> =
         beds(&place).into_keys().filter(|id| !before.contains_key(id)).collect();
     for id in &left {
@@ -123,7 +119,7 @@ fn what_a_kill_leaves_is_found_and_undone_and_the_rest_goes_on() {
     let again = place.plimsoll(&["run", "plan.toml", "--quiet"]);
     assert!([Some(0), Some(5)].contains(&again.code()), "{}", again.err);
     again.says(&["going on with", &format!("{} of 8 cells are left", 8 - done)]);
-    assert_eq!(ended(1), first, "a cell that was done ran again");
+    assert_eq!(cell(&place.run(), 1).ended_ns, first, "a cell that was done ran again");
     assert_eq!(journal().unwrap().progress().unwrap().done, 8);
     assert!(beds(&place).keys().all(|id| before.contains_key(id)), "nothing is left");
 }
@@ -245,12 +241,6 @@ fn a_plan_that_cannot_be_is_refused_before_anything_is_started() {
     refuses(design, &["5 factors", "load.users"]);
 }
 
-/// What a run did about its servers, in words.
-fn of_testbed(place: &Place) -> Vec<String> {
-    let events = Run::open(&place.run()).unwrap().events().unwrap();
-    events.into_iter().filter(|of| of.kind == "testbed").map(|of| of.text).collect()
-}
-
 #[test]
 fn a_test_bed_that_was_left_standing_is_used_and_left() {
     let place = Place::new();
@@ -274,13 +264,25 @@ fn a_test_bed_that_was_left_standing_is_used_and_left() {
     let run = |changed: &str| {
         let done = place.plimsoll(&["run", "plan.toml", "--set", changed]);
         assert!([Some(0), Some(5)].contains(&done.code()), "{}{}", done.out, done.err);
-        of_testbed(&place)
+        events(&place.run(), "testbed")
     };
     assert_eq!(run("load.users=2"), [format!("uses the test-bed {id}, which stands")]);
     assert!(beds(&place).contains_key(id), "it is left as it was");
-    // A role that differs has servers of its own.
-    let own = run("role.web.vars.workers=3");
-    assert!(own.iter().any(|text| text.starts_with("web-1: start it")), "{own:?}");
+    // Parameters are changed where it stands, and changed back; what else differs has servers of
+    // its own.
+    let changed = run("role.web.vars.workers=3");
+    let uses = format!("uses the test-bed {id}, which stands");
+    assert_eq!(changed[..2], [uses, "web-1 is made anew: its command differs".to_owned()]);
+    assert!(changed.iter().any(|text| text.starts_with("web-1: start it")), "{changed:?}");
+    let more = ["testbed", "up", "plan.toml", "--set", "role.web.vars.workers=3", "--json"];
+    let same = place.plimsoll(&more).ended_with(0).json();
+    assert_eq!((&same["id"], &same["changes"]), (&up["id"], &serde_json::json!([])), "{same}");
+    let back = place.plimsoll(&["testbed", "up", "plan.toml"]).ended_with(0).out;
+    assert!(back.contains(id) && back.contains("web-1 is made anew"), "{back}");
+    assert!(beds(&place).contains_key(id));
+    let own = run("role.web.count=2");
+    assert!(own[0].starts_with("web-1: make its place"), "{own:?}");
+    assert!(own.iter().any(|text| text.starts_with("web-2: undo: start it")), "{own:?}");
     assert!(beds(&place).contains_key(id));
     place.plimsoll(&["testbed", "down", id]).ended_with(0);
     assert!(!beds(&place).contains_key(id));

@@ -23,8 +23,9 @@ pub(crate) enum TestbedCommand {
 
 #[derive(Args)]
 #[command(after_help = "\
-`plimsoll run` of a plan with the same test-bed uses the servers, and leaves them as they are: what
-they hold of one run is there in the next.
+`plimsoll run` of a plan with the same test-bed uses the servers and leaves them standing: before
+each cell they are made cold, where their recipe says how. What differs in files and parameters is
+changed where they stand.
 
 Examples:
   plimsoll testbed up plan.toml

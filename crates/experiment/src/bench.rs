@@ -14,14 +14,15 @@ use plimsoll_plan::{FactorPlan, Places, Plan, PlanErrors, Setting, Written};
 use plimsoll_runs::event::Class;
 use plimsoll_runs::experiment::Cell;
 use plimsoll_runs::{Event, Kind as RunKind, World as Takes};
-use plimsoll_testbed::Instance as Server;
 use plimsoll_testbed::bed::{Hears, with_bed};
 use plimsoll_testbed::recipe::{find, own_of};
 use plimsoll_testbed::standing::{Borrowed, leave_up};
+use plimsoll_testbed::{Bed, Instance as Server};
 use plimsoll_units::failure::{Failure, Kind as Fault, told};
 use plimsoll_units::hash::hex;
 use sha2::{Digest, Sha256};
 
+use crate::between;
 use crate::control::News;
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
@@ -36,8 +37,9 @@ use crate::scale::scaled;
 use crate::servers::{Kept, bed, bed_id, install, places};
 use crate::steps::fill::fill;
 use crate::world::search::{self, Asked};
+use crate::world::live::{Before, make_ready};
 use crate::world::simulated::{self, Instance};
-use crate::world::{load, sources};
+use crate::world::{is_cold, load, sources};
 
 /// What is left out of the text that a cell goes by.
 const OF_ALL: [&str; 2] = ["experiment", "factor"];
@@ -108,21 +110,18 @@ impl Text {
         self.with(levels, |of| of.merged(here, left_out))
     }
 
-    /// What the test-bed of a plan is compared by: its sections, its recipes, and what the files
-    /// hold that it copies; of secrets their names.
-    fn digest(
+    /// What a test-bed that stands must have in common with that of a plan to become it: all but
+    /// the files of its roles and their parameters. Of secrets there are names alone.
+    fn frame(
         &self,
         levels: &[Setting],
         plan: &Plan,
         here: &Path,
     ) -> Result<String, ExperimentError> {
-        let sections = self.with(levels, |of| of.merged_only(here, &["testbed", "role"]))?;
+        let sections = self.with(levels, |of| of.frame(here))?;
         let mut digest = Sha256::new_with_prefix(sections);
         for (_, role) in &plan.roles {
-            digest.update(find(&role.recipe, &plan.folder)?.text);
-            let copied = role.files.values().filter(|of| !of.is_secret);
-            let copied: Vec<PathBuf> = copied.map(|of| of.from.clone()).collect();
-            digest.update(identity(&inputs(&copied)?));
+            digest.update(find(&role.recipe, &plan.folder)?.frame());
         }
         Ok(hex(&digest.finalize()))
     }
@@ -202,6 +201,9 @@ pub fn own(
         all.push_str(&format!("at once {at_once}"));
     }
     let (mut files, folder) = (plan.files(), &plan.folder);
+    if !is_simulated {
+        between::of(plan).iter().for_each(|of| all.push_str(&format!("between {of}")));
+    }
     for (_, role) in &plan.roles {
         let found = find(&role.recipe, folder)?;
         all.push_str(&found.text);
@@ -246,9 +248,12 @@ pub struct Left {
     pub instances: Vec<Server>,
     /// Whether it stood before.
     pub stood: bool,
+    /// What was changed of one that stood before, a sentence each.
+    pub changes: Vec<String>,
 }
 
-/// Makes the test-bed of a plan and leaves it standing; one that stands already stays.
+/// Makes the test-bed of a plan and leaves it standing; one that stands already stays, and takes
+/// what differs in files and parameters.
 ///
 /// # Errors
 /// A plan without one; a step that failed, after all is undone.
@@ -267,12 +272,14 @@ pub fn up(
     if installs {
         install(&bed, place)?;
     }
-    let digest = text.digest(&[], &plan, place.here)?;
-    if let Some(stands) = bed.borrow(place.runtime, &digest)? {
-        return Ok(Left { id: stands.id, instances: stands.instances, stood: true });
+    let frame = text.frame(&[], &plan, place.here)?;
+    if let Some(mut stands) = bed.borrow(place.runtime, &frame)? {
+        let changes = stands.changes();
+        stands.renew(&bed, hears)?;
+        return Ok(Left { id: stands.id, instances: stands.instances, stood: true, changes });
     }
-    let instances = leave_up(&bed, place.runtime, hears, &digest)?;
-    Ok(Left { id: bed.id, instances, stood: false })
+    let instances = leave_up(&bed, place.runtime, hears, &frame)?;
+    Ok(Left { id: bed.id, instances, stood: false, changes: Vec::new() })
 }
 
 impl Bench<'_> {
@@ -290,9 +297,9 @@ impl Bench<'_> {
         };
         // What servers say may be nobody else's business.
         to.record.keep_private();
-        let digest = self.text.digest(&levels, &plan, self.place.here)?;
-        if let Some(stands) = bed.borrow(self.place.runtime, &digest)? {
-            return self.on_borrowed(&stands, &levels, cell, to);
+        let frame = self.text.frame(&levels, &plan, self.place.here)?;
+        if let Some(stands) = bed.borrow(self.place.runtime, &frame)? {
+            return self.on_borrowed((&bed, stands), (&plan, &levels), cell, to);
         }
         let (kept, in_run) = (Kept::default(), Local::new(None));
         let happens = |event: &Event| {
@@ -318,18 +325,37 @@ impl Bench<'_> {
         result
     }
 
-    /// Executes a cell on a test-bed that stands already, and is left as it is.
+    /// Executes a cell on a test-bed that stands already, and is left standing: what differs from
+    /// the plan's is changed, and what it holds of the cell before goes, where its recipes say how.
     fn on_borrowed(
         &self,
-        stands: &Borrowed,
-        levels: &[Setting],
+        (bed, mut stands): (&Bed, Borrowed),
+        (plan, levels): (&Plan, &[Setting]),
         cell: &Cell,
         to: &Execution<'_>,
     ) -> Result<(), ExperimentError> {
-        let text = format!("uses the test-bed {}, which stands", stands.id);
-        to.control.tell(News::Says(&text));
-        let kind = "testbed".to_owned();
-        let before = [Event { at_ns: 0, class: Class::Action, kind, text }];
+        let uses = format!("uses the test-bed {}, which stands", stands.id);
+        let said = [vec![uses], stands.changes()].concat();
+        said.iter().for_each(|text| to.control.tell(News::Says(text)));
+        let event =
+            |text| Event { at_ns: 0, class: Class::Action, kind: "testbed".to_owned(), text };
+        let said: Vec<Event> = said.into_iter().map(event).collect();
+        let kept = Kept::default();
+        let happens = |event: &Event| {
+            // Where the journal cannot be written, the cell's end tells it.
+            let _ = to.record.happened(Some(cell), event.class, (&event.kind, &event.text));
+        };
+        let restarts = between::restarts(plan);
+        let ready = kept.hearing(to.control, &happens, |hears| match restarts {
+            true => stands.restart(bed, hears),
+            false => stands.renew(bed, hears).and_then(|()| stands.chill(bed, hears)),
+        });
+        let before = [said, kept.actions()].concat();
+        if let Err(error) = ready {
+            self.keep_failed(cell, plan, levels, to, &told(&error))?;
+            to.record.afterwards(cell, &before, &[])?;
+            return Err(error.into());
+        }
         let plan = self.plan(levels, Some(&places(&stands.instances)))?;
         let sources = sources(&plan, &stands.instances, self.place.system)?;
         self.load(&plan, levels, cell, to, (&before, &sources))
@@ -366,8 +392,12 @@ impl Bench<'_> {
         if self.is_simulated {
             return self.simulate(plan, &prepared, cell, to);
         }
+        let Some(restarted) = self.restart(plan, &prepared, to)? else { return Ok(()) };
         let filled = self.fill(plan, to)?;
-        let before = &[before, filled.as_slice()].concat();
+        let Some(paused) = between::pause(plan, &prepared, &place, to.control)? else {
+            return Ok(());
+        };
+        let before = &[before, restarted.as_slice(), filled.as_slice(), paused.as_slice()].concat();
         let (path, text) = (self.path.clone(), Some(text.as_str()));
         if plan.search.is_none() {
             let prepared = &prepared;
@@ -408,6 +438,27 @@ impl Bench<'_> {
         }
         let asked = &Asked::of(plan)?;
         simulated::Search { plan, prepared, asked, instance, place }.one(cell, to).map(drop)
+    }
+
+    /// Starts a service anew that the plan has not started, where it says so; `None` where the
+    /// user has ended it. Servers of the plan's own have been started by now.
+    fn restart(
+        &self,
+        plan: &Plan,
+        prepared: &Prepared,
+        to: &Execution<'_>,
+    ) -> Result<Option<Vec<Event>>, ExperimentError> {
+        // A store that is to be cold is started anew by its load.
+        if plan.testbed.is_some() || is_cold(plan) || !between::restarts(plan) {
+            return Ok(Some(Vec::new()));
+        }
+        match make_ready(plan, prepared, &self.path, self.place.system, to.control)? {
+            Before::Ready => Ok(Some(vec![between::event("the service was restarted".to_owned())])),
+            Before::Interrupted => Ok(None),
+            Before::Silent(why) => {
+                Err(ExperimentError::Silent { subject: prepared.subject.clone(), why })
+            }
+        }
     }
 
     /// Writes the records of a store that the plan has started: it is empty.

@@ -4,11 +4,13 @@
 
 mod adaptive;
 pub mod bench;
+pub mod between;
 pub mod bounds;
 pub mod check;
 pub mod control;
 pub mod engine;
 pub mod error;
+pub mod estimate;
 pub mod factors;
 mod folders;
 pub mod infer;

@@ -15,9 +15,11 @@ use plimsoll_runs::experiment::Cell;
 use plimsoll_testbed::outline::Planned;
 
 use crate::adaptive;
+use crate::between::{self, Between};
 use crate::control::Control;
 use crate::engine::{self, World};
 use crate::error::ExperimentError;
+use crate::estimate::{self, Cells, Span};
 use crate::factors;
 use crate::locks::Locks;
 use crate::plans;
@@ -369,6 +371,34 @@ impl Ready {
             Of::Tune(tuning) => tuning.most_cells(),
             Of::Designed(of) => of.most,
             _ => self.cells.len() as u64,
+        }
+    }
+
+    /// How long all of it takes, its servers and all, as far as that is known before; `None` where
+    /// it is not, or is no time.
+    #[must_use]
+    pub fn takes(&self) -> Option<Span> {
+        let plan = match &self.of {
+            Of::Load(of) => &of.0,
+            Of::LivePool(of) => &of.0,
+            Of::Designed(of) => of.live()?,
+            _ => return None,
+        };
+        let number = (self.cells.len() as u64, self.most_cells());
+        let cells = Cells { loads_s: self.length_s?, number, steps: &self.steps };
+        Some(estimate::takes(plan, &cells))
+    }
+
+    /// What is done before each cell, a sentence each; and to servers that stand already.
+    ///
+    /// # Errors
+    /// As for [`servers::bed`].
+    pub fn between(&self, place: &Place<'_>) -> Result<Between, ExperimentError> {
+        match &self.of {
+            Of::Designed(of) => {
+                of.live().map_or_else(|| Ok(Between::default()), |of| between::described(of, place))
+            }
+            _ => Ok(Between::default()),
         }
     }
 

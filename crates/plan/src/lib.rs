@@ -70,7 +70,7 @@ pub use sections::cluster::{ClusterPlan, Factor};
 pub use sections::collect::Collect;
 pub use sections::constraint::{Condition, Constraint};
 pub use sections::elastic::Elastic;
-pub use sections::experiment::{Experiment, FactorPlan, Order};
+pub use sections::experiment::{Between, Experiment, FactorPlan, Order};
 pub use sections::header::Header;
 pub use sections::instance::{Failures, Instance, Service};
 pub use sections::latency::{LatencyPlan, Way};

@@ -8,9 +8,9 @@ use crate::merged;
 use crate::overlay;
 use crate::reading::error::PlanErrors;
 use crate::reading::source::{Place, Source};
-use crate::reading::tree::{self, Entry, Node, Table, Value};
+use crate::reading::tree::{self, Entry, Node, Table, Value, is_source};
 use crate::reading::{Reading, parts};
-use crate::roles::{Environment, Places, fill_in};
+use crate::roles::{Environment, Places, fill_in, uses_environment};
 use crate::sections::SECTIONS;
 use crate::sections::testbed::join_names;
 use crate::setting::{Setting, lay_over, write_out};
@@ -123,15 +123,19 @@ impl<'a> Written<'a> {
         Ok(merged::text(&root, &reading, here, left_out))
     }
 
-    /// As [`Written::merged`], with nothing but the named sections.
+    /// The test-bed and its roles without what may be changed while servers stand: the files of
+    /// roles, and parameters that hang on nothing secret.
     ///
     /// # Errors
     /// A text that is not TOML.
-    pub fn merged_only(&self, here: &Path, sections: &[&str]) -> Result<String, PlanErrors> {
-        let (_, root) = open(self)?;
-        let others = root.entries.iter().map(|entry| entry.key.as_str());
-        let others: Vec<&str> = others.filter(|key| !sections.contains(key)).collect();
-        self.merged(here, &others)
+    pub fn frame(&self, here: &Path) -> Result<String, PlanErrors> {
+        let (reading, mut root) = open(self)?;
+        root.entries.retain(|entry| ["testbed", "role"].contains(&entry.key.as_str()));
+        for entry in root.entries.iter_mut().filter(|entry| entry.key == "role") {
+            let Value::Table(roles) = &mut entry.node.value else { continue };
+            roles.entries.iter_mut().for_each(leave_frame);
+        }
+        Ok(merged::text(&root, &reading, here, &[]))
     }
 
     /// Tells faults in their places.
@@ -146,6 +150,24 @@ impl<'a> Written<'a> {
         faults.iter().for_each(|fault| tell(&reading, &root, fault));
         Err(reading.into_errors())
     }
+}
+
+/// Takes from a role what may be changed while its instances stand.
+fn leave_frame(role: &mut Entry) {
+    let Value::Table(role) = &mut role.node.value else { return };
+    role.entries.retain(|entry| entry.key != "files");
+    for entry in role.entries.iter_mut().filter(|entry| entry.key == "vars") {
+        let Value::Table(vars) = &mut entry.node.value else { continue };
+        vars.entries.retain(|entry| hangs_on_secret(&entry.node));
+    }
+    // Whether a table of parameters is there at all says nothing.
+    let is_empty = |of: &Value| matches!(of, Value::Table(table) if table.entries.is_empty());
+    role.entries.retain(|entry| entry.key != "vars" || !is_empty(&entry.node.value));
+}
+
+/// Whether a parameter is a secret, or has something of the environment in it.
+fn hangs_on_secret(node: &Node) -> bool {
+    matches!(&node.value, Value::Table(table) if is_source(table)) || uses_environment(node)
 }
 
 /// Notes a fault at its key's value; where that does not stand in the plan, at what encloses it.

@@ -12,7 +12,7 @@ use crate::section::Section;
 use crate::sections::collect::Collect;
 use crate::sections::elastic::Elastic;
 use crate::sections::experiment::{
-    Experiment, FactorPlan, check_constraints, read_factors, write_factors,
+    Experiment, FactorPlan, check_between, check_constraints, read_factors, write_factors,
 };
 use crate::sections::load::Load;
 use crate::sections::measure::Measure;
@@ -114,6 +114,10 @@ impl Plan {
             check_constraints(&open(Experiment::SECTION), &of.constraints, &factors);
         }
         let testbed = given(Testbed::SECTION).and_then(|of| Testbed::read(&of));
+        if let Some(of) = &experiment {
+            let can_restart = testbed.is_some() || target.restart.is_some();
+            check_between(&open(Experiment::SECTION), of, can_restart);
+        }
         let roles = read_roles(reading, root);
         if testbed.is_none() && !roles.is_empty() {
             let hint = "say where it stands: [testbed] and provider = \"process\"";

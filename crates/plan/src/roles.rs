@@ -104,7 +104,7 @@ fn fill_entry(
 }
 
 /// Whether a value has something of the environment in it.
-fn uses_environment(node: &Node) -> bool {
+pub(crate) fn uses_environment(node: &Node) -> bool {
     match &node.value {
         Value::Text(text) | Value::Typed(text) => variables(text).next().is_some(),
         Value::List(nodes) => nodes.iter().any(uses_environment),

@@ -1,26 +1,19 @@
 //! A bed: what a plan wants to stand, and what stands.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use crate::command::is_there;
 use crate::error::TestbedError;
 use crate::flow::{Class, Flow, Outputs, Step, Told};
-use crate::folder::is_within;
 use crate::launch::Launcher;
 use crate::ledger::Ledger;
+use crate::making::{Making, Of};
 use crate::outline::{Outline, Planned};
 use crate::provider::Provider;
 use crate::recipe::Stands;
-use crate::role::{CopiedFile, Instance, Role};
-use crate::texts::{Filled, Texts};
-use crate::users::is_root;
+use crate::role::{Instance, Role};
 use crate::work::{Op, Worker};
-
-/// The name of this program's copy in the folder of an instance.
-const OWN_PROGRAM: &str = "plimsoll";
 
 /// What a plan wants to stand.
 pub struct Bed {
@@ -54,33 +47,19 @@ impl Bed {
         if !shared.is_empty() {
             before.push(outline.add("make the network", "", Class::Infrastructure, &[], shared));
         }
-        let mut stand: BTreeMap<String, Stands> = BTreeMap::new();
         for role in &self.roles {
             self.provider.check(role)?;
-            let mut ready = Vec::new();
+            let (mut ready, stand) = (Vec::new(), before_role(&outline.instances, &role.name));
             for number in 1..=role.count {
                 let instance = self.instance(role, number, outline.instances.len(), &stand)?;
-                ready.push(self.steps_of(role, &instance, &before, &stand, &mut outline)?);
+                let making = Making::new(self.of(&self.id), role, &instance, &stand)?;
+                ready.push(making.steps(&before, &mut outline)?);
                 outline.instances.push(instance);
-            }
-            if let Some(first) = outline.instances.iter().find(|of| of.role == role.name) {
-                let stands = Stands { address: first.address.clone(), port: first.port };
-                stand.insert(role.name.clone(), stands);
             }
             // A role may need those before it.
             before.extend(ready);
         }
         Ok(outline)
-    }
-
-    /// The roles' first instances, for texts of a plan.
-    #[must_use]
-    pub fn stands(outline: &Outline) -> BTreeMap<String, Stands> {
-        let of = |instance: &Instance| {
-            let stands = Stands { address: instance.address.clone(), port: instance.port };
-            (instance.role.clone(), stands)
-        };
-        outline.instances.iter().filter(|instance| instance.number == 1).map(of).collect()
     }
 
     /// The programs that recipes need and this host does not have, each with its role and packages.
@@ -115,6 +94,11 @@ impl Bed {
         self.missing(outline).into_iter().next().map_or(Ok(()), Err)
     }
 
+    /// What an instance of a bed of this id is made with.
+    pub(crate) fn of<'a>(&'a self, id: &'a str) -> Of<'a> {
+        Of { id, provider: &*self.provider, launcher: &self.launcher }
+    }
+
     pub(crate) fn instance(
         &self,
         role: &Role,
@@ -139,139 +123,39 @@ impl Bed {
         let entered = self.provider.start(&self.id, role, &instance)?.cgroups;
         let folder = |file: &PathBuf| file.parent().map(Path::to_owned);
         instance.cgroups = entered.iter().filter_map(folder).collect();
-        self.ask(role, &mut instance, stand)?;
+        let asks = Making::new(self.of(&self.id), role, &instance, stand)?.asks()?;
+        instance.collect = asks;
         Ok(instance)
     }
+}
 
-    /// Fills in what collectors ask an instance.
-    pub(crate) fn ask(
-        &self,
-        role: &Role,
-        instance: &mut Instance,
-        stand: &BTreeMap<String, Stands>,
-    ) -> Result<(), TestbedError> {
-        let texts = Texts::of(role, instance, &self.program(instance), stand)?;
-        let asks = role.recipe.recipe.collect.iter().map(|(collector, asks)| {
-            let what = format!("`collect.{collector}` of the role `{}`", role.name);
-            Ok((collector.clone(), texts.fill(&what, asks)?.text))
-        });
-        let asks = asks.collect::<Result<_, TestbedError>>()?;
-        instance.collect = asks;
-        Ok(())
+/// A bed that stands.
+pub struct Standing<'a> {
+    flow: Flow<'a>,
+    /// Its instances.
+    pub instances: &'a [Instance],
+}
+
+impl<'a> Standing<'a> {
+    /// Makes a bed stand. `is_ended` tells whether the user has ended it.
+    ///
+    /// # Errors
+    /// The step that failed, after all is undone.
+    pub(crate) fn up(
+        outline: &'a Outline,
+        worker: &'a Worker<'a>,
+        told: Told<'a>,
+        is_ended: &'a (dyn Fn() -> bool + Sync),
+    ) -> Result<Self, TestbedError> {
+        let flow = flow_of(&outline.steps, worker, told, is_ended);
+        flow.up()?;
+        Ok(Self { flow, instances: &outline.instances })
     }
 
-    /// Where an instance finds this program: a copy in its folder, where the instance runs as a
-    /// user who may not go to the program itself.
-    fn program(&self, instance: &Instance) -> PathBuf {
-        if is_root() && !self.launcher.is_open_to_all() {
-            return instance.folder.join(OWN_PROGRAM);
-        }
-        self.launcher.program.clone()
-    }
-
-    /// The copy of this program for an instance that may need one.
-    fn own_program(&self, role: &Role, instance: &Instance) -> Option<Op> {
-        let from = self.launcher.program.clone();
-        let is_needed = self.program(instance) != from && role.names_own_program();
-        is_needed.then(|| Op::Copy {
-            folder: instance.folder.clone(),
-            path: OWN_PROGRAM.to_owned(),
-            from,
-            is_secret: false,
-            user: None,
-        })
-    }
-
-    /// The steps of an instance. Returns the place of the one after which it is ready.
-    pub(crate) fn steps_of(
-        &self,
-        role: &Role,
-        instance: &Instance,
-        before: &[usize],
-        stand: &BTreeMap<String, Stands>,
-        outline: &mut Outline,
-    ) -> Result<usize, TestbedError> {
-        let recipe = &role.recipe.recipe;
-        let texts = Texts::of(role, instance, &self.program(instance), stand)?;
-        let mut place = self.provider.place(&self.id, role, instance);
-        let user = is_root().then(|| role.user().to_owned());
-        for file in &recipe.write {
-            let what = format!("{} of the role `{}`", file.path, role.name);
-            let Filled { text, is_secret } = texts.content(&what, &file.path, &file.text)?;
-            let (folder, path) = (instance.folder.clone(), file.path.clone());
-            place.push(Op::Write { folder, path, text, is_secret, user: user.clone() });
-        }
-        place.extend(self.own_program(role, instance));
-        for CopiedFile { path, from, is_secret } in &role.files {
-            if !is_within(path) {
-                let text = format!(
-                    "copy {} for the role `{}`: `{path}` leads out of the instance's folder",
-                    from.display(),
-                    role.name
-                );
-                return Err(TestbedError::Wrong(text));
-            }
-            let (folder, path, from) = (instance.folder.clone(), path.clone(), from.clone());
-            place.push(Op::Copy { folder, path, from, is_secret: *is_secret, user: user.clone() });
-        }
-        let made =
-            outline.add("make its place", &instance.name, Class::Infrastructure, before, place);
-        let mut order = self.provider.start(&self.id, role, instance)?;
-        let what = format!("`start` of the role `{}`", role.name);
-        let own = recipe.start.iter().map(|word| texts.word(&what, word));
-        order.words.extend(own.collect::<Result<Vec<_>, _>>()?);
-        order.environment = role.environment.clone().into_iter().collect();
-        let start = Op::Start {
-            instance: instance.name.clone(),
-            folder: instance.folder.clone(),
-            order,
-            stop: recipe.stop.clone(),
-        };
-        let started = outline.add("start it", &instance.name, Class::Service, &[made], vec![start]);
-        let text = format!("{}:{}", instance.address, instance.port);
-        let address: SocketAddr = text.parse().map_err(|_| {
-            TestbedError::Wrong(format!("place {} at {text}, which is no address", instance.name))
-        })?;
-        let ready = Op::Ready {
-            instance: instance.name.clone(),
-            folder: instance.folder.clone(),
-            address,
-            check: recipe.check.clone(),
-        };
-        let at =
-            outline.add("wait for it", &instance.name, Class::Service, &[started], vec![ready]);
-        outline.steps[at].limit = Duration::from_secs(recipe.check.within_s);
-        if recipe.warm.run.is_empty() {
-            return Ok(at);
-        }
-        let warm = self.warm(role, instance, &texts)?;
-        let at = outline.add("warm it", &instance.name, Class::Service, &[at], warm);
-        outline.steps[at].limit = Duration::from_secs(recipe.warm.within_s);
-        Ok(at)
-    }
-
-    /// The commands that make an instance ready for a load.
-    fn warm(
-        &self,
-        role: &Role,
-        instance: &Instance,
-        texts: &Texts<'_>,
-    ) -> Result<Vec<Op>, TestbedError> {
-        let what = format!("`warm` of the role `{}`", role.name);
-        let commands = role.recipe.recipe.warm.run.iter().enumerate();
-        let command = |(at, words): (usize, &Vec<String>)| {
-            let mut order = self.provider.start(&self.id, role, instance)?;
-            let own = words.iter().map(|word| texts.word(&what, word));
-            order.words.extend(own.collect::<Result<Vec<_>, _>>()?);
-            order.environment = role.environment.clone().into_iter().collect();
-            Ok(Op::Run {
-                name: format!("{} warm-{}", instance.name, at + 1),
-                folder: instance.folder.clone(),
-                log: format!("warm-{}.log", at + 1),
-                order,
-            })
-        };
-        commands.map(command).collect()
+    /// Undoes it. The errors are of what could not be undone.
+    #[must_use]
+    pub fn down(self) -> Vec<TestbedError> {
+        self.flow.down()
     }
 }
 
@@ -297,37 +181,18 @@ pub(crate) fn step<'a>(planned: Planned, worker: &'a Worker<'a>) -> Step<'a> {
     }
 }
 
-/// A bed that stands.
-pub struct Standing<'a> {
-    flow: Flow<'a>,
-    /// Its instances.
-    pub instances: &'a [Instance],
-}
-
-impl<'a> Standing<'a> {
-    /// Makes a bed stand. `is_ended` tells whether the user has ended it.
-    ///
-    /// # Errors
-    /// The step that failed, after all is undone.
-    pub(crate) fn up(
-        outline: &'a Outline,
-        worker: &'a Worker<'a>,
-        told: Told<'a>,
-        is_ended: &'a (dyn Fn() -> bool + Sync),
-    ) -> Result<Self, TestbedError> {
-        let mut flow = Flow::new(told, is_ended);
-        for planned in &outline.steps {
-            flow.add(step(planned.clone(), worker));
-        }
-        flow.up()?;
-        Ok(Self { flow, instances: &outline.instances })
+/// The flow of steps that a worker does.
+pub(crate) fn flow_of<'a>(
+    steps: &[Planned],
+    worker: &'a Worker<'a>,
+    told: Told<'a>,
+    is_ended: &'a (dyn Fn() -> bool + Sync),
+) -> Flow<'a> {
+    let mut flow = Flow::new(told, is_ended);
+    for planned in steps {
+        flow.add(step(planned.clone(), worker));
     }
-
-    /// Undoes it. The errors are of what could not be undone.
-    #[must_use]
-    pub fn down(self) -> Vec<TestbedError> {
-        self.flow.down()
-    }
+    flow
 }
 
 /// Who is told of what is done for a bed.
@@ -389,7 +254,7 @@ pub(crate) fn with_worker<T, E: From<TestbedError>>(
     bed.check_programs(outline)?;
     let ledger = Ledger::create(ledgers, &bed.id)?;
     let (result, is_clear) = {
-        let worker = worker(bed, outline, &ledger, hears);
+        let worker = worker(bed, outline.instances.len(), &ledger, hears);
         let result = match Standing::up(outline, &worker, hears.told, hears.is_ended) {
             Err(error) => Err(error.into()),
             Ok(standing) => {
@@ -409,7 +274,20 @@ pub(crate) fn with_worker<T, E: From<TestbedError>>(
     result
 }
 
-pub(crate) fn worker<'a>(bed: &'a Bed, outline: &Outline, ledger: &'a Ledger, hears: Hears<'a>) -> Worker<'a> {
-    let each = MOST_OUTPUTS / (outline.instances.len() as u64).max(1);
+/// Who does the steps of a bed of so many instances.
+pub(crate) fn worker<'a>(
+    bed: &'a Bed,
+    instances: usize,
+    ledger: &'a Ledger,
+    hears: Hears<'a>,
+) -> Worker<'a> {
+    let each = MOST_OUTPUTS / (instances as u64).max(1);
     Worker::new(ledger, &bed.launcher, (hears.outputs, each.min(MOST_OUTPUT)))
+}
+
+/// Where the roles before a role stand, among instances in the order of their roles.
+pub(crate) fn before_role(instances: &[Instance], role: &str) -> BTreeMap<String, Stands> {
+    let before = instances.iter().take_while(|of| of.role != role).filter(|of| of.number == 1);
+    let stands = |of: &Instance| Stands { address: of.address.clone(), port: of.port };
+    before.map(|of| (of.role.clone(), stands(of))).collect()
 }

@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::bed::{Bed, Hears, step, with_worker};
+use crate::bed::{Bed, Hears, before_role, step, with_worker};
 use crate::error::TestbedError;
 use crate::flow::Flow;
+use crate::making::Making;
 use crate::outline::Outline;
 use crate::recipe::Stands;
 use crate::role::{Instance, Role};
@@ -51,7 +52,7 @@ pub fn with_crew<T, E: From<TestbedError>>(
         return Err(TestbedError::Wrong(format!("scale the role `{role}`: there is none")).into());
     };
     let outline = bed.outline()?;
-    let stand = Bed::stands(&outline);
+    let stand = before_role(&outline.instances, &role.name);
     with_worker(bed, &outline, ledgers, hears, |instances, worker| {
         let places = instances.iter().map(|of| of.place).collect();
         let members = Mutex::new(Members { places, ..Members::default() });
@@ -79,7 +80,8 @@ impl<'a> Crew<'a> {
     fn outline(&self, number: u32, place: usize) -> Result<(Instance, Outline), TestbedError> {
         let instance = self.bed.instance(self.role, number, place, &self.stand)?;
         let mut outline = Outline::default();
-        self.bed.steps_of(self.role, &instance, &[], &self.stand, &mut outline)?;
+        let of = self.bed.of(&self.bed.id);
+        Making::new(of, self.role, &instance, &self.stand)?.steps(&[], &mut outline)?;
         outline.instances.push(instance.clone());
         Ok((instance, outline))
     }

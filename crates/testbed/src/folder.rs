@@ -1,16 +1,18 @@
 //! Files within the folder of an instance. The folder belongs to the instance's user, so whatever
-//! lies there already may be that user's: no link is followed, and nothing is written over.
+//! lies there already may be that user's: no link is followed, and nothing is written over. A file
+//! of an instance that runs is replaced by a new one, so that it is read as a whole.
 
 use std::fs::{File, Permissions};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{PermissionsExt, fchown};
 use std::path::{Component, Path};
 
-use rustix::fs::{Mode, OFlags, mkdirat, open, openat};
+use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, open, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
 use crate::error::TestbedError;
+use crate::thing::MARK;
 use crate::users::User;
 
 /// The longest file that is copied, bytes.
@@ -22,54 +24,112 @@ pub(crate) fn is_within(path: &str) -> bool {
     !path.is_empty() && !path.ends_with('/') && Path::new(path).components().all(is_plain)
 }
 
-/// Makes a new file, and the folders that it lies in. A secret one is its user's alone.
-fn create(folder: &Path, path: &str, owner: Option<User>) -> Result<File, TestbedError> {
+/// How a file is put into the folder.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Manner<'a> {
+    /// Whether it is secret, and its user's alone then.
+    pub(crate) is_secret: bool,
+    /// Who the instance runs as; who runs this, where none is named.
+    pub(crate) user: Option<&'a str>,
+    /// Whether it takes the place of a file that is there; else such a file is an error.
+    pub(crate) replaces: bool,
+}
+
+impl Manner<'_> {
+    /// Whose alone the file is: of one that is secret, the user's that the instance runs as.
+    fn owner(&self) -> Result<Option<User>, TestbedError> {
+        match (self.is_secret, self.user) {
+            (false, _) => Ok(None),
+            (true, Some(user)) => User::find(user).map(Some),
+            (true, None) => Ok(Some(User::own())),
+        }
+    }
+}
+
+/// How the name of a file begins that is to take the place of another.
+const NEW: &str = ".plimsoll-new-";
+/// A folder that is opened, and no link to one.
+const WITHIN: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// A file that is written, and not in its place yet where it is to take that of another.
+struct Writing {
+    file: File,
+    folder: OwnedFd,
+    name: String,
+    replaces: bool,
+}
+
+impl Writing {
+    /// Puts the file in its place.
+    fn put(self) -> std::io::Result<()> {
+        if !self.replaces {
+            return Ok(());
+        }
+        let new = format!("{NEW}{}", self.name);
+        Ok(renameat(&self.folder, new, &self.folder, &self.name)?)
+    }
+}
+
+/// Opens the folder that a path lies in, and makes the folders on the way to it. Returns the last
+/// part of the path too.
+fn parent(folder: &Path, path: &str, makes: bool) -> Result<(OwnedFd, String), TestbedError> {
     let failed = |error: Errno| TestbedError::file("write", folder.join(path))(error.into());
     if !is_within(path) {
         let text = format!("write `{path}`: it leads out of the instance's folder");
         return Err(TestbedError::Wrong(text));
     }
-    let within = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut at: OwnedFd = open(folder, within, Mode::empty()).map_err(failed)?;
+    let mut at: OwnedFd = open(folder, WITHIN, Mode::empty()).map_err(failed)?;
     let (parents, name) = path.rsplit_once('/').unwrap_or(("", path));
     for part in parents.split('/').filter(|part| !part.is_empty()) {
-        match mkdirat(&at, part, Mode::from_raw_mode(0o755)) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(error) => return Err(failed(error)),
+        if makes {
+            match mkdirat(&at, part, Mode::from_raw_mode(0o755)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(failed(error)),
+            }
         }
-        at = openat(&at, part, within, Mode::empty()).map_err(failed)?;
+        at = openat(&at, part, WITHIN, Mode::empty()).map_err(failed)?;
     }
+    Ok((at, name.to_owned()))
+}
+
+/// Makes a new file, and the folders that it lies in. A secret one is its user's alone.
+fn create(folder: &Path, path: &str, manner: Manner<'_>) -> Result<Writing, TestbedError> {
+    let failed = |error: Errno| TestbedError::file("write", folder.join(path))(error.into());
+    let owner = manner.owner()?;
+    let (at, name) = parent(folder, path, true)?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mode = Mode::from_raw_mode(if owner.is_some() { 0o600 } else { 0o644 });
-    let file = File::from(openat(&at, name, flags, mode).map_err(failed)?);
+    let replaces = manner.replaces;
+    let own = if replaces { format!("{NEW}{name}") } else { name.clone() };
+    if replaces {
+        // What a kill has left of an attempt before.
+        match unlinkat(&at, &own, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    let file = File::from(openat(&at, &own, flags, mode).map_err(failed)?);
     if let Some(User { id, group }) = owner {
         let owned = fchown(&file, Some(id), Some(group));
         owned.map_err(TestbedError::file("give its user", folder.join(path)))?;
     }
-    Ok(file)
-}
-
-/// Whose alone a file is: of one that is secret, the user's that the instance runs as.
-fn owner(is_secret: bool, user: Option<&str>) -> Result<Option<User>, TestbedError> {
-    match (is_secret, user) {
-        (false, _) => Ok(None),
-        (true, Some(user)) => User::find(user).map(Some),
-        (true, None) => Ok(Some(User::own())),
-    }
+    Ok(Writing { file, folder: at, name, replaces })
 }
 
 /// Writes a text into a new file.
 ///
 /// # Errors
-/// A path that leads out of the folder, by a link too; a file that is there already.
+/// A path that leads out of the folder, by a link too; a file that is there already and is not to
+/// be replaced.
 pub(crate) fn write(
     folder: &Path,
     path: &str,
     text: &str,
-    (is_secret, user): (bool, Option<&str>),
+    manner: Manner<'_>,
 ) -> Result<(), TestbedError> {
-    let mut file = create(folder, path, owner(is_secret, user)?)?;
-    file.write_all(text.as_bytes()).map_err(TestbedError::file("write", folder.join(path)))
+    let mut new = create(folder, path, manner)?;
+    let written = new.file.write_all(text.as_bytes()).and_then(|()| new.put());
+    written.map_err(TestbedError::file("write", folder.join(path)))
 }
 
 /// Copies a file into a new one.
@@ -81,15 +141,16 @@ pub(crate) fn copy(
     folder: &Path,
     path: &str,
     from: &Path,
-    (is_secret, user): (bool, Option<&str>),
+    manner: Manner<'_>,
 ) -> Result<(), TestbedError> {
-    if is_secret {
+    let failed = || TestbedError::file("write", folder.join(path));
+    if manner.is_secret {
         let bytes = plimsoll_units::secret::read_own(from).map_err(TestbedError::Secret)?;
         if let Ok(text) = std::str::from_utf8(&bytes) {
             plimsoll_units::secret::learn(text);
         }
-        let mut file = create(folder, path, owner(true, user)?)?;
-        return file.write_all(&bytes).map_err(TestbedError::file("write", folder.join(path)));
+        let mut new = create(folder, path, manner)?;
+        return new.file.write_all(&bytes).and_then(|()| new.put()).map_err(failed());
     }
     let read = TestbedError::file("read", from);
     let source = File::open(from).and_then(|file| Ok((file.metadata()?, file)));
@@ -98,18 +159,62 @@ pub(crate) fn copy(
         let text = format!("copy {}: expected a file of at most 1 GiB", from.display());
         return Err(TestbedError::Wrong(text));
     }
-    let mut file = create(folder, path, None)?;
+    let mut new = create(folder, path, manner)?;
     // A program stays one.
     let mode = 0o644 | about.permissions().mode() & 0o111;
-    let copied = std::io::copy(&mut source.take(MOST_COPIED), &mut file)
-        .and_then(|_| file.set_permissions(Permissions::from_mode(mode)));
-    copied.map_err(TestbedError::file("write", folder.join(path)))
+    let copied = std::io::copy(&mut source.take(MOST_COPIED), &mut new.file)
+        .and_then(|_| new.file.set_permissions(Permissions::from_mode(mode)));
+    copied.and_then(|()| new.put()).map_err(failed())
+}
+
+/// Removes a file, where it is there.
+///
+/// # Errors
+/// A path that leads out of the folder; a file that cannot be removed.
+pub(crate) fn remove(folder: &Path, path: &str) -> Result<(), TestbedError> {
+    let failed = |error: Errno| TestbedError::file("remove", folder.join(path))(error.into());
+    let (at, name) = match parent(folder, path, false) {
+        Err(TestbedError::File { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            return Ok(());
+        }
+        found => found?,
+    };
+    match unlinkat(&at, name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Removes all that is in the folder of an instance, but for the mark that says whose it is.
+///
+/// # Errors
+/// What cannot be removed.
+pub(crate) fn clear(folder: &Path) -> Result<(), TestbedError> {
+    let failed = |path: &Path| TestbedError::file("remove", path.to_owned());
+    let entries = std::fs::read_dir(folder).map_err(TestbedError::file("read", folder))?;
+    for entry in entries {
+        let entry = entry.map_err(TestbedError::file("read", folder))?;
+        if entry.file_name() == MARK {
+            continue;
+        }
+        let path = entry.path();
+        // No link is followed: one is no folder.
+        let removed = match entry.file_type().map_err(failed(&path))?.is_dir() {
+            true => std::fs::remove_dir_all(&path),
+            false => std::fs::remove_file(&path),
+        };
+        removed.map_err(failed(&path))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    const OPEN: Manner<'_> = Manner { is_secret: false, user: None, replaces: false };
+    const SECRET: Manner<'_> = Manner { is_secret: true, ..OPEN };
 
     #[test]
     fn what_is_written_stays_within_the_folder() {
@@ -118,7 +223,7 @@ mod tests {
         for path in [&folder, &outside] {
             std::fs::create_dir(path).unwrap();
         }
-        let write = |path: &str| write(&folder, path, "text", (false, None));
+        let write = |path: &str| write(&folder, path, "text", OPEN);
         write("a").unwrap();
         write("pages/deep/index.html").unwrap();
         assert_eq!(std::fs::read_to_string(folder.join("pages/deep/index.html")).unwrap(), "text");
@@ -142,17 +247,58 @@ mod tests {
         let mode = |name: &str| {
             std::fs::metadata(place.path().join(name)).unwrap().permissions().mode() & 0o777
         };
-        write(place.path(), "open", "text", (false, None)).unwrap();
-        write(place.path(), "closed", "text", (true, None)).unwrap();
+        write(place.path(), "open", "text", OPEN).unwrap();
+        write(place.path(), "closed", "text", SECRET).unwrap();
         assert_eq!((mode("open"), mode("closed")), (0o644, 0o600));
         let from = place.path().join("from");
         std::fs::write(&from, "a key of the test of folders").unwrap();
         std::fs::set_permissions(&from, PermissionsExt::from_mode(0o644)).unwrap();
-        let refused = copy(place.path(), "key", &from, (true, None)).unwrap_err();
+        let refused = copy(place.path(), "key", &from, SECRET).unwrap_err();
         assert!(matches!(refused, TestbedError::Secret(_)), "{refused}");
-        copy(place.path(), "plain", &from, (false, None)).unwrap();
+        copy(place.path(), "plain", &from, OPEN).unwrap();
         std::fs::set_permissions(&from, PermissionsExt::from_mode(0o600)).unwrap();
-        copy(place.path(), "key", &from, (true, None)).unwrap();
+        copy(place.path(), "key", &from, SECRET).unwrap();
         assert_eq!((mode("plain"), mode("key")), (0o644, 0o600));
+    }
+
+    /// Whatever lies in the place of a file that is replaced, nothing outside is touched.
+    #[test]
+    fn what_is_replaced_and_removed_is_within_the_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, outside) = (place.path().join("own"), place.path().join("outside"));
+        for path in [&folder, &outside] {
+            std::fs::create_dir(path).unwrap();
+        }
+        let kept = outside.join("kept");
+        std::fs::write(&kept, "others'").unwrap();
+        let anew = Manner { replaces: true, ..OPEN };
+        let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+        write(&folder, "pages/a", "one", OPEN).unwrap();
+        // What a kill has left of a replacement, and a link in its place.
+        std::fs::write(folder.join("pages/.plimsoll-new-a"), "half").unwrap();
+        write(&folder, "pages/a", "two", anew).unwrap();
+        assert_eq!(read("pages/a"), "two");
+        symlink(&kept, folder.join("link")).unwrap();
+        symlink(&kept, folder.join(".plimsoll-new-link")).unwrap();
+        write(&folder, "link", "three", anew).unwrap();
+        assert_eq!(read("link"), "three");
+        let from = place.path().join("from");
+        std::fs::write(&from, "four").unwrap();
+        copy(&folder, "pages/a", &from, anew).unwrap();
+        assert_eq!(read("pages/a"), "four");
+        symlink(&outside, folder.join("there")).unwrap();
+        for path in ["there/kept", "../outside/kept"] {
+            write(&folder, path, "text", anew).unwrap_err();
+            remove(&folder, path).unwrap_err();
+        }
+        for path in ["link", "pages/a", "pages/a", "nowhere/a"] {
+            remove(&folder, path).unwrap();
+            assert!(!folder.join(path).exists());
+        }
+        std::fs::write(folder.join(MARK), "bed").unwrap();
+        clear(&folder).unwrap();
+        let left: Vec<_> = std::fs::read_dir(&folder).unwrap().flatten().collect();
+        assert_eq!(left.iter().map(std::fs::DirEntry::file_name).collect::<Vec<_>>(), [MARK]);
+        assert_eq!(std::fs::read_to_string(&kept).unwrap(), "others'");
     }
 }

@@ -27,8 +27,8 @@ const FILE: &str = "ledger.jsonl";
 /// That a bed was left standing, and where its instances are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stood {
-    /// What a plan's bed is compared by.
-    pub digest: String,
+    /// What a bed of a plan must have in common with it to be made of it.
+    pub frame: String,
     /// Its instances.
     pub instances: Vec<At>,
 }
@@ -46,30 +46,46 @@ pub struct At {
     pub folder: PathBuf,
     /// Its cgroups.
     pub cgroups: Vec<PathBuf>,
+    /// What it is made of.
+    pub made: Made,
+}
+
+/// What an instance is made of, within the frame of its bed. Of what is secret it has names alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Made {
+    /// The digest of its command; empty while that is being changed.
+    pub start: String,
+    /// The digest of its files; empty while they are being changed.
+    pub files: String,
+    /// The paths of its files.
+    pub paths: Vec<String>,
 }
 
 impl Stood {
-    /// Instances that stand.
+    /// Instances that stand, each with what it is made of.
     #[must_use]
-    pub fn of(digest: &str, instances: &[Instance]) -> Self {
-        let at = |of: &Instance| At {
+    pub fn of(frame: &str, instances: &[Instance], made: Vec<Made>) -> Self {
+        let at = |(of, made): (&Instance, Made)| At {
             name: of.name.clone(),
             address: of.address.clone(),
             port: of.port,
             folder: of.folder.clone(),
             cgroups: of.cgroups.clone(),
+            made,
         };
-        Self { digest: digest.to_owned(), instances: instances.iter().map(at).collect() }
+        Self { frame: frame.to_owned(), instances: instances.iter().zip(made).map(at).collect() }
     }
 }
 
-/// How long a lock may outlive its holder.
+/// How long a lock may outlive a holder that was killed.
 const LAST: Duration = Duration::from_secs(1);
+/// How long it may outlive one that let it go.
+const MOMENT: Duration = Duration::from_millis(250);
 
-/// Takes the lock of a ledger. What the holder was about to start when it was killed has the lock
-/// for a moment more, until it becomes another program.
-fn is_free(file: &File) -> bool {
-    let deadline = Deadline::within(LAST);
+/// Takes the lock of a ledger. What its holder was about to start has the lock for a moment more,
+/// until it becomes another program.
+fn is_free(file: &File, patience: Duration) -> bool {
+    let deadline = Deadline::within(patience);
     loop {
         if flock(file, FlockOperation::NonBlockingLockExclusive).is_ok() {
             return true;
@@ -112,6 +128,18 @@ pub struct Found {
     pub stood: Option<Stood>,
     /// What is there, as far as the ledger says; the last made first.
     pub things: Vec<Thing>,
+}
+
+/// The ledger of a bed that is there already, held by this process.
+#[derive(Debug)]
+pub struct Held {
+    /// The ledger.
+    pub ledger: Ledger,
+    /// Where its instances are, where it was left standing.
+    pub stood: Option<Stood>,
+    /// What is there, with the numbers by which the ledger knows it, in the order in which it was
+    /// made.
+    pub things: Vec<(Thing, u64)>,
 }
 
 impl Ledger {
@@ -179,19 +207,24 @@ impl Ledger {
         self.append(&mut file.0, &line)
     }
 
-    /// Holds the ledger of a bed that is there; `None` where another process does.
+    /// Holds the ledger of a bed that is there; `None` where another process does. A line that was
+    /// cut is taken off: what is written after it would not be read.
     ///
     /// # Errors
-    /// Where it cannot be opened.
-    pub fn hold(root: &Path, bed: &str) -> Result<Option<Self>, TestbedError> {
+    /// Where it cannot be opened or mended.
+    pub fn hold(root: &Path, bed: &str) -> Result<Option<Held>, TestbedError> {
         let folder = root.join(bed);
         let path = folder.join(FILE);
-        let file = OpenOptions::new().append(true).open(&path);
+        let file = OpenOptions::new().read(true).append(true).open(&path);
         let file = file.map_err(TestbedError::file("open", &path))?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if !is_free(&file, MOMENT) {
             return Ok(None);
         }
-        Ok(Some(Self { bed: bed.to_owned(), folder, file: Mutex::new((file, 0)) }))
+        let Contents { things, stood, last, whole } = read(&file);
+        file.set_len(whole).map_err(TestbedError::file("mend", &path))?;
+        let ledger = Self { bed: bed.to_owned(), folder, file: Mutex::new((file, last)) };
+        let things = things.into_iter().map(|(id, thing)| (thing, id)).collect();
+        Ok(Some(Held { ledger, stood, things }))
     }
 
     fn append(&self, file: &mut File, line: &Line) -> Result<(), TestbedError> {
@@ -224,8 +257,8 @@ impl Ledger {
             let Ok(file) = File::open(entry.path().join(FILE)) else { continue };
             let is_held = flock(&file, FlockOperation::NonBlockingLockShared).is_err();
             let bed = entry.file_name().to_string_lossy().into_owned();
-            let (things, stood) = read(&file);
-            let things = things.into_iter().rev().map(|(_, thing)| thing).collect();
+            let Contents { things, stood, .. } = read(&file);
+            let things = things.into_values().rev().collect();
             found.push(Found { bed, is_held, stood, things });
         }
         found.sort_by(|a, b| a.bed.cmp(&b.bed));
@@ -242,13 +275,13 @@ impl Ledger {
         let path = folder.join(FILE);
         let file = OpenOptions::new().read(true).append(true).open(&path);
         let file = file.map_err(TestbedError::file("open", &path))?;
-        if !force && !is_free(&file) {
+        if !force && !is_free(&file, LAST) {
             let text =
                 format!("take down {bed}: its experiment goes on; stop that, or say --force");
             return Err(TestbedError::Wrong(text));
         }
         let (mut removed, mut failed) = (Vec::new(), None);
-        for (_, thing) in read(&file).0.into_iter().rev() {
+        for thing in read(&file).things.into_values().rev() {
             match remove(bed, &thing) {
                 Ok(true) => removed.push(thing),
                 Ok(false) => {}
@@ -296,19 +329,35 @@ fn remove_ledger(folder: &Path) -> Result<(), TestbedError> {
     removed.map_err(TestbedError::file("remove", folder))
 }
 
-/// What a ledger says is there, in the order in which it was made, and where its instances are that
-/// were left standing. A line that is cut is the end: what it would have told of was not made.
-fn read(file: &File) -> (Vec<(u64, Thing)>, Option<Stood>) {
-    let (mut things, mut stood) = (BTreeMap::new(), None);
-    for line in BufReader::new(file).lines().map_while(Result::ok) {
-        let Ok(line) = serde_json::from_str::<Line>(&line) else { break };
+/// What a ledger says.
+#[derive(Default)]
+struct Contents {
+    /// What is there by its number, in the order in which it was made.
+    things: BTreeMap<u64, Thing>,
+    /// Where its instances are, where it was left standing.
+    stood: Option<Stood>,
+    /// The greatest number.
+    last: u64,
+    /// The length of its whole lines, bytes.
+    whole: u64,
+}
+
+/// Reads a ledger. A line that is cut is the end: what it would have told of was not made.
+fn read(file: &File) -> Contents {
+    let (mut contents, mut text) = (Contents::default(), String::new());
+    let mut lines = BufReader::new(file);
+    while lines.read_line(&mut text).is_ok_and(|read| read > 0) && text.ends_with('\n') {
+        let Ok(line) = serde_json::from_str::<Line>(&text) else { break };
         match (line.stands, line.made) {
-            (Some(stands), _) => stood = Some(stands),
-            (None, Some(thing)) => drop(things.insert(line.id, thing)),
-            (None, None) => drop(things.remove(&line.id)),
+            (Some(stands), _) => contents.stood = Some(stands),
+            (None, Some(thing)) => drop(contents.things.insert(line.id, thing)),
+            (None, None) => drop(contents.things.remove(&line.id)),
         }
+        contents.last = contents.last.max(line.id);
+        contents.whole += text.len() as u64;
+        text.clear();
     }
-    (things.into_iter().collect(), stood)
+    contents
 }
 
 #[cfg(test)]
@@ -360,5 +409,40 @@ mod tests {
         let mut file = OpenOptions::new().append(true).open(&path).unwrap();
         file.write_all(b"{\"id\": 2, \"made\": {\"what\"").unwrap();
         assert_eq!(Ledger::all(place.path()).unwrap()[0].things, [folder(Path::new("/a"))]);
+    }
+
+    /// Who goes on with a ledger, cut or not, writes what is read, under numbers of its own.
+    #[test]
+    fn a_ledger_that_is_gone_on_with_is_read_as_a_whole() {
+        let whole = {
+            let place = tempfile::tempdir().unwrap();
+            let ledger = Ledger::create(place.path(), "e1").unwrap();
+            ledger.will_make(&folder(Path::new("/a"))).unwrap();
+            let gone = ledger.will_make(&folder(Path::new("/b"))).unwrap();
+            ledger.is_gone(gone).unwrap();
+            ledger.stands(&Stood { frame: "f".to_owned(), instances: Vec::new() }).unwrap();
+            fs::read(place.path().join("e1").join(FILE)).unwrap()
+        };
+        let is_end = |at: &usize| *at == 0 || whole[*at - 1] == b'\n';
+        for cut in 0..=whole.len() {
+            let place = tempfile::tempdir().unwrap();
+            drop(Ledger::create(place.path(), "e1").unwrap());
+            fs::write(place.path().join("e1").join(FILE), &whole[..cut]).unwrap();
+            let before = Ledger::all(place.path()).unwrap().remove(0);
+            let held = Ledger::hold(place.path(), "e1").unwrap().unwrap();
+            assert!(Ledger::hold(place.path(), "e1").unwrap().is_none(), "it is held");
+            assert_eq!(held.stood, before.stood, "{cut}");
+            let c = held.ledger.will_make(&folder(Path::new("/c"))).unwrap();
+            held.ledger.will_make(&folder(Path::new("/d"))).unwrap();
+            held.ledger.is_gone(c).unwrap();
+            let rest: Vec<Thing> = held.things.into_iter().map(|(thing, _)| thing).rev().collect();
+            assert_eq!(rest, before.things, "{cut}");
+            let after = Ledger::all(place.path()).unwrap().remove(0);
+            let expected = [vec![folder(Path::new("/d"))], rest].concat();
+            assert_eq!((after.things, after.stood), (expected, before.stood), "{cut}");
+            let kept = (0..=cut).rev().find(is_end).unwrap();
+            let text = fs::read(place.path().join("e1").join(FILE)).unwrap();
+            assert_eq!(text[..kept], whole[..kept], "{cut}");
+        }
     }
 }

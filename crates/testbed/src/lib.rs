@@ -21,6 +21,7 @@ mod folder;
 pub mod install;
 pub mod launch;
 pub mod ledger;
+mod making;
 pub mod outline;
 mod output;
 mod policy;

@@ -65,7 +65,14 @@ pub struct Recipe {
     pub check: Check,
     /// What is done when it is ready, before it counts as standing.
     #[serde(default)]
-    pub warm: Warm,
+    pub warm: Commands,
+    /// What empties an instance that has served, so that it is as one that was just started.
+    #[serde(default)]
+    pub cold: Commands,
+    /// What has an instance take its files anew while it runs. Without it the instance is started
+    /// anew where its files differ.
+    #[serde(default)]
+    pub reload: Option<Reload>,
     /// How it is ended.
     #[serde(default)]
     pub stop: Stop,
@@ -149,27 +156,52 @@ fn ready_s() -> u64 {
     20
 }
 
-/// Commands that make an instance ready for a load, as they fill it with what it is to hold. They
-/// run as the instance does: as its user, in its place, in its folder.
+/// Commands for an instance that runs, as those that fill or empty it. They run as the instance
+/// does: as its user, in its place, in its folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Warm {
+pub struct Commands {
     /// The commands, one after the other, each a list of words.
     #[serde(default)]
     pub run: Vec<Vec<String>>,
     /// How long all of them may take, seconds.
-    #[serde(default = "warm_s")]
+    #[serde(default = "commands_s")]
     pub within_s: u64,
 }
 
-fn warm_s() -> u64 {
+fn commands_s() -> u64 {
     60
 }
 
-impl Default for Warm {
+impl Default for Commands {
     fn default() -> Self {
-        Self { run: Vec::new(), within_s: warm_s() }
+        Self { run: Vec::new(), within_s: commands_s() }
     }
+}
+
+/// How an instance takes its files anew while it runs: first the commands, which may check the
+/// files, then the signal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reload {
+    /// The commands, one after the other, each a list of words.
+    #[serde(default)]
+    pub run: Vec<Vec<String>>,
+    /// The signal that its process gets: `HUP`, `USR1`, `USR2`.
+    #[serde(default)]
+    pub signal: Option<String>,
+    /// Whether its process replaces the processes that it has started, as nginx does its workers.
+    /// It has taken its files when those of before have ended; a server that refuses the files
+    /// keeps them, which would not be noticed otherwise.
+    #[serde(default)]
+    pub replaces_workers: bool,
+    /// How long all of it may take, seconds.
+    #[serde(default = "reload_s")]
+    pub within_s: u64,
+}
+
+fn reload_s() -> u64 {
+    20
 }
 
 /// How an instance is ended.
@@ -247,8 +279,15 @@ pub fn parse(name: &str, text: &str) -> Result<Recipe, TestbedError> {
     if recipe.start.is_empty() {
         return Err(wrong("`start` has no word"));
     }
-    if recipe.warm.run.iter().any(Vec::is_empty) {
-        return Err(wrong("a command of `warm` has no word"));
+    let reload = recipe.reload.iter().map(|reload| ("reload", &reload.run));
+    let commands = [("warm", &recipe.warm.run), ("cold", &recipe.cold.run)].into_iter();
+    for (key, commands) in commands.chain(reload) {
+        if commands.iter().any(Vec::is_empty) {
+            return Err(wrong(&format!("a command of `{key}` has no word")));
+        }
+    }
+    if let Some(reload) = &recipe.reload {
+        check_reload(reload).map_err(|why| wrong(&why))?;
     }
     if signal_of(&recipe.stop.signal).is_none() {
         return Err(wrong(&format!("`{}` is no signal that ends it", recipe.stop.signal)));
@@ -265,7 +304,42 @@ pub fn parse(name: &str, text: &str) -> Result<Recipe, TestbedError> {
     Ok(recipe)
 }
 
-/// The signal of a name.
+fn check_reload(reload: &Reload) -> Result<(), String> {
+    match &reload.signal {
+        Some(name) if reload_signal_of(name).is_none() => {
+            Err(format!("`{name}` is no signal that `reload` knows: HUP, USR1 and USR2 are"))
+        }
+        None if reload.run.is_empty() => Err("`reload` has neither `run` nor `signal`".to_owned()),
+        None if reload.replaces_workers => {
+            Err("`replaces_workers` of `reload` goes with a `signal`".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Found {
+    /// What two recipes must have in common for an instance of one to become one of the other by
+    /// its files alone: all but what is written, and but parameters that are no secrets.
+    #[must_use]
+    pub fn frame(&self) -> String {
+        let mut recipe = Recipe { write: Vec::new(), ..self.recipe.clone() };
+        recipe.vars.retain(|_, value| matches!(value, Scalar::Secret(_)));
+        format!("{recipe:?}")
+    }
+}
+
+/// The signal of a name, of those that `reload` knows.
+pub(crate) fn reload_signal_of(name: &str) -> Option<rustix::process::Signal> {
+    use rustix::process::Signal;
+    match name {
+        "HUP" => Some(Signal::HUP),
+        "USR1" => Some(Signal::USR1),
+        "USR2" => Some(Signal::USR2),
+        _ => None,
+    }
+}
+
+/// The signal of a name, of those that `stop` knows.
 pub(crate) fn signal_of(name: &str) -> Option<rustix::process::Signal> {
     use rustix::process::Signal;
     match name {
@@ -360,7 +434,9 @@ mod tests {
                 Content::Secret(from) => panic!("{name} has a secret of its own: {from:?}"),
             };
             let texts: Vec<String> = recipe.write.iter().map(template).collect();
-            let texts = texts.iter().chain(&recipe.start);
+            let reload = recipe.reload.iter().flat_map(|reload| &reload.run);
+            let commands = recipe.warm.run.iter().chain(&recipe.cold.run).chain(reload);
+            let texts = texts.iter().chain(&recipe.start).chain(commands.flatten());
             for text in texts.chain(recipe.collect.values()) {
                 fill(name, text, &facts).unwrap_or_else(|error| panic!("{name}: {error:?}"));
             }
@@ -387,6 +463,16 @@ mod tests {
         assert!(parse("x", whole).is_ok());
         assert!(told(&whole.replace("port", "prot")).contains("prot"));
         assert!(told(&whole.replace("['a']", "[]")).contains("no word"));
+        for (key, says) in [
+            ("[cold]\nrun = [['a'], []]", "`cold` has no word"),
+            ("[reload]\nrun = [[]]", "`reload` has no word"),
+            ("[reload]", "neither `run` nor `signal`"),
+            ("[reload]\nsignal = 'TERM'", "HUP, USR1 and USR2"),
+            ("[reload]\nrun = [['a']]\nreplaces_workers = true", "goes with a `signal`"),
+            ("[reload]\nsignals = 'HUP'", "signals"),
+        ] {
+            assert!(told(&format!("{whole}{key}\n")).contains(says), "{key}");
+        }
         for path in ["../x", "/etc/x", "a/../../x", ""] {
             let write = format!("{whole}[[write]]\npath = '{path}'\ntext = ''\n");
             assert!(told(&write).contains("leads out"), "{path}");

@@ -14,7 +14,7 @@ use crate::error::TestbedError;
 use crate::policy::put_back;
 
 /// The file that marks a folder as a bed's; it holds the bed's id.
-const MARK: &str = ".plimsoll";
+pub(crate) const MARK: &str = ".plimsoll";
 /// How long a removal may take.
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -67,9 +67,7 @@ impl Thing {
     #[must_use]
     pub fn lives(&self) -> bool {
         match self {
-            Self::Process { pid, started, .. } => {
-                started_at(*pid) == Some(*started) && !is_zombie(*pid)
-            }
+            Self::Process { pid, started, .. } => runs(*pid, *started),
             _ => true,
         }
     }
@@ -128,7 +126,7 @@ fn end_process(pid: u32, started: u64) -> bool {
     let _ = kill_process_group(number, Signal::KILL);
     let _ = kill_process(number, Signal::KILL);
     let deadline = Deadline::within(LIMIT);
-    while started_at(pid) == Some(started) && !is_zombie(pid) && !deadline.is_over() {
+    while runs(pid, started) && !deadline.is_over() {
         deadline.pause();
     }
     true
@@ -168,6 +166,22 @@ fn stat(pid: u32) -> Option<Vec<String>> {
 #[must_use]
 pub fn started_at(pid: u32) -> Option<u64> {
     stat(pid)?.get(22 - 3)?.parse().ok()
+}
+
+/// The processes that a process has started and that run, each with the time of its start.
+pub(crate) fn children(pid: u32) -> Vec<(u32, u64)> {
+    let number = |entry: fs::DirEntry| entry.file_name().to_string_lossy().parse::<u32>().ok();
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(number);
+    let is_its = |of: &u32| {
+        let parent = stat(*of).and_then(|fields| fields.get(1)?.parse::<u32>().ok());
+        parent == Some(pid) && !is_zombie(*of)
+    };
+    all.filter(is_its).filter_map(|of| Some((of, started_at(of)?))).collect()
+}
+
+/// Whether a process is the one that was started then, and runs.
+pub(crate) fn runs(pid: u32, started: u64) -> bool {
+    started_at(pid) == Some(started) && !is_zombie(pid)
 }
 
 fn is_zombie(pid: u32) -> bool {

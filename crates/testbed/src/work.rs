@@ -16,12 +16,12 @@ use rustix::process::{Pid, kill_process};
 use crate::command::{Deadline, Words, run, told, wait};
 use crate::error::TestbedError;
 use crate::flow::Outputs;
-use crate::folder;
+use crate::folder::{self, Manner};
 use crate::launch::{Launcher, Order};
 use crate::ledger::Ledger;
 use crate::output;
-use crate::recipe::{Check, Stop, signal_of};
-use crate::thing::{Thing, mark, remove, started_at};
+use crate::recipe::{Check, Stop, reload_signal_of, signal_of};
+use crate::thing::{Thing, children, mark, remove, runs, started_at};
 use crate::users::User;
 
 /// A link of the instance's user's is not followed.
@@ -112,6 +112,36 @@ pub enum Op {
         /// When it is ready.
         check: Check,
     },
+    /// Removes a file of the folder that is no more of it.
+    Remove {
+        /// The folder.
+        folder: PathBuf,
+        /// The path in it.
+        path: String,
+    },
+    /// Ends a server that stands.
+    End {
+        /// The instance.
+        instance: String,
+        /// How it is ended.
+        stop: Stop,
+    },
+    /// Removes all that is in the folder of an instance that is to be started anew.
+    Clear {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Sends a signal to a server that stands, so that it takes its files anew.
+    Signal {
+        /// The instance.
+        instance: String,
+        /// Its folder.
+        folder: PathBuf,
+        /// The signal's name.
+        signal: String,
+        /// Whether its processes of before are awaited to end.
+        replaces_workers: bool,
+    },
 }
 
 /// As `check` prints it: what is done, a line each.
@@ -150,6 +180,10 @@ impl std::fmt::Display for Op {
                 Some(path) => write!(f, "ask http://{address}{path} until it answers"),
                 None => write!(f, "connect to {address} until it takes connections"),
             },
+            Self::Remove { folder, path } => write!(f, "remove {}", folder.join(path).display()),
+            Self::End { instance, .. } => write!(f, "end {instance}"),
+            Self::Clear { folder } => write!(f, "empty the folder {}", folder.display()),
+            Self::Signal { instance, signal, .. } => write!(f, "send {signal} to {instance}"),
         }
     }
 }
@@ -165,6 +199,8 @@ pub(crate) struct Worker<'a> {
     outputs: Outputs<'a>,
     /// How much of it, bytes.
     most_output: u64,
+    /// Whether files take the place of those that are there: those of a bed that stands.
+    replaces: bool,
 }
 
 impl<'a> Worker<'a> {
@@ -174,7 +210,17 @@ impl<'a> Worker<'a> {
         (outputs, most_output): (Outputs<'a>, u64),
     ) -> Self {
         let (rows, children) = (Mutex::default(), Mutex::default());
-        Self { ledger, launcher, rows, children, outputs, most_output }
+        Self { ledger, launcher, rows, children, outputs, most_output, replaces: false }
+    }
+
+    /// For a bed that stands, of which the ledger has these rows.
+    pub(crate) fn on_standing(self, rows: Vec<(Thing, u64)>) -> Self {
+        Self { rows: Mutex::new(rows), replaces: true, ..self }
+    }
+
+    /// The rows of the ledger of what is there.
+    pub(crate) fn rows(&self) -> Vec<(Thing, u64)> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether all that was made is removed.
@@ -205,12 +251,18 @@ impl<'a> Worker<'a> {
                 self.make_folder(path, user.as_deref()).map(|()| String::new())
             }
             Op::Write { folder, path, text, is_secret, user } => {
-                let whose = (*is_secret, user.as_deref());
-                folder::write(folder, path, text, whose).map(|()| String::new())
+                let manner = self.manner(*is_secret, user.as_deref());
+                folder::write(folder, path, text, manner).map(|()| String::new())
             }
             Op::Copy { folder, path, from, is_secret, user } => {
-                let whose = (*is_secret, user.as_deref());
-                folder::copy(folder, path, from, whose).map(|()| String::new())
+                let manner = self.manner(*is_secret, user.as_deref());
+                folder::copy(folder, path, from, manner).map(|()| String::new())
+            }
+            Op::Remove { folder, path } => folder::remove(folder, path).map(|()| String::new()),
+            Op::Clear { folder } => folder::clear(folder).map(|()| String::new()),
+            Op::End { instance, stop } => self.stop(instance, stop, deadline),
+            Op::Signal { instance, folder, signal, replaces_workers } => {
+                self.signal((instance, folder), signal, *replaces_workers, deadline)
             }
             Op::Start { instance, folder, order, .. } => {
                 self.start(instance, folder, order).map(|()| String::new())
@@ -233,8 +285,18 @@ impl<'a> Worker<'a> {
                 stopped
             }
             Op::Run { name, .. } => self.forget(name),
-            Op::Write { .. } | Op::Copy { .. } | Op::Ready { .. } => Ok(String::new()),
+            Op::Write { .. }
+            | Op::Copy { .. }
+            | Op::Ready { .. }
+            | Op::Remove { .. }
+            | Op::Clear { .. }
+            | Op::End { .. }
+            | Op::Signal { .. } => Ok(String::new()),
         }
+    }
+
+    fn manner<'m>(&self, is_secret: bool, user: Option<&'m str>) -> Manner<'m> {
+        Manner { is_secret, user, replaces: self.replaces }
     }
 
     fn remove(&self, thing: &Thing) -> Result<String, TestbedError> {
@@ -285,7 +347,7 @@ impl<'a> Worker<'a> {
         order: &Order,
         deadline: &Deadline,
     ) -> Result<String, TestbedError> {
-        folder::write(folder, log, "", (false, None))?;
+        folder::write(folder, log, "", self.manner(false, None))?;
         let path = folder.join(log);
         let output = OpenOptions::new().append(true).custom_flags(NOFOLLOW).open(&path);
         let output = output.map_err(TestbedError::file("open", &path))?;
@@ -313,11 +375,55 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// How a server ended, where it has.
+    /// How a server ended, where it has. Of one that another process has started it is not known
+    /// how.
     fn ended(&self, instance: &str) -> Option<String> {
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
-        let status = children.get_mut(instance)?.try_wait().ok()??;
-        Some(told(status))
+        let Some(child) = children.get_mut(instance) else {
+            let is_over = self.process_of(instance).is_none_or(|thing| !thing.lives());
+            return is_over.then(|| "an unknown exit code".to_owned());
+        };
+        child.try_wait().ok()?.map(told)
+    }
+
+    /// The process of an instance, as the ledger has it.
+    fn process_of(&self, instance: &str) -> Option<Thing> {
+        let is_its =
+            |thing: &Thing| matches!(thing, Thing::Process { instance: of, .. } if of == instance);
+        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        rows.iter().map(|(thing, _)| thing).find(|thing| is_its(thing)).cloned()
+    }
+
+    /// Sends a signal to a server that stands, and waits for the end of the processes that it had
+    /// started before, where it replaces them.
+    fn signal(
+        &self,
+        (instance, folder): (&str, &Path),
+        signal: &str,
+        replaces_workers: bool,
+        deadline: &Deadline,
+    ) -> Result<String, TestbedError> {
+        let process = self.process_of(instance).filter(Thing::lives);
+        let (Some(Thing::Process { pid, .. }), Some(signal)) = (process, reload_signal_of(signal))
+        else {
+            let (instance, how) = (instance.to_owned(), "an unknown exit code".to_owned());
+            return Err(TestbedError::Ended { instance, how, output: output::end(folder) });
+        };
+        let before = if replaces_workers { children(pid) } else { Vec::new() };
+        let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        let sent = number.map_or(Ok(()), |number| kill_process(number, signal));
+        sent.map_err(|error| TestbedError::file("signal", format!("/proc/{pid}"))(error.into()))?;
+        while before.iter().any(|(pid, started)| runs(*pid, *started)) {
+            if deadline.is_over() {
+                return Err(TestbedError::TooLong {
+                    what: format!("reload {instance}: wait for the end of its processes of before"),
+                    limit: deadline.limit(),
+                    output: output::end(folder),
+                });
+            }
+            deadline.pause();
+        }
+        Ok(String::new())
     }
 
     fn until_ready(
@@ -357,7 +463,7 @@ impl<'a> Worker<'a> {
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
         let child = children.remove(instance);
         drop(children);
-        let Some(mut child) = child else { return self.forget(instance) };
+        let Some(mut child) = child else { return self.stop_standing(instance, how, deadline) };
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         if let (Some(pid), Some(signal), Ok(None)) = (pid, signal_of(&how.signal), child.try_wait())
         {
@@ -374,14 +480,31 @@ impl<'a> Worker<'a> {
         done.map(|said| if is_killed { "it had to be killed".to_owned() } else { said })
     }
 
+    /// Asks a server to end that another process has started.
+    fn stop_standing(
+        &self,
+        instance: &str,
+        how: &Stop,
+        deadline: &Deadline,
+    ) -> Result<String, TestbedError> {
+        let process = self.process_of(instance).filter(Thing::lives);
+        if let Some(thing @ Thing::Process { pid, .. }) = process {
+            let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
+            if let (Some(number), Some(signal)) = (number, signal_of(&how.signal)) {
+                let _ = kill_process(number, signal);
+            }
+            let limit = Duration::from_secs(how.within_s).min(deadline.left());
+            let patience = Deadline::within(limit);
+            while thing.lives() && !patience.is_over() {
+                patience.pause();
+            }
+        }
+        self.forget(instance)
+    }
+
     /// Ends what is left of an instance's process, and takes it out of the ledger.
     fn forget(&self, instance: &str) -> Result<String, TestbedError> {
-        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_its =
-            |thing: &Thing| matches!(thing, Thing::Process { instance: of, .. } if of == instance);
-        let thing = rows.iter().map(|(thing, _)| thing).find(|thing| is_its(thing)).cloned();
-        drop(rows);
-        thing.map_or(Ok(String::new()), |thing| self.remove(&thing))
+        self.process_of(instance).map_or(Ok(String::new()), |thing| self.remove(&thing))
     }
 }
 

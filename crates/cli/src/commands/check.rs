@@ -2,9 +2,12 @@
 
 use super::run::{MANY_CELLS, ready};
 use crate::exit::Exit;
+use crate::place::place;
 use crate::run_args::Check;
 use crate::terminal::error::Result;
 use crate::terminal::print;
+use plimsoll_experiment::between::Between;
+use plimsoll_experiment::estimate::Span;
 use plimsoll_experiment::ready::Ready;
 use plimsoll_experiment::record::CellPlan;
 use plimsoll_testbed::outline::Planned;
@@ -20,11 +23,13 @@ const MAX_CELLS: usize = 20;
 pub(crate) fn run(args: &Check) -> Result<Exit> {
     let here = std::env::current_dir()?;
     let ready = ready(&args.of, (false, false), &here)?;
-    print(&if args.json { format!("{:#}\n", document(&ready)) } else { shown(&ready) })?;
+    let between = ready.between(&place(&here))?;
+    let document = || format!("{:#}\n", document(&ready, &between));
+    print(&if args.json { document() } else { shown(&ready, &between) })?;
     Ok(Exit::Held)
 }
 
-fn document(ready: &Ready) -> serde_json::Value {
+fn document(ready: &Ready, between: &Between) -> serde_json::Value {
     let cell = |cell: &CellPlan| {
         json!({
             "cell": cell.number, "factors": cell.factors, "replication": cell.replication,
@@ -39,6 +44,9 @@ fn document(ready: &Ready) -> serde_json::Value {
         "subject": ready.subject.what,
         "slo": ready.subject.slo,
         "duration_s": ready.length_s,
+        "takes_s": ready.takes().map(|span| [Some(span.least_s), span.most_s]),
+        "between": between.each,
+        "standing": between.standing.iter().map(step_json).collect::<Vec<_>>(),
         "steps": ready.steps.iter().map(step_json).collect::<Vec<_>>(),
         "most_cells": ready.most_cells(),
         "cells": ready.cells.iter().map(cell).collect::<Vec<_>>(),
@@ -53,7 +61,7 @@ fn step_json(step: &Planned) -> serde_json::Value {
     })
 }
 
-fn shown(ready: &Ready) -> String {
+fn shown(ready: &Ready, between: &Between) -> String {
     let mut out = String::new();
     let mut row = |name: &str, text: &str| {
         let _ = writeln!(out, "{name:<12}{text}");
@@ -63,9 +71,8 @@ fn shown(ready: &Ready) -> String {
     if let Some(slo) = &of.slo {
         row("SLO", slo);
     }
-    if let Some(seconds) = ready.length_s {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
-        row("takes", &show_duration((seconds * 1e9) as u64));
+    if let Some(span) = ready.takes() {
+        row("takes", &span_of(span));
     }
     if let Some(budget) = ready.budget {
         row("budget", &show_duration(u64::try_from(budget.as_nanos()).unwrap_or(u64::MAX)));
@@ -80,10 +87,14 @@ fn shown(ready: &Ready) -> String {
         let more = show_count((ready.cells.len() - MAX_CELLS) as u64);
         row("  …", &format!("{more} more: --json has all"));
     }
-    for step in &ready.steps {
+    for (at, line) in between.each.iter().enumerate() {
+        row(if at == 0 { "before each" } else { "" }, line);
+    }
+    let standing = between.standing.iter().map(|step| (step, ", where it stands already"));
+    for (step, when) in ready.steps.iter().map(|step| (step, "")).chain(standing) {
         let of = if step.instance.is_empty() { "all" } else { &step.instance };
         row("", "");
-        row(&format!("  {of}"), &format!("{} ({})", step.name, step.class.name()));
+        row(&format!("  {of}"), &format!("{} ({}){when}", step.name, step.class.name()));
         for op in &step.ops {
             op.to_string().lines().for_each(|line| row("", line));
         }
@@ -95,6 +106,17 @@ fn shown(ready: &Ready) -> String {
         row("note", note);
     }
     out
+}
+
+/// How long something takes, as far as that is known.
+fn span_of(span: Span) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
+    let show = |seconds: f64| show_duration((seconds * 1e9) as u64);
+    match span.most_s {
+        Some(_) if span.is_known() => show(span.least_s),
+        Some(most_s) => format!("{} to {}", show(span.least_s), show(most_s)),
+        None => format!("at least {}", show(span.least_s)),
+    }
 }
 
 /// The levels of a cell, its replication and its seed.

@@ -52,13 +52,14 @@ fn up(args: &TestbedUp, here: &Path) -> Result<Exit> {
         let instances: Vec<_> = left.instances.iter().map(instance).collect();
         let document = json!({
             "schema": 1, "warnings": [], "id": left.id, "stood_before": left.stood,
-            "instances": instances,
+            "changes": left.changes, "instances": instances,
         });
         print(&pretty(&document)?)?;
         return Ok(Exit::Held);
     }
     let before = if left.stood { "stands already" } else { "stands" };
     print(&format!("{}  {before}\n", left.id))?;
+    left.changes.iter().try_for_each(|change| print(&format!("  {change}\n")))?;
     for of in &left.instances {
         print(&format!("  {:<12}{}:{}\n", of.name, of.address, of.port))?;
     }

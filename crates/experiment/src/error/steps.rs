@@ -88,7 +88,7 @@ impl Failure for ColdError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Restart(error) => return error.hint(),
-            Self::Kernel { .. } => "`--cold` takes root, on the machine that the store is on",
+            Self::Kernel { .. } => "that takes root, on the machine that the target is on",
         };
         Some(hint.to_owned())
     }

@@ -11,6 +11,7 @@ use plimsoll_testbed::outline::Planned;
 use super::{Ask, Of, PARTS, Ready, With, execute_designed};
 use crate::adaptive;
 use crate::bench::{self, Bench, Text};
+use crate::between;
 use crate::error::ExperimentError;
 use crate::factors::{self, Combination, levels_of};
 use crate::prepare::{Prepared, prepare};
@@ -37,7 +38,7 @@ pub(super) struct Designed {
 /// What its cells are.
 enum Kind {
     /// Loads or searches, each with a plan of its own; whether they are simulated.
-    Bench(Text, bool),
+    Bench(Text, Box<Plan>, bool),
     Pool(pool::Combinations),
     Clusters(caches::Combinations),
 }
@@ -56,6 +57,14 @@ struct Design {
 }
 
 impl Designed {
+    /// The plan, where its cells are live.
+    pub(super) fn live(&self) -> Option<&Plan> {
+        match &self.of {
+            Kind::Bench(_, plan, false) => Some(plan),
+            _ => None,
+        }
+    }
+
     /// Executes cells, and those that follow from them.
     ///
     /// # Errors
@@ -64,7 +73,7 @@ impl Designed {
         let varied = &self.varied;
         let of = (varied, self.kind);
         match &self.of {
-            Kind::Bench(text, is_simulated) => {
+            Kind::Bench(text, _, is_simulated) => {
                 let bench = Bench {
                     text,
                     is_simulated: *is_simulated,
@@ -178,7 +187,7 @@ pub(super) fn bench(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError
     let steps = steps(ask, plans.first())?;
     let subject = bench::subject(&text, plan, is_simulated, &ask.place, own)?;
     let replications = design.replications();
-    let mut ready = design.ready(subject, &notes, varied, Kind::Bench(text, is_simulated));
+    let mut ready = design.ready(subject, &notes, varied, Kind::Bench(text, Box::new(plan.clone()), is_simulated));
     ready.steps = steps;
     match &plan.search {
         Some(_) => {

@@ -6,6 +6,7 @@ use crate::control::Control;
 use crate::error::ColdError;
 use crate::prepare::Prepared;
 use crate::steps::restart::{Restart, Restarted, restart};
+use rustix::fs::Access;
 use std::path::Path;
 
 /// The file that the kernel empties caches by, below the root of the file system.
@@ -30,8 +31,24 @@ pub fn chill(
     Ok(restarted)
 }
 
+/// Whether this process may empty the page cache.
+#[must_use]
+pub fn may_empty(system: &Path) -> bool {
+    rustix::fs::access(system.join(DROP_CACHES), Access::WRITE_OK).is_ok()
+}
+
+/// What emptying it writes to, for who is told before.
+#[must_use]
+pub fn described(system: &Path) -> String {
+    format!("write what waits to disk, and drop the page cache by {}", shown(system))
+}
+
+fn shown(system: &Path) -> String {
+    system.join(DROP_CACHES).display().to_string()
+}
+
 /// Writes to disk what waits for it, as only clean pages are dropped, and drops them.
-fn empty(system: &Path) -> Result<(), ColdError> {
+pub(crate) fn empty(system: &Path) -> Result<(), ColdError> {
     rustix::fs::sync();
     let path = system.join(DROP_CACHES);
     std::fs::write(&path, ALL).map_err(|source| ColdError::Kernel { path, source })

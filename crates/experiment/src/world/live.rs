@@ -13,7 +13,7 @@ use crate::steps::restart::{Restart, Restarted, restart};
 
 /// Whether a cell can begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Before {
+pub(crate) enum Before {
     /// It can.
     Ready,
     /// The target did not answer after its restart: how long was waited.
@@ -33,7 +33,7 @@ pub fn is_cold(plan: &Plan) -> bool {
 ///
 /// # Errors
 /// Where the command failed, or caches could not be emptied.
-pub(super) fn make_ready(
+pub(crate) fn make_ready(
     plan: &Plan,
     prepared: &Prepared,
     path: &Path,

@@ -1,7 +1,7 @@
 //! Worlds that cells are executed in.
 
 pub mod caches;
-mod live;
+pub(crate) mod live;
 pub mod load;
 pub mod pool;
 pub mod search;

@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use plimsoll_stats::design::Design;
+use plimsoll_stats::slo::{Clause, Rule};
 use plimsoll_stats::stopping::Precision;
-use plimsoll_units::Words;
+use plimsoll_units::{ParseError, Words};
 
 use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::reading::{Reading, parts};
@@ -37,6 +38,12 @@ section! {
         /// Which combinations of the factors' levels there are: what a level needs, or excludes.
         constraints: Vec<Constraint> { CONSTRAINTS, or Vec::new(),
             r#"["load.users = 16 needs load.timeout = 2s"]"# }
+        /// What must hold of the host, or is done, before each cell: a rule on its figures,
+        /// `page_cache dropped`, `service restarted`.
+        between: Vec<Between> { BETWEEN, or Vec::new(),
+            r#"["host.tcp.time_wait <= 1000", "page_cache dropped"]"# }
+        /// How long a cell may wait for the rules of `between`.
+        between_within: Duration { TIME, or Duration::from_secs(60), "5m" }
         /// How much time the experiment may take: it ends before the cell that would exceed it.
         budget: Option<Duration> { TIME, "2h" }
         /// What makes a cell the best one; by default the first of `respond`, as it is better.
@@ -52,6 +59,61 @@ impl Experiment {
             levels.iter().find(|(key, _)| key == factor).map(|(_, level)| level.as_str())
         };
         self.constraints.iter().find(|constraint| !constraint.allows(level))
+    }
+}
+
+/// What comes before each cell.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Between {
+    /// It is waited until this holds of the host.
+    Holds(Rule),
+    /// The page cache of the host is dropped.
+    PageCacheDropped,
+    /// The service is started anew.
+    ServiceRestarted,
+}
+
+/// What the deeds among [`Between`] are called.
+const PAGE_CACHE_DROPPED: &str = "page_cache dropped";
+const SERVICE_RESTARTED: &str = "service restarted";
+
+impl Between {
+    /// Reads one of them.
+    ///
+    /// # Errors
+    /// What is neither a deed nor a rule on figures of the host.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match words.join(" ").as_str() {
+            PAGE_CACHE_DROPPED => return Ok(Self::PageCacheDropped),
+            SERVICE_RESTARTED => return Ok(Self::ServiceRestarted),
+            _ => {}
+        }
+        let rule = Rule::parse(text).map_err(|error| match text.contains(['<', '>', '=']) {
+            true => error,
+            false => ParseError::new(WANTED, text, 0, text.len()),
+        })?;
+        let is_of_host = |clause: &&Clause| clause.word().starts_with("host.");
+        match rule.clauses().iter().find(|clause| !is_of_host(clause)) {
+            None => Ok(Self::Holds(rule)),
+            Some(clause) => {
+                let at = text.find(clause.word()).unwrap_or(0);
+                let word = clause.word();
+                let error = ParseError::new("a figure of the host", word, at, word.len());
+                Err(error.hint("before a cell the host alone is watched: host.tcp.time_wait, …"))
+            }
+        }
+    }
+}
+
+/// Parses back to the same.
+impl std::fmt::Display for Between {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Holds(rule) => write!(f, "{rule}"),
+            Self::PageCacheDropped => f.write_str(PAGE_CACHE_DROPPED),
+            Self::ServiceRestarted => f.write_str(SERVICE_RESTARTED),
+        }
     }
 }
 
@@ -79,6 +141,11 @@ const CONSTRAINTS: List<Parsed<Constraint>> = List(
     "list of constraints",
 );
 const FIGURES: List<Line> = List(Line("figure"), "list of figures");
+/// What is wanted of a part of `between`.
+const WANTED: &str = "`page_cache dropped`, `service restarted` or a rule such as \
+                      host.tcp.time_wait<=1000";
+const BETWEEN: List<Parsed<Between>> =
+    List(Parsed::text("rule or deed", WANTED, Between::parse), "list of rules and deeds");
 
 /// A factor: a key of the plan, or a name for several, and the levels that it has in cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,6 +223,20 @@ pub(crate) fn check_constraints(
             let message = format!("`{constraint}`: expected {wanted}");
             section.fault("constraints", message, hint.as_deref());
         }
+    }
+}
+
+/// Notes what cannot come before each cell.
+pub(crate) fn check_between(section: &Section<'_>, of: &Experiment, can_restart: bool) {
+    if of.at_once > 1 && !of.between.is_empty() {
+        let message = "`between` goes with one cell at a time: what is done before one would \
+                       disturb those beside it";
+        section.fault("between", message, Some("leave out `between` or `at_once`"));
+    }
+    if of.between.contains(&Between::ServiceRestarted) && !can_restart {
+        let message = "`service restarted` needs to know how";
+        let hint = "set restart = \"systemctl restart nginx\" in [target], or give a [testbed]";
+        section.fault("between", message, Some(hint));
     }
 }
 

@@ -1,25 +1,14 @@
 //! Beds that stand: what they serve, what they may use, and what is left of them.
 
-use crate::host::{Place, left_of, role};
-use plimsoll_net::http::client::{Ask, Limits as Within, Plain};
-use plimsoll_net::url::Url;
+use crate::host::{Place, get, left_of, nginx, role};
 use plimsoll_testbed::bed::{Hears, with_bed};
 use plimsoll_testbed::command::is_there;
 use plimsoll_testbed::flow::Action;
 use plimsoll_testbed::ledger::Ledger;
 use plimsoll_testbed::recipe::{Content, Scalar};
 use plimsoll_testbed::role::{Instance, Role};
-use plimsoll_testbed::standing::leave_up;
-use plimsoll_testbed::thing::Thing;
 use plimsoll_testbed::{Bed, TestbedError};
 use std::sync::Mutex;
-use std::time::Duration;
-
-fn get(instance: &Instance, path: &str) -> (u16, Vec<u8>) {
-    let url = Url::parse(&format!("http://{}:{}{path}", instance.address, instance.port)).unwrap();
-    let answer = Ask::get(&url).send(&Plain, Within::within(Duration::from_secs(5))).unwrap();
-    (answer.status, answer.body)
-}
 
 /// Makes it stand, and checks that nothing is left of it.
 fn stand(
@@ -33,14 +22,6 @@ fn stand(
     assert_eq!(left_of(&bed.id), Vec::<String>::new());
     assert_eq!(Ledger::all(&place.ledgers()).unwrap(), []);
     result.map(|()| actions.into_inner().unwrap())
-}
-
-fn nginx() -> Option<Role> {
-    if !is_there("nginx") {
-        println!("skipped: nginx is not installed");
-        return None;
-    }
-    Some(role("web", "nginx"))
 }
 
 #[test]
@@ -110,40 +91,6 @@ fn what_fails_while_it_stands_leaves_nothing() {
     let Some(bed) = place.namespaces("a failure while it stands", vec![web]) else { return };
     let failed = stand(&place, &bed, |_| Err(TestbedError::Interrupted)).unwrap_err();
     assert!(matches!(failed, TestbedError::Interrupted));
-}
-
-/// A bed that was left stands without who made it, is used by one at a time, and goes as a whole.
-#[test]
-fn a_bed_that_is_left_is_found_and_used_by_one() {
-    let place = Place::new();
-    let Some(web) = nginx() else { return };
-    let Some(bed) = place.namespaces("a bed that is left", vec![web.clone()]) else { return };
-    let left = leave_up(&bed, &place.ledgers(), Hears::NOTHING, "digest").unwrap();
-    let found = Ledger::all(&place.ledgers()).unwrap();
-    assert!(!found[0].is_held && found[0].stood.is_some(), "{found:?}");
-    let other = place.processes(vec![web]);
-    assert!(other.borrow(&place.ledgers(), "another").unwrap().is_none());
-    let borrowed = other.borrow(&place.ledgers(), "digest").unwrap().unwrap();
-    assert_eq!((&borrowed.id, &borrowed.instances), (&bed.id, &left));
-    assert_eq!(get(&borrowed.instances[0], "/").0, 200);
-    assert!(other.borrow(&place.ledgers(), "digest").unwrap().is_none(), "it is in use");
-    let held = Ledger::take_down(&place.ledgers(), &bed.id, false).unwrap_err();
-    assert!(held.to_string().contains("goes on"), "{held}");
-    drop(borrowed);
-    // One whose server is dead is none.
-    let process = found[0].things.iter().find_map(|thing| match thing {
-        Thing::Process { pid, .. } => Some(*pid),
-        _ => None,
-    });
-    let pid = rustix::process::Pid::from_raw(process.unwrap().try_into().unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-    while found[0].things.iter().all(Thing::lives) {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    assert!(other.borrow(&place.ledgers(), "digest").unwrap().is_none());
-    Ledger::take_down(&place.ledgers(), &bed.id, false).unwrap();
-    assert_eq!(left_of(&bed.id), Vec::<String>::new());
-    assert_eq!(Ledger::all(&place.ledgers()).unwrap(), []);
 }
 
 /// Commands that fill an instance run as its user, in its place, before it counts as standing; one

@@ -1,13 +1,17 @@
 //! The host as a test sees it: what a bed may leave behind, and where it is made.
 
-use plimsoll_testbed::Bed;
+use plimsoll_net::http::client::{Ask, Limits as Within, Plain};
+use plimsoll_net::url::Url;
+use plimsoll_testbed::command::is_there;
 use plimsoll_testbed::launch::Launcher;
 use plimsoll_testbed::provider::{Namespace, Process, Provider};
 use plimsoll_testbed::recipe::find;
 use plimsoll_testbed::role::{Limits, Role, Secrets};
+use plimsoll_testbed::{Bed, Instance};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 use tempfile::TempDir;
 
 static BEDS: AtomicU32 = AtomicU32::new(0);
@@ -76,6 +80,22 @@ pub(crate) fn role(name: &str, recipe: &str) -> Role {
         secrets: Secrets::default(),
         files: Vec::new(),
     }
+}
+
+/// What an instance answers to a request for a path.
+pub(crate) fn get(instance: &Instance, path: &str) -> (u16, Vec<u8>) {
+    let url = Url::parse(&format!("http://{}:{}{path}", instance.address, instance.port)).unwrap();
+    let answer = Ask::get(&url).send(&Plain, Within::within(Duration::from_secs(5))).unwrap();
+    (answer.status, answer.body)
+}
+
+/// A role of nginx; `None`, and said so, where that is not installed.
+pub(crate) fn nginx() -> Option<Role> {
+    if !is_there("nginx") {
+        println!("skipped: nginx is not installed");
+        return None;
+    }
+    Some(role("web", "nginx"))
 }
 
 /// All that this host has of a bed: namespaces, links, cgroups, folders, processes.

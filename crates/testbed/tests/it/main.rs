@@ -7,3 +7,4 @@
 mod beds;
 mod failures;
 mod host;
+mod standing;

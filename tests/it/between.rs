@@ -1,0 +1,134 @@
+//! What comes before each cell: rules that the host has to hold, a page cache that is dropped, a
+//! service that is restarted; and how long all of it takes.
+
+use crate::place::{Place, events};
+use plimsoll_runs::Run;
+
+/// A load on a target that is there, with what comes before each cell.
+fn plan(url: &str, experiment: &str, load: &str) -> String {
+    format!(
+        "seed = 5\n[experiment]\nrespond = ['rate']\n{experiment}\n\
+         [factor]\n\"load.timeout\" = ['1s', '2s']\n\
+         [target]\nurl = '{url}'\n[load]\nusers = 1\nfor = '1s'\n{load}\n"
+    )
+}
+
+/// What came before the load of a cell.
+fn before(place: &Place, cell: u32) -> Vec<String> {
+    events(&place.run().join(format!("cells/{cell:04}")), "between")
+}
+
+#[test]
+fn rules_are_waited_for_and_a_cell_that_waits_in_vain_has_failed() {
+    let place = Place::new();
+    let target = place.target(&[]);
+    let between = "between = ['host.processes > 0', 'host.load >= 0 for 1s']";
+    place.write("plan.toml", plan(&target.url(), between, ""));
+    let check = place.plimsoll(&["check", "plan.toml"]).ended_with(0);
+    check.prints(&["before each", "wait until host.load>=0 for 1s, up to 1 m"]);
+    place.plimsoll(&["run", "plan.toml", "--quiet"]).went_well();
+    for cell in 1..=2 {
+        let waited = before(&place, cell);
+        let [waited] = &waited[..] else { panic!("{waited:?}") };
+        assert!(waited.starts_with("waited 1."), "{waited}");
+        let until = "until host.processes>0, host.load>=0 for 1s: host.processes ";
+        assert!(waited.contains(until), "{waited}");
+    }
+    // It is no part of the load.
+    let run = Run::open(&place.run().join("cells/0001")).unwrap();
+    assert!((run.summary().unwrap().duration_s - 1.0).abs() < 1e-9);
+
+    // Another rule is another cell.
+    let never = "between = ['host.processes < 1']\nbetween_within = '500ms'";
+    place.write("never.toml", plan(&target.url(), never, ""));
+    let done = place.plimsoll(&["run", "never.toml"]).ended_with(4);
+    let why = "host.processes<1 did not hold within 500 ms before it: it never held; at last host.";
+    done.says(&["cell 1 failed", why, "tried once more"]);
+    let of = place.plimsoll(&["analyse", "--json"]).ended_with(4).json();
+    let all = of["cells"].as_array().unwrap().iter();
+    assert!(all.clone().all(|of| of["state"] == "failed"), "{of}");
+    assert!(all.clone().all(|of| of["reason"].as_str().unwrap().contains("never held")), "{of}");
+}
+
+#[test]
+fn what_cannot_come_before_a_cell_is_refused_by_name() {
+    let place = Place::new();
+    let refuses = |between: &str, said: &[&str]| {
+        place.write("plan.toml", plan("http://127.0.0.1:9/", between, ""));
+        place.plimsoll(&["check", "plan.toml"]).ended_with(2).says(said);
+    };
+    refuses("between = ['page cache dropped']", &["`page_cache dropped`", "plan.toml:4:13"]);
+    refuses("between = ['host.tcp.timewait < 5']", &["host.tcp.time_wait"]);
+    refuses("between = ['redis.keys < 5']", &["a figure of the host", "redis.keys"]);
+    refuses("between = ['p99 < 5ms']", &["a figure of the host"]);
+    refuses("between = ['service restarted']", &["needs to know how", "[testbed]"]);
+    let at_once = "at_once = 2\nbetween = ['page_cache dropped']";
+    refuses(at_once, &["goes with one cell at a time"]);
+}
+
+#[test]
+fn the_page_cache_is_dropped_and_a_service_restarted_before_each_cell() {
+    let place = Place::alone();
+    let target = place.target(&[]);
+    let restart = format!("restart = 'echo restarted >> {}'", place.path("restarts").display());
+    let text = plan(
+        &target.url(),
+        "between = ['service restarted', 'page_cache dropped']",
+        "warm_up = '0s'",
+    );
+    place.write("plan.toml", text.replace("[load]", &format!("{restart}\n[load]")));
+    let check = place.plimsoll(&["check", "plan.toml"]);
+    if check.code() == Some(2) {
+        check.says(&["drop the page cache", "without rights"]);
+        println!("skipped: the page cache: this user may not drop it");
+        return;
+    }
+    check.prints(&["restart the service by: echo restarted", "/proc/sys/vm/drop_caches"]);
+    assert!(!place.path("restarts").exists(), "a check does nothing");
+    place.plimsoll(&["run", "plan.toml", "--quiet"]).went_well();
+    for cell in 1..=2 {
+        let done = before(&place, cell);
+        assert_eq!(done.len(), 2, "{done:?}");
+        assert_eq!(done[0], "the service was restarted");
+        assert!(done[1].starts_with("the page cache was dropped, in "), "{done:?}");
+    }
+    assert_eq!(std::fs::read_to_string(place.path("restarts")).unwrap(), "restarted\n".repeat(2));
+}
+
+/// Of cells of fixed length on servers of the program it is one length, which is that of the loads
+/// and some more; of what the plan leaves open a range, or what it takes at least.
+#[test]
+fn a_check_tells_how_long_a_plan_takes() {
+    let place = Place::new();
+    let takes = |text: &str| {
+        place.write("plan.toml", text);
+        let check = place.plimsoll(&["check", "plan.toml", "--json"]).ended_with(0).json();
+        let [least, most] = [0, 1].map(|end| check["takes_s"][end].as_f64());
+        (check["duration_s"].as_f64().unwrap(), least.unwrap(), most)
+    };
+    let fixed = "[experiment]\nrespond = ['rate']\nreplications = 2\n[factor]\n\
+                 \"load.users\" = [1, 2]\n[testbed]\nprovider = 'process'\n[role.web]\n\
+                 recipe = 'target'\n[target]\nurl = 'http://{{role.web.address}}:\
+                 {{role.web.port}}/'\n[load]\nusers = 1\nfor = '3s'\n";
+    let (loads, least, most) = takes(fixed);
+    assert_eq!((loads, Some(least)), (12.0, most));
+    assert!(least > 12.0 && least < 15.0, "{least}");
+    let told = place.plimsoll(&["check", "plan.toml"]).ended_with(0).out;
+    assert!(told.contains("takes       13.") && !told.contains(" to "), "{told}");
+    let of_fixed = least;
+    let until = fixed.replace("replications = 2", "until = 'rate within 5%'\nat_most = 10");
+    let (_, least, most) = takes(&until);
+    assert!(most.unwrap() > 1.9 * least && least > of_fixed, "{least} {most:?}");
+    std::fs::create_dir(place.path("recipes")).unwrap();
+    let own = "about = 'own'\nport = 80\nstart = ['sleep', '9']\ncheck = { within_s = 30 }\n";
+    place.write("recipes/own.toml", own);
+    let (_, least, most) = takes(&fixed.replace("'target'", "'own'"));
+    assert!(least < of_fixed && most.unwrap() > 4.0 * 30.0, "{least} {most:?}");
+    place.write("urls.txt", "/a\n".repeat(50));
+    let fill = "url = 'http://127.0.0.1:9/'\nurls = 'urls.txt'\n[load]\nwarm_up = 'fill'\n\
+                fill_rate = '10/s'\nusers = 1\nfor = '3s'\n";
+    let (_, least, most) = takes(&format!("[target]\n{fill}"));
+    assert!(least > 8.0 && most.is_none(), "{least} {most:?}");
+    let told = place.plimsoll(&["check", "plan.toml"]).ended_with(0).out;
+    assert!(told.contains("takes       at least 8."), "{told}");
+}
