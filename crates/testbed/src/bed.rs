@@ -9,11 +9,12 @@ use crate::flow::{Class, Flow, Outputs, Step, Told};
 use crate::launch::Launcher;
 use crate::ledger::Ledger;
 use crate::making::{Making, Of};
+use crate::op::Op;
 use crate::outline::{Outline, Planned};
 use crate::provider::Provider;
 use crate::recipe::Stands;
 use crate::role::{Instance, Role};
-use crate::work::{Op, Worker};
+use crate::work::Worker;
 
 /// What a plan wants to stand.
 pub struct Bed {

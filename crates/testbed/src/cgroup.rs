@@ -8,9 +8,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::TestbedError;
+use crate::op::Op;
 use crate::role::Limits;
 use crate::thing::Thing;
-use crate::work::Op;
 
 /// Where cgroups are mounted.
 const MOUNT: &str = "sys/fs/cgroup";

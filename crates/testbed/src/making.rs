@@ -15,13 +15,13 @@ use crate::flow::Class;
 use crate::folder::is_within;
 use crate::launch::{Launcher, Order};
 use crate::ledger::Made;
+use crate::op::Op;
 use crate::outline::Outline;
 use crate::provider::Provider;
 use crate::recipe::{Commands, Content, Recipe, Reload, Stands};
 use crate::role::{CopiedFile, Instance, Role};
 use crate::texts::{Filled, Texts};
 use crate::users::is_root;
-use crate::work::Op;
 use plimsoll_units::hash::hex;
 
 /// The name of this program's copy in the folder of an instance.

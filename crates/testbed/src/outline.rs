@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::flow::Class;
+use crate::op::Op;
 use crate::role::Instance;
-use crate::work::Op;
 
 /// How long a step may take that only makes things.
 const LIMIT: Duration = Duration::from_secs(30);

@@ -12,10 +12,10 @@ use crate::cgroup::{Cgroups, LEAST_QUOTA_US, quota};
 use crate::command::{Words, is_there};
 use crate::error::TestbedError;
 use crate::launch::Order;
+use crate::op::Op;
 use crate::role::{Instance, Limits, Role};
 use crate::thing::Thing;
 use crate::users::{User, is_root};
-use crate::work::Op;
 use plimsoll_units::{show_duration, show_share};
 
 /// The folder beside the ledgers in which networks are locked.

@@ -160,6 +160,9 @@ pub(super) fn bench(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError
     let (text, varied, is_simulated) =
         (text_of(ask, &plan.factors), plan.varied(), ask.is_simulated);
     refuse_other_world(plan, is_simulated)?;
+    if !is_simulated {
+        between::check(plan, ask.place.system)?;
+    }
     let kind = if plan.search.is_some() { RunKind::Search } else { RunKind::Load };
     let design = Design::of(&varied, kind)?;
     let plans = bench::plans_of(&text, &design.all, ask.place.environment)?;
