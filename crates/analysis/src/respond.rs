@@ -77,10 +77,7 @@ pub(crate) fn goal(
 
 /// The word for the figure by which combinations are ranked, and which way, where `goal` says it;
 /// else the figure that responds first, which is that of the kind where the plan names none.
-pub(crate) fn asked_goal<'a>(
-    asked: &'a Experiment,
-    by_kind: &'a str,
-) -> (&'a str, Option<Better>) {
+pub(crate) fn asked_goal<'a>(asked: &'a Experiment, by_kind: &'a str) -> (&'a str, Option<Better>) {
     match asked.goal.as_deref().and_then(|goal| goal.split_once(' ')) {
         Some((way, word)) => {
             let better = if way == "max" { Better::Higher } else { Better::Lower };

@@ -27,7 +27,6 @@ use crate::control::News;
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
 use crate::factors::settings;
-use crate::inputs::{identity, inputs};
 use crate::locks::Locks;
 use crate::outputs::{Ends, Live};
 use crate::plans;
@@ -36,8 +35,8 @@ use crate::record::{Own, Subject};
 use crate::scale::scaled;
 use crate::servers::{Kept, bed, bed_id, install, places};
 use crate::steps::fill::fill;
-use crate::world::search::{self, Asked};
 use crate::world::live::{Before, make_ready};
+use crate::world::search::{self, Asked};
 use crate::world::simulated::{self, Instance};
 use crate::world::{is_cold, load, sources};
 

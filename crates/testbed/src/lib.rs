@@ -40,6 +40,6 @@ pub use bed::{Bed, Standing};
 pub use error::TestbedError;
 pub use flow::{Action, Flow, Step};
 pub use ledger::Ledger;
-pub use output::FILE as OUTPUT;
 pub use op::Op;
+pub use output::FILE as OUTPUT;
 pub use role::{Instance, Role};

@@ -190,7 +190,12 @@ pub(super) fn bench(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError
     let steps = steps(ask, plans.first())?;
     let subject = bench::subject(&text, plan, is_simulated, &ask.place, own)?;
     let replications = design.replications();
-    let mut ready = design.ready(subject, &notes, varied, Kind::Bench(text, Box::new(plan.clone()), is_simulated));
+    let mut ready = design.ready(
+        subject,
+        &notes,
+        varied,
+        Kind::Bench(text, Box::new(plan.clone()), is_simulated),
+    );
     ready.steps = steps;
     match &plan.search {
         Some(_) => {

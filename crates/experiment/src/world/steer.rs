@@ -47,11 +47,9 @@ pub(crate) struct Rules {
 impl Rules {
     pub(crate) fn of(plan: &Plan, prepared: &Prepared) -> Self {
         let load = &plan.load;
-        // A URL that cannot be read was refused before.
-        let hook = |(name, of): &(String, WatchPlan)| url_of(name, of.webhook.as_deref()?).ok();
         Self {
             name: plan.name.clone().unwrap_or_default(),
-            hooks: plan.watches.iter().map(hook).collect(),
+            hooks: hooks(plan),
             stop: load.stop_when.clone(),
             ends: load.ends_when.clone(),
             start: load.start_when.clone(),
@@ -72,6 +70,8 @@ impl Rules {
             (name.clone(), watch)
         });
         Self {
+            name: plan.name.clone().unwrap_or_default(),
+            hooks: hooks(plan),
             stop: None,
             ends: None,
             start: None,
@@ -84,6 +84,13 @@ impl Rules {
             patience_ns: u64::try_from(plan.load.patience.as_nanos()).unwrap_or(u64::MAX),
         }
     }
+}
+
+/// The URL that each rule is told to, where it has one.
+fn hooks(plan: &Plan) -> Vec<Option<Url>> {
+    // A URL that cannot be read was refused before.
+    let hook = |(name, of): &(String, WatchPlan)| url_of(name, of.webhook.as_deref()?).ok();
+    plan.watches.iter().map(hook).collect()
 }
 
 /// What is watched beside a load, as far as its steering takes part in it.

@@ -147,11 +147,8 @@ impl Steered<'_> {
         let busy = samples.busy / f64::from(samples.with_instances.max(1));
         // As in the simulator, a core that works is busy with a processor for a share of the time.
         let share = self.setup.cpu_s / self.setup.service.mean();
-        let cpu = if samples.with_instances > 0 {
-            100.0 * (busy * share).min(1.0)
-        } else {
-            f64::NAN
-        };
+        let cpu =
+            if samples.with_instances > 0 { 100.0 * (busy * share).min(1.0) } else { f64::NAN };
         let cores_ns = of.ready_ns() as f64 * f64::from(self.terms.cores);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
         let work_ns = (cores_ns * busy) as u64;
