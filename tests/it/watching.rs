@@ -201,7 +201,8 @@ fn counter(target: &Target, name: &str, labels: &[(&str, &str)]) -> u64 {
     let source = Source { address: Some(target.address().to_owned()), ..Source::default() };
     let counters = Watched::open("target", &source).unwrap().collect().unwrap();
     let value = counters.value(&format!("plimsoll_target_{name}"), labels);
-    value.unwrap_or_else(|| panic!("{name} in {counters:?}")) as u64
+    let value = value.unwrap_or_else(|| panic!("{name} in {counters:?}"));
+    value.to_string().parse().unwrap()
 }
 
 #[test]

@@ -114,7 +114,7 @@ pub struct Sampler {
 /// What the thread that keeps the time waits for.
 enum Event {
     /// A collector has ended a reading.
-    Done(Reading),
+    Done(Box<Reading>),
     /// No more samples are wanted.
     Stop,
 }
@@ -211,7 +211,7 @@ impl Conductor {
         loop {
             let left = Duration::from_nanos(due_ns.saturating_sub(now_ns()));
             match events.recv_timeout(left) {
-                Ok(Event::Done(reading)) => self.take(reading),
+                Ok(Event::Done(reading)) => self.take(*reading),
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
                 Err(RecvTimeoutError::Timeout) => return true,
             }
@@ -276,7 +276,7 @@ impl Conductor {
         while self.workers.iter().any(Worker::is_reading) {
             let left = Duration::from_nanos(end_ns.saturating_sub(now_ns()));
             match events.recv_timeout(left) {
-                Ok(Event::Done(reading)) => self.take(reading),
+                Ok(Event::Done(reading)) => self.take(*reading),
                 Ok(Event::Stop) => {}
                 Err(_) => break,
             }

@@ -36,7 +36,7 @@ impl Others {
         let count = all.len();
         all.retain(|_, series| series.iter().any(moves));
         let still = count - all.len();
-        let mut names = all.keys().cloned().skip(MOST_CHARTS);
+        let mut names = all.keys().skip(MOST_CHARTS).cloned();
         let beyond = match names.next() {
             Some(first) => all.split_off(&first).len(),
             None => 0,

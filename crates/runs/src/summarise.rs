@@ -71,11 +71,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     warnings.extend(redirected(&counters));
     settle(&mut counters, ended, &mut warnings);
 
-    let response = log.measured(Tag::Response);
-    let lateness = log.measured(Tag::Lateness);
-    let Seconds { busy_behind_s, denied_behind_s, .. } = seconds_of;
-    let health = Health { lateness, response, busy_behind_s, denied_behind_s };
-    let mut invalid_because = health.complaints();
+    let mut invalid_because = complaints(&log, &seconds_of);
     let healthy = invalid_because.is_empty();
     let duration_s = seconds(span.end - span.start);
     let rate_mean = if duration_s > 0.0 { float(counters.completed) / duration_s } else { 0.0 };
@@ -94,10 +90,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     };
     let (slo, decided_by_host) = judged.by(slo.as_ref());
     invalid_because.extend(validity::lacking(&counters, &decided_by_host));
-    invalid_because.extend(run.end().iter().flat_map(|end| end.invalid_because.clone()));
-    if let Some(Ended::Failed(reason)) = ended {
-        invalid_because.push(format!("it failed: {reason}"));
-    }
+    invalid_because.extend(told_at_the_end(run));
     let valid = invalid_because.is_empty();
 
     let availability = seconds_of.availability;
@@ -133,6 +126,24 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         slo,
         warm_up: warm_up(run, &log)?,
     })
+}
+
+/// Why the generator was the limit of a run, if it was.
+fn complaints(log: &Log, seconds_of: &Seconds) -> Vec<String> {
+    let response = log.measured(Tag::Response);
+    let lateness = log.measured(Tag::Lateness);
+    let Seconds { busy_behind_s, denied_behind_s, .. } = *seconds_of;
+    Health { lateness, response, busy_behind_s, denied_behind_s }.complaints()
+}
+
+/// Why a run is not valid by what its end says: what its executor told, and that it failed.
+fn told_at_the_end(run: &Run) -> Vec<String> {
+    let Some(end) = run.end() else { return Vec::new() };
+    let mut why = end.invalid_because.clone();
+    if let Ended::Failed(reason) = &end.ended {
+        why.push(format!("it failed: {reason}"));
+    }
+    why
 }
 
 /// The run's SLO, with what was watched where it looks at that. None where it cannot be read, which

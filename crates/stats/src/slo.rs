@@ -13,7 +13,7 @@
 //! | `availability>=99.999%` | a share | seconds up / (up + down) |
 //! | `rate>=500/s` | a rate | completed answers per second |
 //! | `memcached.hit_ratio>=97%` | the figure's unit | a figure of what is watched, in the mean |
-//! | `instance.web*.cpu<20% for 60s` | the same | each such figure, in each sample of the last 60 s |
+//! | `instance.web*.cpu<20% for 60s` | the same | each such figure, in all samples of the last 60 s |
 //! | `p99<50ms for 10s` | as without `for` | what ended in each of the last 10 seconds |
 //!
 //! # What counts
@@ -29,8 +29,8 @@
 //!
 //! A figure of what is watched that has no value in the run is *not resolvable* too. `for D` means
 //! every sample of the last D, of which there are at least two, and none missing; of answers every
-//! second of the last D, each judged as a run would be by what ended in it ([`Answers`]). A measured
-//! phase that is shorter than D cannot tell.
+//! second of the last D, each judged as a run would be by what ended in it ([`Answers`]). A
+//! measured phase that is shorter than D cannot tell.
 //!
 //! # Whose doing it was
 //!
@@ -250,7 +250,8 @@ impl Slo {
         self.clauses.iter().any(|clause| matches!(clause.metric, Metric::Watched(_)))
     }
 
-    /// The first percentile of the response time of a whole run that it bounds: quantile and bound in nanoseconds.
+    /// The first percentile of the response time of a whole run that it bounds: quantile and bound
+    /// in nanoseconds.
     ///
     /// What a search steers by, and what slices count as *over SLO*.
     #[must_use]

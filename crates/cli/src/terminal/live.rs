@@ -171,9 +171,12 @@ struct Instances {
     figures: BTreeMap<String, f64>,
 }
 
-/// What a line of an instance shows beside its services, by the ends of figures' names.
-const SHOWN: [(&str, &str); 5] = [
+/// What a line of an instance, or of another host, shows beside its services, by the ends of
+/// figures' names.
+const SHOWN: [(&str, &str); 7] = [
     ("cpu", "CPU"),
+    ("host.cpu", "CPU"),
+    ("host.memory", "memory"),
     ("throttled", "throttled"),
     ("memory", "memory"),
     ("received", "received"),
@@ -236,10 +239,16 @@ mod tests {
             ("instance.web-1.memory", 12e6),
             ("instance.web-1.nginx.requests", 1_234.0),
             ("instance.web-2.cpu", 0.02),
+            ("instance.web7.host.cpu", 0.25),
+            ("instance.web7.host.memory", 0.5),
         ]));
         let lines = instances.lines();
-        assert_eq!(lines, "\nweb-1: CPU 71%, memory 12 MB, nginx 1,234/s\nweb-2: CPU 2%");
+        assert_eq!(
+            lines,
+            "\nweb-1: CPU 71%, memory 12 MB, nginx 1,234/s\nweb-2: CPU 2%\n\
+             web7: CPU 25%, memory 50%"
+        );
         instances.take(&round(&[("instance.web-2.cpu", 0.02)]));
-        assert_eq!(instances.lines(), "\nweb-1: away\nweb-2: CPU 2%");
+        assert_eq!(instances.lines(), "\nweb-1: away\nweb-2: CPU 2%\nweb7: away");
     }
 }

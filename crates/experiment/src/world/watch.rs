@@ -50,26 +50,11 @@ pub fn sources(
     servers: &[Server],
     system: &Path,
 ) -> Result<Vec<(String, Source)>, ExperimentError> {
-    let of_watched = |clause: &&Clause| matches!(clause.metric, Metric::Watched(_));
-    let is_nothing = plan.collect.from.is_empty() && plan.collect.agents.is_empty();
-    if let Some(clause) = clauses(plan).find(of_watched).filter(|_| is_nothing) {
-        let text = format!(
-            "judge `{}`: nothing is watched; say what is, by `from` in [collect]",
-            clause.expr
-        );
-        return Err(ExperimentError::Conflict(text));
-    }
-    webhook::check(plan)?;
+    check(plan)?;
     let limit = plan.collect.every.mul_f64(PATIENCE).min(Duration::from_millis(900));
     let source = || Source { root: system.to_owned(), limit, ..Source::default() };
     let mut all = Vec::new();
     for name in &plan.collect.from {
-        plimsoll_monitor::collector::named(name)?;
-        if name == AGENT {
-            let text = "watch `agent`: say which hosts, by `agents = { NAME = \"HOST:PORT\" }` in \
-                        [collect], and leave it out of `from`";
-            return Err(ExperimentError::Conflict(text.to_owned()));
-        }
         let usual = (name == "statsd").then(|| STATSD.to_owned());
         let address = plan.collect.at.get(name).cloned().or(usual);
         let of_server = |server: &Server| -> Option<Source> {
@@ -116,6 +101,28 @@ pub fn sources(
     }
     all.extend(agents(plan, servers, &source())?);
     Ok(all)
+}
+
+/// Refuses what cannot be watched, whatever servers stand, and what cannot be told.
+fn check(plan: &Plan) -> Result<(), ExperimentError> {
+    let of_watched = |clause: &&Clause| matches!(clause.metric, Metric::Watched(_));
+    let is_nothing = plan.collect.from.is_empty() && plan.collect.agents.is_empty();
+    if let Some(clause) = clauses(plan).find(of_watched).filter(|_| is_nothing) {
+        let text = format!(
+            "judge `{}`: nothing is watched; say what is, by `from` in [collect]",
+            clause.expr
+        );
+        return Err(ExperimentError::Conflict(text));
+    }
+    for name in &plan.collect.from {
+        plimsoll_monitor::collector::named(name)?;
+        if name == AGENT {
+            let text = "watch `agent`: say which hosts, by `agents = { NAME = \"HOST:PORT\" }` in \
+                        [collect], and leave it out of `from`";
+            return Err(ExperimentError::Conflict(text.to_owned()));
+        }
+    }
+    webhook::check(plan)
 }
 
 /// The hosts that are watched by their agents.

@@ -2,8 +2,8 @@
 //! nothing on it is in use, and the newest values.
 //!
 //! Charts are of figures, made of the series by the formulas of the registry
-//! (`docs/figures.md`). A column is a stretch of whole seconds. Of a counter it has what that rose by
-//! a second from one column's end to the next; all else stands as it stood at the column's end.
+//! (`docs/figures.md`). A column is a stretch of whole seconds. Of a counter it has what that rose
+//! by a second from one column's end to the next; all else stands as it stood at the column's end.
 
 use std::collections::BTreeMap;
 
@@ -25,8 +25,10 @@ const MOST_LINES: usize = 8;
 /// The colours of lines, in their order.
 const TONES: [&str; MOST_LINES] = ["c0", "c2", "c1", "c3", "c4", "c5", "c6", "c8"];
 /// Has the page looked at again, unless somebody reads values of it.
-const LIVE: &str = "setInterval(() => {\n  if (!document.hidden \
-     && !document.querySelector('details[open], .readout:not([hidden])')) location.reload();\n}, 5000);";
+const LIVE: &str = "setInterval(() => {
+  const read = document.querySelector('details[open], .readout:not([hidden])');
+  if (!document.hidden && !read) location.reload();
+}, 5000);";
 
 /// A chart: its id, its title, what its axis counts, its unit, and its lines.
 struct Shown(&'static str, &'static str, &'static str, Unit, &'static [Line]);
@@ -231,7 +233,7 @@ fn write(m: &mut Markup, ring: &Ring) {
     }
     m.tag("section", &[("id", &"charts")], |m| match Columns::of(ring) {
         None => m.leaf("p", &[("class", &"nothing")], "No sample was taken yet."),
-        Some(columns) => m.tag("div", &[("class", &"figures")], |m| {
+        Some(columns) => m.tag("div", &[("class", &"figures after")], |m| {
             for Shown(id, title, measure, unit, lines) in CHARTS {
                 let lines = columns.lines(lines);
                 if !lines.is_empty() {
@@ -280,7 +282,7 @@ mod tests {
         for seconds in [2, 60, 500, 5000] {
             let columns = Columns::of(&ring(seconds)).unwrap();
             let count = columns.all.len();
-            assert!((1..=COLUMNS as usize + 1).contains(&count), "{seconds}: {count}");
+            assert!((1..=COLUMNS + 1).contains(&(count as u64)), "{seconds}: {count}");
             let busy: Vec<f64> =
                 columns.all.iter().filter_map(|of| of.get("host.cpu").copied()).collect();
             assert!(!busy.is_empty() && busy.len() + 1 >= count.min(3600), "{seconds}: {busy:?}");

@@ -119,7 +119,7 @@ fn work(
         let took = Duration::from_nanos(now_ns().saturating_sub(begun_ns));
         let at_ns = samples.dated(at_ns, begun_ns);
         let reading = Reading { index, at_ns, samples, took, error };
-        if events.send(Event::Done(reading)).is_err() {
+        if events.send(Event::Done(Box::new(reading))).is_err() {
             return;
         }
     }

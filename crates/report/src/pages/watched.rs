@@ -67,7 +67,8 @@ fn draw_other(content: &Content, (number, name): (usize, &str)) -> Figure {
         let drawn = view.sampled.others.lines(name).into_iter().take(MAX_LINES).enumerate();
         let line = |(place, (called, values)): (usize, (String, Vec<Value>))| {
             let column = mean(content.axis, &values, |of| Some(of.value));
-            Series::new(&called, TONES[place % TONES.len()], column)
+            let called = if called.is_empty() { name } else { &called };
+            Series::new(called, TONES[place % TONES.len()], column)
         };
         drawn.map(line).collect()
     });
@@ -86,10 +87,14 @@ fn draw(content: &Content, of: &Watched) -> Option<Figure> {
             for instance in view.sampled.instances(first) {
                 let values = view.sampled.values(&line.of, instance);
                 let column = mean(content.axis, &values, |of| Some(of.value));
-                let name = [instance, line.name].join(" ");
+                // Where nothing tells a line from others, it is what the chart shows.
+                let name = match [instance, line.name].join(" ").trim() {
+                    "" => of.title.to_owned(),
+                    name => name.to_owned(),
+                };
                 if lines.len() < MAX_LINES && column.iter().any(Option::is_some) {
                     let tone = TONES[lines.len() % TONES.len()];
-                    lines.push(Series::new(name.trim(), tone, column));
+                    lines.push(Series::new(&name, tone, column));
                 }
             }
         }

@@ -1,5 +1,5 @@
-//! The seconds of a run's measured phase, as clauses with a `for` judge them: by what ended in each,
-//! whenever it had been due.
+//! The seconds of a run's measured phase, as clauses with a `for` judge them: by what ended in
+//! each, whenever it had been due.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

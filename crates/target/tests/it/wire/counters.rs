@@ -24,11 +24,21 @@ fn page(server: &Running) -> String {
     body.to_owned()
 }
 
-/// The value of a sample of the page.
-fn value(page: &str, sample: &str) -> f64 {
-    let line =
-        page.lines().find_map(|line| line.strip_prefix(&format!("plimsoll_target_{sample} ")));
-    line.unwrap_or_else(|| panic!("{sample} in {page}")).parse().unwrap()
+/// The text of the value of a sample of the page.
+fn text<'a>(page: &'a str, sample: &str) -> &'a str {
+    let start = format!("plimsoll_target_{sample} ");
+    let line = page.lines().find_map(|line| line.strip_prefix(&start));
+    line.unwrap_or_else(|| panic!("{sample} in {page}"))
+}
+
+/// A count of the page.
+fn count(page: &str, sample: &str) -> u64 {
+    text(page, sample).parse().unwrap()
+}
+
+/// A time of the page, seconds.
+fn seconds(page: &str, sample: &str) -> f64 {
+    text(page, &format!("{sample}_seconds_total")).parse().unwrap()
 }
 
 fn slow(burn: bool) -> Options {
@@ -47,7 +57,7 @@ fn the_path_is_the_one_that_is_asked_for() {
 fn what_is_at_hand_is_told_and_what_was_refused() {
     for burn in [false, true] {
         let server = Running::new(slow(burn));
-        assert_eq!(value(&page(&server), "requests_total"), 0.0, "the page itself is no request");
+        assert_eq!(count(&page(&server), "requests_total"), 0, "the page itself is no request");
         // Two are worked on, three wait, two are refused.
         let mut clients: Vec<_> = (0..7).map(|_| server.connect()).collect();
         for client in &mut clients {
@@ -57,16 +67,16 @@ fn what_is_at_hand_is_told_and_what_was_refused() {
         let refused = clients.iter_mut().skip(5).map(|client| client.answer().status);
         assert!(refused.eq([503, 503]));
         let now = page(&server);
-        let of = |name: &str| value(&now, name);
-        assert_eq!((of("requests_total"), of("workers")), (7.0, 2.0), "{now}");
-        assert_eq!((of("in_work"), of("waiting")), (2.0, 3.0), "{now}");
-        assert_eq!(of("responses_total{code=\"503\"}"), 2.0, "{now}");
-        assert_eq!(of("responses_total{code=\"200\"}"), 0.0, "nothing has left yet: {now}");
-        assert_eq!(of("responses_total{code=\"400\"}"), 7.0, "the barriers: {now}");
+        let of = |name: &str| count(&now, name);
+        assert_eq!((of("requests_total"), of("workers")), (7, 2), "{now}");
+        assert_eq!((of("in_work"), of("waiting")), (2, 3), "{now}");
+        assert_eq!(of("responses_total{code=\"503\"}"), 2, "{now}");
+        assert_eq!(of("responses_total{code=\"200\"}"), 0, "nothing has left yet: {now}");
+        assert_eq!(of("responses_total{code=\"400\"}"), 7, "the barriers: {now}");
         assert!(!now.contains("code=\"100\""), "an interim answer is none: {now}");
         // Work is counted while it goes on.
-        while value(&page(&server), "work_seconds_total") <= 0.0 {}
-        assert!(value(&page(&server), "cpu_seconds_total") > 0.0);
+        while seconds(&page(&server), "work") <= 0.0 {}
+        assert!(seconds(&page(&server), "cpu") > 0.0);
     }
 }
 
@@ -76,17 +86,17 @@ fn answers_are_counted_when_they_have_left_and_work_when_it_is_done() {
     let options = Options { service, error_share: 0.5, ..Options::default() };
     let server = Running::new(options);
     let mut client = server.connect();
-    let failed = (0..100).filter(|_| client.ask(GET).status == 500).count() as f64;
+    let failed = (0..100).filter(|_| client.ask(GET).status == 500).count() as u64;
     let page = page(&server);
-    let of = |name: &str| value(&page, name);
+    let of = |name: &str| count(&page, name);
     assert_eq!(of("responses_total{code=\"500\"}"), failed, "{page}");
-    assert_eq!(of("responses_total{code=\"200\"}"), 100.0 - failed, "{page}");
-    assert_eq!((of("in_work"), of("waiting")), (0.0, 0.0), "{page}");
-    assert!((of("work_seconds_total") - 0.1).abs() < 1e-9, "{page}");
+    assert_eq!(of("responses_total{code=\"200\"}"), 100 - failed, "{page}");
+    assert_eq!((of("in_work"), of("waiting")), (0, 0), "{page}");
+    assert!((seconds(&page, "work") - 0.1).abs() < 1e-9, "{page}");
     // This client's and the one that asks.
-    assert_eq!((of("connections"), of("connections_total")), (2.0, 2.0), "{page}");
+    assert_eq!((of("connections"), of("connections_total")), (2, 2), "{page}");
     let stats = server.finish();
-    assert_eq!((stats.requests, stats.errors as f64), (100, failed));
+    assert_eq!((stats.requests, stats.errors), (100, failed));
 }
 
 #[test]
@@ -124,5 +134,5 @@ fn a_connection_is_kept_for_more_pages_and_cut_where_they_are_pipelined() {
     server.barrier();
     client.send(kept);
     let _ = client.reader.read_to_end(&mut Vec::new());
-    assert_eq!(value(&page(&server), "requests_total"), 1.0);
+    assert_eq!(count(&page(&server), "requests_total"), 1);
 }
