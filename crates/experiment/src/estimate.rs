@@ -122,7 +122,7 @@ fn before(plan: &Plan) -> Span {
         span = span.and(Span::at_least(0.0));
     }
     if plan.load.warm_up == WarmUp::Fill {
-        span = span.and(Span::at_least(urls(plan) as f64 / plan.load.fill_rate));
+        span = span.and(Span::at_least(urls(plan) as f64 / plan.load.most_filled_per_s()));
     }
     let Some(of) = &plan.experiment else { return span };
     for before in &of.between {

@@ -1,4 +1,5 @@
-//! What is done for a bed, as data: `check` prints it, and a worker of this crate does and undoes it.
+//! What is done for a bed, as data: `check` prints it, and a worker of this crate does and undoes
+//! it.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

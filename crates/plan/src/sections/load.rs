@@ -36,7 +36,7 @@ section! {
             flag [Group::Load.flag("warm-up", "DURATION").says("A phase before the measured one, \
                 kept apart from it, such as 10s, 'until steady' or fill")]
         /// How many URLs a second `fill` asks for at most.
-        fill_rate: f64 { RATE, or 100.0, "500/s" }
+        fill_rate: Option<f64> { RATE, said "100/s", "500/s" }
         /// What must hold before the measured phase begins, which the warm-up goes on until.
         start_when: Option<Rule> { RULE, "memcached.hit_ratio>=97% for 1m" }
         /// How long the warm-up may take where it goes on until something holds.
@@ -87,6 +87,8 @@ section! {
 
 /// How long a warm-up may take that goes on until something holds, where the plan does not say.
 const START_WITHIN: Duration = Duration::from_secs(600);
+/// How many URLs a second a warm-up by `fill` asks for at most, where the plan does not say.
+const FILL_RATE: f64 = 100.0;
 /// How long a request may take where the plan does not say.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// How many connections an open load has where the plan does not say.
@@ -149,6 +151,12 @@ impl Load {
     pub fn resumes_tls(&self) -> bool {
         self.tls_resumption
             .map_or(self.connection == ConnectionLife::KeepAlive, |said| said == TlsResumption::On)
+    }
+
+    /// How many URLs a second a warm-up by `fill` asks for at most.
+    #[must_use]
+    pub fn most_filled_per_s(&self) -> f64 {
+        self.fill_rate.unwrap_or(FILL_RATE)
     }
 
     /// Whether the warm-up goes on until something holds.

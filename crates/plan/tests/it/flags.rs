@@ -224,3 +224,50 @@ fn a_merged_text_is_what_was_written_and_reads_back_the_same() {
     assert_eq!((&again.roles, &again.load), (&first.roles, &first.load));
     assert!(again.to_toml().contains("http://192.0.2.1/x"), "{}", again.to_toml());
 }
+
+/// What may be changed of servers that stand is no part of the frame; all else is, secrets by where
+/// they come from among it.
+#[test]
+fn the_frame_of_a_test_bed_has_all_but_files_and_open_parameters() {
+    let text = "[target]\nurl = 'http://{{role.web.address}}/'\n[load]\nusers = 3\nfor = '1s'\n\
+                [testbed]\n[role.web]\nrecipe = 'nginx'\ncount = 1\n";
+    let frame = |more: &str, settings: &[Setting]| {
+        let text = format!("{text}{more}");
+        let of = Written::text(&text, "plans/plan.toml", settings);
+        of.frame(std::path::Path::new("/home/me")).unwrap()
+    };
+    let set = |key: &str, value: &str| [Setting::new(key, value, "--set")];
+    let bare = frame("", &[]);
+    assert!(bare.contains("recipe = \"nginx\"") && !bare.contains("users"), "{bare}");
+    for same in [
+        "vars = { workers = 2 }\n",
+        "vars.keepalive = 0\n",
+        "files = { 'a' = 'b' }\n",
+        "[role.web.vars]\nworkers = 3\n[role.web.files]\n\"a.conf\" = 'c'\n",
+        "[measure]\nslo = 'p99<1s'\n",
+    ] {
+        assert_eq!(frame(same, &[]), bare, "{same}");
+    }
+    assert_eq!(frame("", &set("role.web.vars.workers", "4")), bare);
+    assert_eq!(frame("", &set("load.users", "4")), bare);
+    let mut others = vec![
+        bare.clone(),
+        frame("", &set("role.web.count", "2")),
+        frame("", &set("testbed.provider", "namespace")),
+    ];
+    for other in [
+        "cpu = '20%'\n",
+        "environment = { A = '1' }\n",
+        "vars.password = { env = 'A' }\n",
+        "vars.password = { env = 'B' }\n",
+        "vars.password = { file = 'A' }\n",
+        "vars.password = 'x{{env.A}}'\n",
+        "[role.db]\nrecipe = 'redis'\n",
+    ] {
+        others.push(frame(other, &[]));
+    }
+    let count = others.len();
+    others.sort();
+    others.dedup();
+    assert_eq!(others.len(), count, "{others:#?}");
+}

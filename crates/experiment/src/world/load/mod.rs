@@ -120,7 +120,7 @@ impl Load<'_> {
         if load.warm_up != WarmUp::Fill {
             return Ok(Some(Vec::new()));
         }
-        let asked = each_once(self.prepared, load.fill_rate, cell.seed, control)?;
+        let asked = each_once(self.prepared, load.most_filled_per_s(), cell.seed, control)?;
         Ok(asked.map(|event| vec![event]))
     }
 
