@@ -159,10 +159,12 @@ impl CapacityResult {
         take(self)
     }
 
-    /// The figures of a run's own table; none for what was not found.
+    /// The figures of a run's own table; none for what was not found. An interval that is open at
+    /// an end is none.
     #[must_use]
     pub fn figures(&self) -> Vec<FigureRow> {
-        let row = |(of, value): (&'static Figure, f64)| match self.ci95 {
+        let ends = self.ci95.filter(|(low, high)| low.is_finite() && high.is_finite());
+        let row = |(of, value): (&'static Figure, f64)| match ends {
             Some(ends) if of == figure::ESTIMATE_PER_S => FigureRow::within(of.name, value, ends),
             _ => FigureRow::new(of.name, value),
         };

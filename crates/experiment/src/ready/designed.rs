@@ -102,7 +102,7 @@ impl Design {
             varied.experiment.as_ref().and_then(|of| Some((of.until.as_ref()?, of.at_most)));
         match &until {
             Some((until, at_most)) => {
-                notes.push(format!("{until}: at most {at_most} replications"))
+                notes.push(format!("{until}: at most {at_most} replications"));
             }
             None if most > known => notes.push(format!(
                 "screening: at most {most} cells; which follow the first {known} depends on what \

@@ -133,7 +133,7 @@ fn unknown(levels: &Levels) -> ExperimentError {
 /// is asked for, and what every way costs.
 fn own(plan: &CachePlan, of: &ClusterCell) -> Result<Own, ExperimentError> {
     let factor =
-        |(key, level): &(&'static str, String)| Factor { key: *key, levels: vec![level.clone()] };
+        |(key, level): &(&'static str, String)| Factor { key, levels: vec![level.clone()] };
     let factors = of.levels.iter().map(factor).collect();
     let plan = told_from_anywhere(plan)?;
     let files = plan.files();
