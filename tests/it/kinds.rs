@@ -432,6 +432,11 @@ fn what_cannot_be_is_told_by_name() {
         place.plimsoll(&["run", "plan.toml", "--simulated"]).ended_with(2);
         assert!(!place.path("runs").exists(), "{plan}");
     }
+}
+
+#[test]
+fn factors_are_executed_by_run_alone() {
+    let place = Place::new();
     // Commands of one kind would leave the factors out.
     place.write(
         "load.toml",

@@ -1,6 +1,8 @@
 //! Any plan, made ready: what it is of, its cells, and the world that executes them.
 
+mod clusters;
 mod designed;
+mod pools;
 
 use std::path::Path;
 use std::sync::Mutex;

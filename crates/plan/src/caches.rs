@@ -18,7 +18,7 @@ use crate::sections::experiment::{
 use crate::sections::latency::LatencyPlan;
 use crate::sections::load::Load;
 use crate::sections::load_shape::{LoadShape, RateSource};
-use crate::sections::own_factors::{CLUSTERS, add_clusters, needs_of_clusters, only};
+use crate::sections::own_factors::{CLUSTERS, add_clusters, add_needs, only};
 use crate::sections::target::Target;
 use crate::sections::top::Top;
 use crate::sections::workload::Workload;
@@ -162,18 +162,6 @@ impl CachePlan {
         self.experiment.iter().for_each(|of| of.write(&mut out));
         write_factors(&self.factors, &mut out);
         out.finish()
-    }
-}
-
-/// Adds what clusters need to the constraints of their experiment.
-pub(crate) fn add_needs(
-    experiment: &mut Option<Experiment>,
-    clusters: &[ClusterPlan],
-    factors: &[FactorPlan],
-) {
-    let needs = needs_of_clusters(clusters, factors);
-    if !needs.is_empty() {
-        experiment.get_or_insert_default().constraints.extend(needs);
     }
 }
 

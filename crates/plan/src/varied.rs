@@ -1,13 +1,14 @@
 //! What a plan of any kind varies, and its SLO, read by themselves: for those who explain what came
 //! of an experiment and need nothing else of its plan.
 
-use crate::caches::add_needs;
 use crate::opened::{Written, open};
 use crate::section::Section;
 use crate::sections::cluster;
 use crate::sections::experiment::{Experiment, FactorPlan, read_factors};
 use crate::sections::measure::Measure;
-use crate::sections::own_factors::{CLUSTERS, POLICY, add_clusters, add_policies, only, policies};
+use crate::sections::own_factors::{
+    CLUSTERS, POLICY, add_clusters, add_needs, add_policies, only, policies,
+};
 use crate::sections::search::Search;
 use crate::sections::top::Top;
 use crate::sections::tune::Tune;

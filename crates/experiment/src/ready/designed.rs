@@ -8,7 +8,7 @@ use plimsoll_runs::Kind as RunKind;
 use plimsoll_runs::experiment::Cell;
 use plimsoll_testbed::outline::Planned;
 
-use super::{Ask, Of, PARTS, Ready, With, execute_designed};
+use super::{Ask, Of, PARTS, Ready, With, clusters, execute_designed, pools};
 use crate::adaptive;
 use crate::bench::{self, Bench, Text};
 use crate::between;
@@ -20,7 +20,6 @@ use crate::servers;
 use crate::world::search::Asked;
 use crate::world::simulated::{Instance, live_only};
 use crate::world::watch::sources;
-use crate::world::{caches, pool};
 
 /// An experiment, ready to be executed.
 pub(super) struct Designed {
@@ -39,8 +38,8 @@ pub(super) struct Designed {
 enum Kind {
     /// Loads or searches, each with a plan of its own; whether they are simulated.
     Bench(Text, Box<Plan>, bool),
-    Pool(pool::Combinations),
-    Clusters(caches::Combinations),
+    Pool(pools::Combinations),
+    Clusters(clusters::Combinations),
 }
 
 /// The combinations of an experiment, its cells, and what a reader should know of both.
@@ -85,7 +84,7 @@ impl Designed {
                 };
                 execute_designed(&bench, of, cells, with)
             }
-            Kind::Pool(pool) => execute_designed(&pool::Sweep::new(pool, &|_| ()), of, cells, with),
+            Kind::Pool(pool) => execute_designed(pool, of, cells, with),
             Kind::Clusters(clusters) => execute_designed(clusters, of, cells, with),
         }
     }
@@ -280,7 +279,7 @@ pub(super) fn pool(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError>
     refuse_other_world(plan, true)?;
     let (text, varied) = (text_of(ask, &plan.factors), plan.varied());
     let design = Design::of(&varied, RunKind::Pool)?;
-    let pool = pool::Combinations::of(&text, &varied, &design.all, ask.place.environment)?;
+    let pool = pools::Combinations::of(&text, &varied, &design.all, ask.place.environment)?;
     let (subject, notes) = (pool.subject(plan, ask.place.here)?, pool.notes());
     Ok(design.ready(subject, &notes, varied, Kind::Pool(pool)))
 }
@@ -289,7 +288,7 @@ pub(super) fn pool(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError>
 pub(super) fn clusters(ask: &Ask<'_>, plan: &CachePlan) -> Result<Ready, ExperimentError> {
     let (text, varied) = (text_of(ask, &plan.factors), plan.varied());
     let design = Design::of(&varied, RunKind::Caches)?;
-    let clusters = caches::Combinations::of(&text, &varied, &design.all, PARTS)?;
+    let clusters = clusters::Combinations::of(&text, &varied, &design.all, PARTS)?;
     let (subject, notes) = (clusters.subject(plan)?, clusters.notes().to_vec());
     Ok(design.ready(subject, &notes, varied, Kind::Clusters(clusters)))
 }

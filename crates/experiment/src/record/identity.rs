@@ -1,5 +1,5 @@
-//! What the figures of a cell depend on, as a hash: a cell of an equal hash is the same cell, however
-//! the plan has changed beside it.
+//! What the figures of a cell depend on, as a hash: a cell of an equal hash is the same cell,
+//! however the plan has changed beside it.
 
 use std::path::PathBuf;
 

@@ -9,7 +9,7 @@ use crate::reading::source::Place;
 use crate::reading::tree::{Table, Value};
 use crate::sections::cluster::{CLUSTER, ClusterPlan};
 use crate::sections::constraint::{Condition, Constraint};
-use crate::sections::experiment::FactorPlan;
+use crate::sections::experiment::{Experiment, FactorPlan};
 
 /// The factor whose levels are the policies of a pool.
 pub(crate) const POLICY: &str = "policy";
@@ -108,11 +108,20 @@ fn levels(cluster: &ClusterPlan, key: &str) -> Vec<String> {
     found.map_or_else(|| vec![NO_LEVEL.to_owned()], |of| of.levels.clone())
 }
 
-/// What clusters need: of a key whose levels they do not share each has its own.
-pub(crate) fn needs_of_clusters(
+/// Adds what clusters need to the constraints of their experiment.
+pub(crate) fn add_needs(
+    experiment: &mut Option<Experiment>,
     clusters: &[ClusterPlan],
     factors: &[FactorPlan],
-) -> Vec<Constraint> {
+) {
+    let needs = needs_of_clusters(clusters, factors);
+    if !needs.is_empty() {
+        experiment.get_or_insert_default().constraints.extend(needs);
+    }
+}
+
+/// What clusters need: of a key whose levels they do not share each has its own.
+fn needs_of_clusters(clusters: &[ClusterPlan], factors: &[FactorPlan]) -> Vec<Constraint> {
     if clusters.len() < 2 {
         return Vec::new();
     }

@@ -219,7 +219,7 @@ pub fn subject(
 }
 
 /// A plan whose trace is named from anywhere.
-pub(super) fn told_from_anywhere(plan: &CachePlan) -> Result<CachePlan, ExperimentError> {
+pub(crate) fn told_from_anywhere(plan: &CachePlan) -> Result<CachePlan, ExperimentError> {
     let mut kept = plan.clone();
     if let CacheRequests::Recorded(trace) = &mut kept.asked {
         let failed = FileError::of("read the trace", &trace.file);
@@ -347,7 +347,7 @@ impl<'a> Clusters<'a> {
 }
 
 /// Simulates a cluster; `None` where the user does not wish to go on.
-pub(super) fn simulate(
+pub(crate) fn simulate(
     of: &ClusterCell,
     requests: &Requests,
     to: &Execution<'_>,
@@ -357,7 +357,7 @@ pub(super) fn simulate(
 }
 
 /// Hands over what came of a cluster in a cell; says whether to go on.
-pub(super) fn hand_over(
+pub(crate) fn hand_over(
     (of, counts): (&ClusterCell, &Counts),
     requests: &Requests,
     cell: &Cell,

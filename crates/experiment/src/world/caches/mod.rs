@@ -2,11 +2,9 @@
 //! same requests.
 //!
 //! [`cells`] makes of a plan what is simulated, [`made`] the requests of a synthetic workload;
-//! [`Clusters`] and [`Policies`] are the worlds that execute them, and [`Combinations`] that of an
-//! experiment.
+//! [`Clusters`] and [`Policies`] are the worlds that execute them.
 
 mod cells;
-mod combinations;
 mod conduct;
 mod contents;
 mod figures;
@@ -14,11 +12,11 @@ mod levels;
 mod requests;
 
 pub use cells::{Cell, cells};
-pub use combinations::Combinations;
 pub use conduct::{
     Clusters, Policies, Simulated, about, bounds, cluster_cells, comparison, policy_cells, subject,
     subject_of_comparison,
 };
+pub(crate) use conduct::{hand_over, simulate, told_from_anywhere};
 pub use contents::{write_cluster, write_replay};
 pub use figures::{Estimated, Figures, of_capacity, of_replay};
 pub(crate) use levels::check;

@@ -145,7 +145,7 @@ impl<'a, T: Send> Pool<'a, T> {
 }
 
 /// Simulates one replication of a model under a policy.
-pub(super) fn simulate(
+pub(crate) fn simulate(
     model: &Model,
     named: &Named,
     replication: u64,
@@ -157,7 +157,7 @@ pub(super) fn simulate(
 }
 
 /// Hands over what came of a cell; says whether to go on.
-pub(super) fn hand_over(
+pub(crate) fn hand_over(
     model: &Model,
     named: &Named,
     outcome: &Outcome,

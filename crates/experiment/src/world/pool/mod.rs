@@ -1,10 +1,9 @@
 //! Simulates a plan of a pool: all its policies on the same requests, replicated.
 //!
 //! [`model`] makes of a plan what is simulated, [`conduct`] runs it, [`live`] runs it on real
-//! servers; [`Combinations`] are what an experiment varies of it; [`contents`] writes a replication
-//! into its run, [`tuning`] looks for better parameters of a policy.
+//! servers; [`contents`] writes a replication into its run, [`tuning`] looks for better parameters
+//! of a policy.
 
-mod combinations;
 pub mod conduct;
 pub mod contents;
 pub mod live;
@@ -16,7 +15,7 @@ pub mod tuning;
 pub mod wish;
 mod words;
 
-pub use combinations::{Case, Combinations, Sweep};
 pub use conduct::{Grid, Keep, Pool, cells, simulation, subject};
+pub(crate) use conduct::{hand_over, simulate};
 pub(crate) use model::check;
 pub use model::{Model, Named, model};

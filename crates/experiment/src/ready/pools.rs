@@ -3,20 +3,19 @@
 //! its trace and its demand.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use plimsoll_plan::{Plan, Varied};
 use plimsoll_runs::experiment::Cell;
 
-use super::conduct::{Keep, hand_over, simulate, subject};
-use super::model::{Model, Named, model};
 use crate::bench::Text;
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
 use crate::factors::{Combination, levels_of};
 use crate::record::{Own, Subject};
 use crate::world::load::identity;
+use crate::world::pool::{Model, Named, hand_over, model, simulate, subject};
 
 /// The level of each factor of a combination.
 type Levels = BTreeMap<String, String>;
@@ -25,22 +24,20 @@ type Levels = BTreeMap<String, String>;
 const POLICY: &str = "policy";
 
 /// What is simulated of each combination.
-pub struct Combinations {
+pub(super) struct Combinations {
     cases: Vec<Case>,
-    /// The places of the cases, by their levels.
+    /// The places of the cases, by the levels of all factors but the policy.
     places: BTreeMap<Levels, usize>,
     /// The combinations, in the order of the plan.
     all: Vec<Levels>,
 }
 
 /// The combinations that differ in nothing but their policy.
-pub struct Case {
-    /// The levels of all factors but the policy.
-    pub levels: Levels,
-    /// The plan with these levels.
-    pub plan: Plan,
+struct Case {
+    /// The plan with their levels.
+    plan: Plan,
     /// What is simulated.
-    pub model: Model,
+    model: Model,
 }
 
 impl Combinations {
@@ -48,7 +45,7 @@ impl Combinations {
     ///
     /// # Errors
     /// Levels that a key does not take, or that do not go together; a policy that cannot be made.
-    pub fn of(
+    pub(super) fn of(
         text: &Text,
         varied: &Varied,
         all: &[Combination],
@@ -57,11 +54,11 @@ impl Combinations {
         let (mut cases, mut places) = (Vec::new(), BTreeMap::new());
         for of in all {
             let levels = but_policy(&levels_of(varied, of));
-            if !places.contains_key(&levels) {
+            if let Entry::Vacant(place) = places.entry(levels) {
                 let plan = chosen(text.plan(&text.settings(of), None, environment)?, varied);
                 let model = model(&plan)?;
-                places.insert(levels.clone(), cases.len());
-                cases.push(Case { levels, plan, model });
+                place.insert(cases.len());
+                cases.push(Case { plan, model });
             }
         }
         let all = all.iter().map(|of| levels_of(varied, of)).collect();
@@ -72,12 +69,6 @@ impl Combinations {
             case.model.begin(named, 0)?;
         }
         Ok(found)
-    }
-
-    /// Those that differ in nothing but their policy, in the order of the plan.
-    #[must_use]
-    pub fn cases(&self) -> &[Case] {
-        &self.cases
     }
 
     /// The case and the policy of a combination.
@@ -97,8 +88,7 @@ impl Combinations {
     }
 
     /// What a reader should know of the models, each once.
-    #[must_use]
-    pub fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self) -> Vec<String> {
         let mut notes: Vec<String> = Vec::new();
         for note in self.cases.iter().flat_map(|case| &case.model.notes) {
             if !notes.contains(note) {
@@ -112,7 +102,7 @@ impl Combinations {
     ///
     /// # Errors
     /// Where it has no combination.
-    pub fn subject(&self, plan: &Plan, here: &Path) -> Result<Subject, ExperimentError> {
+    pub(super) fn subject(&self, plan: &Plan, here: &Path) -> Result<Subject, ExperimentError> {
         let mut own = BTreeMap::new();
         for levels in &self.all {
             let (Case { plan, .. }, named) = self.at(levels)?;
@@ -163,38 +153,7 @@ fn alone(plan: &Plan, named: &Named) -> Plan {
     alone
 }
 
-/// A simulated pool under combinations, of each outcome of which something is kept.
-pub struct Sweep<'a, T> {
-    of: &'a Combinations,
-    keep: Keep<'a, T>,
-    /// By replication, and by the place of the policy in its model.
-    kept: Mutex<BTreeMap<(u32, usize), T>>,
-}
-
-impl<'a, T: Send> Sweep<'a, T> {
-    /// One of which nothing is simulated yet.
-    #[must_use]
-    pub fn new(of: &'a Combinations, keep: Keep<'a, T>) -> Self {
-        Self { of, keep, kept: Mutex::default() }
-    }
-
-    /// What was kept of cells that were all of one case: a row for each of its policies.
-    /// Replications that not all policies have are left out.
-    pub fn rows(self, case: &Case) -> Vec<Vec<T>> {
-        let mut kept = self.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let policies = case.model.policies.len();
-        let mut rows: Vec<Vec<T>> = (0..policies).map(|_| Vec::new()).collect();
-        for replication in 0.. {
-            let whole: Option<Vec<T>> =
-                (0..policies).map(|policy| kept.remove(&(replication, policy))).collect();
-            let Some(whole) = whole.filter(|of| !of.is_empty()) else { break };
-            rows.iter_mut().zip(whole).for_each(|(row, outcome)| row.push(outcome));
-        }
-        rows
-    }
-}
-
-impl<T: Send> World for Sweep<'_, T> {
+impl World for Combinations {
     /// All at once: many have a model in common.
     fn batches<'c>(&self, cells: &'c [Cell]) -> Vec<&'c [Cell]> {
         vec![cells]
@@ -202,14 +161,9 @@ impl<T: Send> World for Sweep<'_, T> {
 
     fn execute(&self, batch: &[Cell], to: &Execution<'_>) -> Result<(), ExperimentError> {
         to.each(batch, &|cell| {
-            let (Case { model, .. }, named) = self.of.at(&cell.factors)?;
+            let (Case { model, .. }, named) = self.at(&cell.factors)?;
             let outcome = simulate(model, named, cell.replication.into())?;
-            let goes_on = hand_over(model, named, &outcome, cell, to)?;
-            let policy = model.policies.iter().position(|of| of.label == named.label);
-            let place = (cell.replication, policy.unwrap_or(0));
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.insert(place, (self.keep)(outcome));
-            Ok(goes_on)
+            hand_over(model, named, &outcome, cell, to)
         })
     }
 }

@@ -8,15 +8,16 @@ use plimsoll_plan::{CachePlan, CacheRequests, ClusterPlan, Factor, NO_LEVEL, Var
 use plimsoll_runs::experiment::Cell;
 use plimsoll_workload::random::seed_of;
 
-use super::cells::{Cell as ClusterCell, cells};
-use super::conduct::{hand_over, simulate, subject, told_from_anywhere};
-use super::requests::{Requests, made, recorded};
 use crate::bench::Text;
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
 use crate::factors::{Combination, levels_of};
 use crate::plans;
 use crate::record::{Own, Subject};
+use crate::world::caches::{
+    Cell as ClusterCell, Requests, cells, hand_over, made, recorded, simulate, subject,
+    told_from_anywhere,
+};
 
 /// The level of each factor of a combination.
 type Levels = BTreeMap<String, String>;
@@ -25,7 +26,7 @@ type Levels = BTreeMap<String, String>;
 const CLUSTER: &str = "cluster";
 
 /// What is simulated of each combination.
-pub struct Combinations {
+pub(super) struct Combinations {
     /// A plan for each thing that caches are asked for.
     asked: Vec<CachePlan>,
     /// What those of the first are asked for in the first replication.
@@ -50,7 +51,7 @@ impl Combinations {
     ///
     /// # Errors
     /// Levels that a key does not take, or that do not go together; a trace that cannot be read.
-    pub fn of(
+    pub(super) fn of(
         text: &Text,
         varied: &Varied,
         all: &[Combination],
@@ -87,8 +88,7 @@ impl Combinations {
     }
 
     /// What a reader should know of the requests.
-    #[must_use]
-    pub fn notes(&self) -> &[String] {
+    pub(super) fn notes(&self) -> &[String] {
         &self.first.notes
     }
 
@@ -96,7 +96,7 @@ impl Combinations {
     ///
     /// # Errors
     /// Where the working folder cannot be found.
-    pub fn subject(&self, plan: &CachePlan) -> Result<Subject, ExperimentError> {
+    pub(super) fn subject(&self, plan: &CachePlan) -> Result<Subject, ExperimentError> {
         let clusters: Vec<ClusterCell> =
             self.all.iter().map(|(_, of)| of.cluster.clone()).take(1).collect();
         let own: BTreeMap<Levels, Own> =
