@@ -17,6 +17,8 @@ static MACHINE: RwLock<()> = RwLock::new(());
 enum Turn {
     Shared(RwLockReadGuard<'static, ()>),
     Alone(RwLockWriteGuard<'static, ()>),
+    /// That of the test's other place.
+    Same,
 }
 
 /// A test's folder and its turn.
@@ -35,6 +37,12 @@ impl Place {
     /// While no other test of this suite runs.
     pub(crate) fn alone() -> Self {
         Self::at(Turn::Alone(MACHINE.write().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// Another folder of the same test. A turn of its own would wait for whoever waits for this
+    /// one.
+    pub(crate) fn another(&self) -> Self {
+        Self::at(Turn::Same)
     }
 
     fn at(turn: Turn) -> Self {

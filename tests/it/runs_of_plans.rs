@@ -249,7 +249,7 @@ fn killed_and_whole(plan: &str, args: &[&str], kill_after: u64) -> (Value, Value
     }
     let (_, went_on) = experiment(&place).unwrap();
     // It is finished: another one begins.
-    let other = Place::new();
+    let other = place.another();
     run(&other).wait().ended_with(0);
     (went_on, experiment(&other).unwrap().1)
 }

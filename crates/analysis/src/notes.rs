@@ -84,8 +84,8 @@ fn untold(study: &Study<'_>) -> Option<String> {
     let untold: Vec<&CellResult> = study.cells.iter().filter(untold).collect();
     let first = untold.first()?;
     Some(format!(
-        "whether the SLO held cannot be told of {} of {} cells (cell {}: {}): let them take longer, \
-         or ask for less",
+        "whether the SLO held cannot be told of {} of {} cells (cell {}: {}): let them take \
+         longer, or ask for less",
         untold.len(),
         study.cells.len(),
         first.id,

@@ -132,7 +132,7 @@ impl Screening {
         if !best.left_out.is_empty() {
             warnings.push(format!(
                 "{} combinations ran once, looked worse than others, and are not significantly \
-                 worse than the best: more replications in the plan would look at more of them again",
+                 worse than the best: more replications in the plan look at more of them again",
                 best.left_out.len()
             ));
         }

@@ -121,8 +121,9 @@ impl Books {
         self.ticks.is_empty()
     }
 
-    /// Takes a tick that has ended now: `work_ns` is the time that cores worked, `cpu` the processor
-    /// time, per cent. `waited` tells how long those in flight have waited, nanoseconds, ascending.
+    /// Takes a tick that has ended now: `work_ns` is the time that cores worked, `cpu` the
+    /// processor time, per cent. `waited` tells how long those in flight have waited, nanoseconds,
+    /// ascending.
     pub fn tick(
         &mut self,
         terms: &Terms<'_>,

@@ -1,7 +1,7 @@
 //! The controller of a pool: collects metrics, asks a policy, and has its plant do what it says.
 //!
-//! It knows no clock and no servers of its own. A [`Plant`] has them: the simulated world, or a live
-//! one. So the same policy comes to the same decisions in both where it sees the same.
+//! It knows no clock and no servers of its own. A [`Plant`] has them: the simulated world, or a
+//! live one. So the same policy comes to the same decisions in both where it sees the same.
 
 use crate::observation::{Instance, Metric, Observation, Point, Series, State};
 use crate::policy::{Bound, Decider};

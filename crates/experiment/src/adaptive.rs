@@ -111,7 +111,8 @@ fn goes_on(record: &Record<'_>, control: &dyn Control) -> bool {
     control.goes_on() && record.ends_early().is_none()
 }
 
-/// Adds replications until what is known is enough. Returns why it is; `None` where it ended before.
+/// Adds replications until what is known is enough. Returns why it is; `None` where it ended
+/// before.
 fn replicated(
     varied: &Varied,
     until: &Until,

@@ -439,29 +439,7 @@ impl Ready {
                     sources: &sources(plan, &[], place.system)?,
                 })
             }
-            Of::Search(of) => {
-                let (plan, prepared, asked) = &**of;
-                let series = plan.search.as_ref();
-                let world = search::Search {
-                    plan,
-                    prepared,
-                    asked,
-                    path: with.path.to_owned(),
-                    locks: with.locks,
-                    restarts: series.is_some_and(|search| search.restarts.is_some()),
-                    every_s: series.and_then(|of| of.every).map(|every| every.as_secs_f64()),
-                    of: plan.repeat,
-                    killed: 0,
-                    place,
-                    take: &|came| came.is_whole(&prepared.subject),
-                    due_us: Mutex::default(),
-                    text: None,
-                    before: &[],
-                    sources: &sources(plan, &[], place.system)?,
-                };
-                let _held = world.hold_target(with.control)?;
-                go(&world)
-            }
+            Of::Search(of) => execute_search(of, with, &go),
             Of::SimulatedLoad(of) => {
                 let (plan, prepared, instance) = &**of;
                 go(&simulated::Load { plan, prepared, instance, place })
@@ -513,6 +491,34 @@ impl Ready {
             _ => None,
         }
     }
+}
+
+/// Executes searches on a target that nobody else searches meanwhile.
+fn execute_search(
+    (plan, prepared, asked): &(Plan, Prepared, Asked),
+    with: &With<'_>,
+    go: &dyn Fn(&dyn World) -> Result<(), ExperimentError>,
+) -> Result<(), ExperimentError> {
+    let series = plan.search.as_ref();
+    let world = search::Search {
+        plan,
+        prepared,
+        asked,
+        path: with.path.to_owned(),
+        locks: with.locks,
+        restarts: series.is_some_and(|search| search.restarts.is_some()),
+        every_s: series.and_then(|of| of.every).map(|every| every.as_secs_f64()),
+        of: plan.repeat,
+        killed: 0,
+        place: with.place,
+        take: &|came| came.is_whole(&prepared.subject),
+        due_us: Mutex::default(),
+        text: None,
+        before: &[],
+        sources: &sources(plan, &[], with.place.system)?,
+    };
+    let _held = world.hold_target(with.control)?;
+    go(&world)
 }
 
 /// Executes the cells of an experiment in a world, and what follows from them.

@@ -34,8 +34,8 @@ pub fn compressed(plan: &Plan) -> Result<Plan, ExperimentError> {
     };
     if is_twice {
         return conflict(
-            "compress time by `speed` and by that of the trace or profile: leave the latter out, as \
-             `speed` is of both",
+            "compress time by `speed` and by that of the trace or profile: leave the latter out, \
+             as `speed` is of both",
         );
     }
     match source {

@@ -89,11 +89,11 @@ fn of_experiment(
     title: Option<String>,
 ) -> Result<Document, ReportError> {
     let mut cells = Cells::of(experiment)?;
-    if analysis.experiment.has_design {
-        return of_design(&cells, analysis, title);
-    }
-    if !matches!(cells.kind, Kind::Load | Kind::Search) {
-        let mut document = of_cells(&cells, title)?;
+    if analysis.experiment.has_design || !matches!(cells.kind, Kind::Load | Kind::Search) {
+        let mut document = match analysis.experiment.has_design {
+            true => of_design(&cells, analysis, title)?,
+            false => of_cells(&cells, title)?,
+        };
         // What was said beforehand is held against what came of it first.
         document.sections.splice(0..0, pages::of_predictions(&cells, analysis)?);
         return Ok(document);

@@ -48,8 +48,8 @@ fn factors(of: &[Combination]) -> BTreeMap<&str, Vec<&str>> {
     all
 }
 
-/// Puts combinations into the order of the plan's levels, where it has factors: they are executed in
-/// a random one.
+/// Puts combinations into the order of the plan's levels, where it has factors: they are executed
+/// in a random one.
 fn by_levels(all: &mut [Combination], plan_text: &str) {
     let Some(varied) = Varied::of(plan_text) else { return };
     all.sort_by_cached_key(|of| {

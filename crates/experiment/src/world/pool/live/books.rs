@@ -10,7 +10,7 @@ use plimsoll_stats::{Histogram, figure};
 use plimsoll_testbed::TestbedError;
 use plimsoll_testbed::balance::{Lost, Orders};
 
-use super::steer::{before, lost_between};
+use super::steer::lost_between;
 use super::yard::Yard;
 use crate::control::{Control, News, Wish};
 use crate::record::rows_of;
@@ -27,7 +27,7 @@ pub(super) struct Heard<'a> {
 impl Control for Heard<'_> {
     fn tell(&self, news: News<'_>) {
         if let News::Second(second, _) = news {
-            self.yard.starts(before(second.start_ns + second.len_ns));
+            self.yard.starts(second.start_ns + second.len_ns);
         }
         self.control.tell(news);
     }

@@ -22,10 +22,11 @@ use std::time::Duration;
 use plimsoll_elastic::books::Terms;
 use plimsoll_elastic::controller::Decided;
 use plimsoll_elastic::outcome::Outcome as Prediction;
+use plimsoll_elastic::policy::Decider;
 use plimsoll_elastic::simulated::Setup;
 use plimsoll_plan::{Balancer, Plan};
 use plimsoll_runs::experiment::{Cell, PREDICTED, Predicted, State};
-use plimsoll_runs::{Event, Kind, World as Takes};
+use plimsoll_runs::{Event, Kind, RunError, RunWriter, Sink, SinkError, World as Takes};
 use plimsoll_stats::Histogram;
 use plimsoll_testbed::balance::Orders;
 use plimsoll_testbed::crew::{Crew, with_crew};
@@ -40,7 +41,7 @@ use self::steer::Steered;
 use self::yard::Yard;
 use super::conduct::Grid;
 use super::contents;
-use super::model::Model;
+use super::model::{Model, Named};
 use crate::control::News;
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
@@ -94,6 +95,16 @@ impl World for Live<'_> {
         }
         Ok(())
     }
+}
+
+/// What a load is put on.
+struct Under<'a> {
+    /// The plan, on the balancer.
+    plan: &'a Plan,
+    named: &'a Named,
+    setup: &'a Setup,
+    orders: &'a Orders,
+    yard: &'a Yard<'a>,
 }
 
 /// Executes cells side by side. Returns the first error, when all have ended.
@@ -271,20 +282,39 @@ impl<'a> Live<'a> {
         let yard = Yard::new(crew, &orders, &setup, cell.seed);
         yard.begin(start)?;
         let plan = self.plan_on(balancer, cell)?;
-        let prepared = prepare(&plan, &self.place, false)?;
-        let setting = self.setting(&plan);
+        let under = Under { plan: &plan, named, setup: &setup, orders: &orders, yard: &yard };
+        self.load(cell, to, &under, (policy.as_mut(), before))
+    }
+
+    /// Writes what is known before the load: what was predicted, and what was done for the servers.
+    fn begin(
+        &self,
+        cell: &Cell,
+        writer: &mut RunWriter,
+        before: &[Event],
+    ) -> Result<(), SinkError> {
+        if let Some((_, predicted)) = self.predicted().get(&cell.number) {
+            contents::series(writer, self.model, "predicted", predicted)?;
+        }
+        before.iter().try_for_each(|event| writer.event(event))
+    }
+
+    /// Puts the load on the balancer while the policy is in charge of the pool.
+    fn load(
+        &self,
+        cell: &Cell,
+        to: &Execution<'_>,
+        under: &Under<'_>,
+        (policy, before): (&mut dyn Decider, &[Event]),
+    ) -> Result<(), ExperimentError> {
+        let Under { plan, named, setup, orders, yard } = *under;
+        let prepared = prepare(plan, &self.place, false)?;
+        let setting = self.setting(plan);
         to.control.tell(News::Length(prepared.offer.duration_ns(), 0));
         to.control.tell(News::Begins(cell));
         let mut writer = to.record.begin(cell, meta(&prepared, &setting, Kind::Pool))?;
         to.record.fact(PREDICTED, &self.predictions())?;
-        if let Some((_, predicted)) = self.predicted().get(&cell.number) {
-            contents::series(&mut writer, self.model, "predicted", predicted)
-                .map_err(plimsoll_runs::RunError::Unfinished)?;
-        }
-        for event in before {
-            plimsoll_runs::Sink::event(&mut writer, event)
-                .map_err(plimsoll_runs::RunError::Unfinished)?;
-        }
+        self.begin(cell, &mut writer, before).map_err(RunError::Unfinished)?;
         let terms = Terms {
             demand: &self.model.demand,
             slo: setup.slo.as_ref(),
@@ -300,13 +330,11 @@ impl<'a> Live<'a> {
                 to.control.tell(News::Says(&text));
             }
         };
-        let steered =
-            Steered { orders: &orders, setup: &setup, terms, events, decisions, tells: &tells };
-        let heard = Heard { control: to.control, yard: &yard };
-        let rules = Rules::of(&plan, &prepared);
-        let yard = &yard;
+        let steered = Steered { orders, setup, terms, events, decisions, tells: &tells };
+        let heard = Heard { control: to.control, yard };
+        let rules = Rules::of(plan, &prepared);
         let ended = std::thread::scope(|scope| {
-            let steers = scope.spawn(move || steered.run(policy.as_mut(), scope, yard));
+            let steers = scope.spawn(move || steered.run(policy, scope, yard));
             let close = || {
                 yard.ends();
                 steers.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -315,7 +343,7 @@ impl<'a> Live<'a> {
                 model: self.model,
                 terms,
                 yard,
-                orders: &orders,
+                orders,
                 events: heard_events,
                 decisions: made,
                 kind: named.kind.name,

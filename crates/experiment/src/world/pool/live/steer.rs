@@ -2,7 +2,7 @@
 //! decide, tick by tick.
 
 use std::sync::mpsc::Sender;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use plimsoll_elastic::books::{Books, OfTick, Terms};
 use plimsoll_elastic::controller::{Controller, Decided};
@@ -189,10 +189,4 @@ pub(super) fn lost_between(before: &Lost, after: &Lost) -> [u64; Loss::ALL.len()
 
 fn nanoseconds(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// When a moment was that lies so long back.
-pub(super) fn before(ns: u64) -> Instant {
-    let now = Instant::now();
-    now.checked_sub(Duration::from_nanos(ns)).unwrap_or(now)
 }

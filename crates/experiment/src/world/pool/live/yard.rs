@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use plimsoll_elastic::controller::Plant;
 use plimsoll_elastic::observation::Instance as Seen;
 use plimsoll_elastic::pool::Pool;
 use plimsoll_elastic::simulated::Setup;
+use plimsoll_load::clock::Clock;
 use plimsoll_runs::Event;
 use plimsoll_runs::event::Class;
 use plimsoll_testbed::balance::{Order, Orders};
@@ -55,8 +56,9 @@ pub(super) struct Life {
     pub(super) pool: Pool,
     /// The servers of those that are ready, by their numbers in the pool.
     servers: BTreeMap<usize, Server>,
-    /// Where time begins: with the load.
-    zero: Option<Instant>,
+    clock: Clock,
+    /// Where time begins on the clock: with the load.
+    zero_ns: Option<u64>,
     pub(super) is_over: bool,
     /// Instances that did not come to stand.
     pub(super) failed_starts: u64,
@@ -69,8 +71,7 @@ pub(super) struct Life {
 impl Life {
     /// Nanoseconds since the load began; 0 before that.
     pub(super) fn now_ns(&self) -> u64 {
-        let since = self.zero.map_or(Duration::ZERO, |zero| zero.elapsed());
-        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+        self.zero_ns.map_or(0, |zero_ns| self.clock.now().saturating_sub(zero_ns))
     }
 
     /// Notes what has become of an instance.
@@ -108,7 +109,8 @@ impl<'a> Yard<'a> {
         let life = Life {
             pool: Pool::default(),
             servers: BTreeMap::new(),
-            zero: None,
+            clock: Clock::start(),
+            zero_ns: None,
             is_over: false,
             failed_starts: 0,
             last_fault: None,
@@ -150,10 +152,11 @@ impl<'a> Yard<'a> {
         }
     }
 
-    /// Time begins.
-    pub(super) fn starts(&self, zero: Instant) {
+    /// Time has begun so long ago.
+    pub(super) fn starts(&self, since_ns: u64) {
         let mut life = self.life();
-        life.zero.get_or_insert(zero);
+        let zero_ns = life.clock.now().saturating_sub(since_ns);
+        life.zero_ns.get_or_insert(zero_ns);
         drop(life);
         self.changed.notify_all();
     }
@@ -167,7 +170,7 @@ impl<'a> Yard<'a> {
     /// Starts the server of an instance, and gives it requests when it has taken the least time
     /// that booting takes. One that is not wanted any more by then is ended.
     fn raise(&self, number: usize, least: Duration) {
-        let began = Instant::now();
+        let clock = Clock::start();
         self.life().note(number, "pending");
         let launched = self.crew.launch();
         let server = match launched {
@@ -187,8 +190,11 @@ impl<'a> Yard<'a> {
         };
         self.life().note(number, &format!("running: {}", server.name));
         let mut life = self.life();
-        while !life.is_over && began.elapsed() < least {
-            life = self.wait(life, least.saturating_sub(began.elapsed()));
+        while let left = least.saturating_sub(Duration::from_nanos(clock.now()))
+            && !life.is_over
+            && !left.is_zero()
+        {
+            life = self.wait(life, left);
         }
         let is_wanted = life.is_wanted(number);
         drop(life);
