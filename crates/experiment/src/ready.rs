@@ -290,12 +290,15 @@ impl Ready {
         let grid = Grid { before: 0, policies: model.policies.len(), replications };
         let each_s = model.schedule.duration_ns() as f64 / 1e9;
         let cells: Vec<CellPlan> = pool::cells(&model, &grid, &[]).collect();
-        let at_once = plan.experiment.as_ref().map_or(1, |of| of.at_once).max(1);
-        let rounds = cells.len().div_ceil(at_once as usize) as f64;
+        let at_once = plan.experiment.as_ref().map_or(1, |of| of.at_once);
+        // What the simulation leaves out is there.
+        let left_out = simulated::live_only(&plan);
         let mut notes = model.notes.clone();
+        notes.retain(|note| Some(note) != left_out.as_ref());
         if at_once > 1 {
             notes.push(format!("{at_once} cells at once shared the machine (`at_once`)"));
         }
+        let length_s = Some(each_s * cells.len() as f64);
         let bed = pool::live::check(&plan, &model, &ask.place)?;
         if ask.installs {
             servers::install(&bed, &ask.place)?;
@@ -304,7 +307,7 @@ impl Ready {
             subject: pool::live::subject(&plan, &model, ask.place.here),
             cells,
             notes,
-            length_s: Some(each_s * rounds),
+            length_s,
             steps: servers::outline(&bed)?.steps,
             cell_s: each_s,
             budget: plan.experiment.as_ref().and_then(|of| of.budget),
