@@ -304,14 +304,14 @@ fn a_plan_runs_on_another_test_bed_whose_keys_win_one_by_one() {
     };
     let told = check(&["--set", "experiment.design=full"]).ended_with(0).out;
     // The plan's own keys stay beside them, and a factor's level wins over both.
-    assert!(told.contains("--service-time const:4ms") && told.contains("--workers 1"), "{told}");
+    assert!(told.contains("--service-time const:4ms") && told.contains("--workers=1"), "{told}");
     assert!(told.contains("there/motd to ") && told.contains("/pages/motd"), "{told}");
     place.write("plan.toml", TARGET.replace("\"role.web.vars.workers\" = [1, 4]\n", ""));
     let told = check(&[]).ended_with(0).out;
-    assert!(told.contains("--workers 9"), "{told}");
+    assert!(told.contains("--workers=9"), "{told}");
     // What the command line says wins over the file.
     let told = check(&["--set", "role.web.vars.workers=7"]).ended_with(0).out;
-    assert!(told.contains("--workers 7"), "{told}");
+    assert!(told.contains("--workers=7"), "{told}");
 
     place.write("there/here.toml", "[load]\nusers = 3\n[link]\na = 1\n[role.web]\ncuont = 2\n");
     let refused = check(&[]).ended_with(2);
