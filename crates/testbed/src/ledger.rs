@@ -79,11 +79,11 @@ impl Stood {
 
 /// How long a lock may outlive a holder that was killed.
 const LAST: Duration = Duration::from_secs(1);
-/// How long it may outlive one that let it go.
+/// How long another process may take to see whether a ledger is held.
 const MOMENT: Duration = Duration::from_millis(250);
 
-/// Takes the lock of a ledger. What its holder was about to start has the lock for a moment more,
-/// until it becomes another program.
+/// Takes the lock of a ledger. What a holder that was killed was about to start has the lock for a
+/// moment more, until it becomes another program.
 fn is_free(file: &File, patience: Duration) -> bool {
     let deadline = Deadline::within(patience);
     loop {
@@ -292,6 +292,15 @@ impl Ledger {
             Some(error) => Err(error),
             None => remove_ledger(&folder).map(|()| removed),
         }
+    }
+}
+
+impl Drop for Ledger {
+    /// Lets the lock go by name: closing the file alone would leave it, for a moment, to whatever
+    /// another thread is about to start.
+    fn drop(&mut self) {
+        let file = self.file.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let _ = flock(&file.0, FlockOperation::Unlock);
     }
 }
 
