@@ -6,7 +6,7 @@ use crate::program::{PLIMSOLL, wait_for};
 use plimsoll_runs::Run;
 use rustix::process::Signal;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const PLAN: &str = "\
 name = 'two policies'
@@ -97,6 +97,20 @@ fn policies_in_charge_of_real_servers_are_held_against_their_prediction() {
         ["pool_ready_instances", "predicted_ready_instances"]
     );
 
+    // The same policy decides the same where it sees the same; another one would not have.
+    let path = run.path().to_str().unwrap().to_owned();
+    let replayed = |policy: &str| {
+        place
+            .plimsoll(&["elastic", "replay", &path, "--policy", policy, "--json"])
+            .went_well()
+            .json()
+    };
+    let own = replayed("quick");
+    assert_eq!((&own["decisions"], &own["differ"]), (&decisions.len().into(), &0.into()), "{own}");
+    let other = replayed("fixed instances=5");
+    assert!(other["differ"].as_u64().unwrap() > 0, "{other}");
+    assert_eq!(other["moments"][0]["would"]["desired"], 5, "{other}");
+
     // What was predicted stands beside it, and is what the simulation of the plan says.
     let predicted = live["predictions"].as_array().unwrap();
     let of = |policy: &str, figure: &str| {
@@ -124,7 +138,7 @@ fn policies_in_charge_of_real_servers_are_held_against_their_prediction() {
 }
 
 #[test]
-fn a_pool_that_is_killed_leaves_nothing_but_what_down_finds() {
+fn what_a_killed_pool_leaves_is_undone_by_who_goes_on_with_it() {
     let place = Place::alone();
     place.write("plan.toml", PLAN.replace("two policies", "killed"));
     let beds = || place.plimsoll(&["testbed", "status"]).out;
@@ -137,7 +151,10 @@ fn a_pool_that_is_killed_leaves_nothing_but_what_down_finds() {
     });
     going.signal(Signal::KILL);
     going.wait();
-    place.plimsoll(&["testbed", "down", "--all"]).ended_with(0);
+    // Who goes on with it undoes what was left, and goes on where it was.
+    let again = place.plimsoll(&["run", "plan.toml"]).went_well();
+    again.says(&["going on with", "undoes what a killed process has left of it"]);
+    assert_eq!(beds(), before);
     let left: Vec<String> = std::fs::read_dir("/proc")
         .unwrap()
         .flatten()
@@ -147,9 +164,6 @@ fn a_pool_that_is_killed_leaves_nothing_but_what_down_finds() {
         .filter(|line| line.contains(place.path("").to_str().unwrap()))
         .collect();
     assert_eq!(left, Vec::<String>::new());
-    // It goes on where it was.
-    let again = place.plimsoll(&["run", "plan.toml"]).went_well();
-    again.says(&["going on with"]);
 }
 
 #[test]
@@ -168,4 +182,123 @@ fn what_a_live_pool_cannot_do_is_refused_by_name() {
     place.write("plan.toml", PLAN.replace(schedule, twice).replace("seed = 3", "speed = 2"));
     let told = place.plimsoll(&["check", "plan.toml", "--simulated"]).ended_with(2);
     told.says(&["by `speed` and by that of the trace or profile"]);
+}
+
+/// The processes of the bed that is in use, by the names of their instances.
+fn servers(place: &Place) -> BTreeMap<String, i32> {
+    let status = place.plimsoll(&["testbed", "status", "--json"]).ended_with(0).json();
+    let beds = status["testbeds"].as_array().unwrap().iter();
+    let things = beds.filter(|of| of["is_running"] == true).flat_map(|of| of["things"].as_array());
+    let process = |of: &Value| {
+        let is_it = of["what"] == "process";
+        let pid = i32::try_from(of["pid"].as_i64()?).ok()?;
+        is_it.then(|| Some((of["instance"].as_str()?.to_owned(), pid)))?
+    };
+    things.flatten().filter_map(process).collect()
+}
+
+fn kill(pid: i32, signal: Signal) {
+    rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), signal).unwrap();
+}
+
+/// A plan of one policy, under a load that lasts for so many seconds.
+fn one_policy(seconds: u32, pool: &str, policy: &str) -> String {
+    let start = PLAN.find("[policy.quick]").unwrap();
+    let schedule = "schedule = '40/s for 2s, 160/s for 4s, 20/s for 3s'";
+    let plan = PLAN[..start]
+        .replace("two policies", "one policy")
+        .replace("at_once = 2", "")
+        .replace("max = 5", &format!("max = 5\n{pool}"))
+        .replace(schedule, &format!("schedule = '40/s for {seconds}s'"));
+    format!("{plan}[policy.one]\n{policy}\n[measure]\nslo = 'p90<2s, errors<90%'\n")
+}
+
+#[test]
+fn what_fails_is_replaced_and_what_is_lost_is_counted() {
+    let place = Place::alone();
+    place.write("plan.toml", one_policy(30, "start = 2", "kind = 'fixed'\ninstances = 2"));
+    let going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
+    let pid_of = |name: &str| wait_for(name, || servers(&place).get(name).copied());
+    let (first, second) = (pid_of("web-1"), pid_of("web-2"));
+    // One is killed, one takes connections and answers nothing.
+    wait_for("the load", || (!place.runs("runs").is_empty()).then_some(()));
+    kill(first, Signal::KILL);
+    pid_of("web-3");
+    kill(second, Signal::STOP);
+    pid_of("web-4");
+    wait_for("the end of web-2", || (!servers(&place).contains_key("web-2")).then_some(()));
+    // The balancer is killed, too.
+    let balancer = pid_of("balancer-1");
+    kill(balancer, Signal::KILL);
+    wait_for("another balancer", || {
+        servers(&place).get("balancer-1").is_some_and(|pid| *pid != balancer).then_some(())
+    });
+    let live = going.wait().went_well().json();
+    let of = &live["cells"][0];
+    assert!(live["predictions"].as_array().is_some_and(|all| !all.is_empty()), "{live}");
+    assert_eq!(number(of, "replaced").to_bits(), 2.0_f64.to_bits(), "{of}");
+    assert_eq!(number(of, "start_failures").to_bits(), 0.0_f64.to_bits(), "{of}");
+    let [offered, served, lost, open] =
+        ["offered", "served", "lost", "in_flight_at_end"].map(|name| number(of, name));
+    assert!((offered - served - lost - open).abs() < 0.5, "{of}");
+    // What lost its balancer is not blamed on its clients, and half of all servers lose half.
+    assert!(number(of, "lost_by.balancer_failed") > 0.0, "{of}");
+    assert!(served > 0.5 * offered, "{of}");
+    let folder = place.run();
+    let run = Run::open(&folder.join(of["run"].as_str().unwrap())).unwrap();
+    let events: Vec<String> = run.events().unwrap().into_iter().map(|of| of.text).collect();
+    for text in [
+        "instance 1 failed: web-1 answered no health check in time",
+        "instance 2 failed: web-2 answered",
+        "instance 3 ready: web-3",
+        "balancer-1 failed",
+        "balancer-1 is there again",
+    ] {
+        assert!(events.iter().any(|of| of.contains(text)), "{text}: {events:#?}");
+    }
+    // It is whole again: from some time on two take requests, until the end.
+    let last = run.decisions().unwrap().pop().unwrap();
+    assert_eq!((last.before, last.desired), (2, 2), "{last:?}");
+}
+
+#[test]
+fn whoever_refuses_to_start_instances_is_asked_again_later() {
+    let place = Place::alone();
+    std::fs::create_dir(place.path("recipes")).unwrap();
+    let flag = place.path("refuses");
+    // The first comes to stand, others only while there is no flag.
+    let script = format!(
+        "test {{{{number}}}} -eq 1 || test ! -e {} || exit 1; exec \"$0\" target --listen \
+         {{{{address}}}}:{{{{port}}}} --service-time const:5ms --workers 2",
+        flag.display()
+    );
+    place.write(
+        "recipes/flaky.toml",
+        format!(
+            "about = 'Fails while a flag is there.'\nport = 8080\n\
+             start = ['sh', '-c', '''{script}''', '{{{{plimsoll}}}}']\n\
+             check = {{ http = '/-/metrics', within_s = 5 }}\n"
+        ),
+    );
+    std::fs::write(&flag, "").unwrap();
+    let plan = one_policy(14, "start = 1", "kind = 'fixed'\ninstances = 3");
+    let plan = plan.replace("recipe = 'target'", "recipe = 'flaky'");
+    let vars = "vars = { workers = 2, service = 'exp:20ms' }";
+    place.write("plan.toml", plan.replace(vars, ""));
+    let going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
+    wait_for("the load", || (!place.runs("runs").is_empty()).then_some(()));
+    std::thread::sleep(std::time::Duration::from_secs(7));
+    std::fs::remove_file(&flag).unwrap();
+    let live = going.wait().went_well().json();
+    let of = &live["cells"][0];
+    let failures = number(of, "start_failures");
+    assert!((2.0..=6.0).contains(&failures), "{of}");
+    let folder = place.run();
+    let run = Run::open(&folder.join(of["run"].as_str().unwrap())).unwrap();
+    let decisions = run.decisions().unwrap();
+    let is_refused =
+        |of: &&plimsoll_runs::DecisionRow| of.limited_by.as_deref() == Some("provider");
+    assert!(decisions.iter().any(|of| is_refused(&of)), "{decisions:?}");
+    let last = decisions.last().unwrap();
+    assert_eq!((last.before, last.desired), (3, 3), "{last:?}");
 }

@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Simulate(Box<Simulate>),
     /// Look for better parameters of a provisioning policy
     Tune(Box<Tune>),
+    /// Look at what policies decided about real servers, and what others would have
+    Elastic(crate::elastic_args::Elastic),
     /// Make traces from access logs, and look at traces
     Trace(Trace),
     /// Run a server of known behaviour

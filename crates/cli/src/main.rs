@@ -6,6 +6,7 @@ mod balance_args;
 mod cache_args;
 mod commands;
 mod doctor_args;
+mod elastic_args;
 mod exit;
 mod files;
 mod flags;
@@ -47,6 +48,7 @@ fn main() -> std::process::ExitCode {
         Command::Infer(infer) => commands::infer::run(&infer),
         Command::Prepare(prepare) => commands::prepare::run(&prepare),
         Command::Simulate(simulate) => commands::simulate::run(&simulate),
+        Command::Elastic(elastic) => commands::elastic::run(&elastic),
         Command::Tune(tune) => commands::tune::run(&tune),
         Command::Trace(trace) => commands::trace::run(&trace.command),
         Command::Agent(agent) => commands::agent::run(&agent),

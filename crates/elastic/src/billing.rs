@@ -76,6 +76,21 @@ impl Prices {
         if self.speed.to_bits() == 1.0_f64.to_bits() { ns } else { billed }
     }
 
+    /// Time for which instances are charged and took no requests, seconds as they are billed: what
+    /// is left of started units, and the time until they were ready where that is charged.
+    #[must_use]
+    pub fn wasted_s(&self, instances: &[Used]) -> f64 {
+        let of = |used: &Used| {
+            let from_ns = self.charged_from_ns(used)?;
+            let used_ns = self.billed_ns(used.ended_ns.saturating_sub(from_ns));
+            let took_ns = used.ready_ns.map_or(0, |ns| used.ended_ns.saturating_sub(ns));
+            let took_ns = self.billed_ns(took_ns);
+            let charged_s = 3600.0 * self.unit.charged_hours(used_ns, self.least_ns);
+            Some((charged_s - took_ns as f64 / 1e9).max(0.0))
+        };
+        instances.iter().filter_map(of).sum()
+    }
+
     /// The bill of instances and requests over a time in hours of the clock.
     #[must_use]
     pub fn bill(&self, instances: &[Used], offered: u64, served: u64, hours: f64) -> Bill {

@@ -5,7 +5,7 @@ use crate::billing::{Prices, Used};
 use crate::controller::Decided;
 use crate::demand::Demand;
 use crate::objective::{Seen, within};
-use crate::outcome::{Loss, Outcome, Tick};
+use crate::outcome::{Churn, Loss, Outcome, Tick};
 use crate::pool::Pool;
 use plimsoll_stats::Histogram;
 use plimsoll_stats::elasticity::{Elasticity, Piece};
@@ -82,6 +82,8 @@ pub struct Books {
     down_s: f64,
     /// Instances that were launched, and that were taken away, by decisions.
     pub scaled: (u64, u64),
+    /// What became of instances beside that.
+    pub churn: Churn,
     pieces: Vec<Piece>,
     /// Whether no number of instances would have been enough in some tick.
     is_beyond: bool,
@@ -228,6 +230,7 @@ impl Books {
             seconds,
             down_s: self.down_s,
         };
+        let wasted_s = terms.prices.wasted_s(&used);
         let clauses = terms.slo.into_iter().flat_map(Slo::clauses);
         let slo = clauses.map(|clause| seen.value(clause)).collect();
         Outcome {
@@ -244,6 +247,8 @@ impl Books {
             busy_mean: self.work_ns as f64 / cores_ns.max(1.0),
             scale_out: self.scaled.0,
             scale_in: self.scaled.1,
+            churn: self.churn,
+            wasted_s,
             elasticity: (!self.is_beyond).then(|| Elasticity::of(&self.pieces)),
             violated_s: self.violated_s,
             seconds,

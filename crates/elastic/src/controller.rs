@@ -4,7 +4,7 @@
 //! live one. So the same policy comes to the same decisions in both where it sees the same.
 
 use crate::observation::{Instance, Metric, Observation, Point, Series, State};
-use crate::policy::{Bound, Decider};
+use crate::policy::{Bound, Decider, Verdict};
 use std::collections::VecDeque;
 
 /// A pool of instances that somebody decides about.
@@ -15,7 +15,8 @@ pub trait Plant {
     /// The instances that are not ended, in the order in which they were launched.
     fn instances(&self) -> Vec<Instance>;
 
-    /// Launches one more. Returns whether one is on its way.
+    /// Launches one more. Returns whether one is on its way: not where whoever starts instances
+    /// refuses, or has refused just before.
     fn launch(&mut self) -> bool;
 
     /// Takes one away, when it has finished what it has. Returns whether there was one.
@@ -54,6 +55,8 @@ pub struct Decided {
     /// The last point that the policy had seen, in the order of [`Metric::ALL`]; not numbers where
     /// there was none.
     pub seen: [f64; Metric::ALL.len()],
+    /// The points that have arrived at the policy since the decision before, in its own time.
+    pub arrived: Vec<Point>,
 }
 
 impl Decided {
@@ -91,19 +94,48 @@ impl Controller {
         let now_s = at_ns as f64 / 1e9 * terms.speed;
         let delay_s = terms.delay_ns as f64 / 1e9;
         let has_come = |of: &&Point| of.at_s + delay_s <= now_s + 1e-6;
+        let mut arrived = Vec::new();
         while let Some(point) = self.on_the_way.front().filter(has_come) {
-            self.series.push(*point);
+            arrived.push(*point);
             self.on_the_way.pop_front();
         }
-        let instances: Vec<Instance> = plant
-            .instances()
-            .into_iter()
-            .map(|of| Instance {
-                launched_s: of.launched_s * terms.speed,
-                ready_s: of.ready_s.map(|ready_s| ready_s * terms.speed),
-                ..of
-            })
-            .collect();
+        arrived.iter().for_each(|point| self.arrive(*point));
+        let (from, verdict) = self.ask(terms, policy, at_ns, plant.instances());
+        let to = verdict.desired;
+        let launched = (from..to).take_while(|_| plant.launch()).count();
+        let removed = (to..from).take_while(|_| plant.remove()).count();
+        let is_refused = launched < to.saturating_sub(from) as usize;
+        Decided {
+            at_ns,
+            from,
+            to,
+            limited_by: if is_refused { Some(Bound::Provider) } else { verdict.limited_by },
+            done: u32::try_from(launched + removed).unwrap_or(u32::MAX),
+            reason: verdict.reason,
+            seen: self.series.points().last().map_or([f64::NAN; _], |point| point.values),
+            arrived,
+        }
+    }
+
+    /// A point has arrived at the policy, in the policy's time.
+    pub fn arrive(&mut self, point: Point) {
+        self.series.push(point);
+    }
+
+    /// Asks the policy about instances at a moment of the clock. Returns how many there are, those
+    /// that boot counted, and what it decides, within the bounds of the pool.
+    pub fn ask(
+        &self,
+        terms: &Terms,
+        policy: &mut dyn Decider,
+        at_ns: u64,
+        mut instances: Vec<Instance>,
+    ) -> (u32, Verdict) {
+        let now_s = at_ns as f64 / 1e9 * terms.speed;
+        for of in &mut instances {
+            of.launched_s *= terms.speed;
+            of.ready_s = of.ready_s.map(|ready_s| ready_s * terms.speed);
+        }
         let verdict = policy.decide(&Observation {
             now_s,
             of_day_s: (terms.of_day_s + now_s).rem_euclid(86_400.0),
@@ -115,18 +147,8 @@ impl Controller {
         let from = u32::try_from(instances.iter().filter(is_wanted).count()).unwrap_or(u32::MAX);
         // Whatever decides: a pool stays within its bounds.
         let (least, most) = terms.bounds;
-        let to = verdict.desired.clamp(least, most.max(least));
-        let launched = (from..to).take_while(|_| plant.launch()).count();
-        let removed = (to..from).take_while(|_| plant.remove()).count();
-        Decided {
-            at_ns,
-            from,
-            to,
-            limited_by: verdict.limited_by,
-            done: u32::try_from(launched + removed).unwrap_or(u32::MAX),
-            reason: verdict.reason,
-            seen: self.series.points().last().map_or([f64::NAN; _], |point| point.values),
-        }
+        let desired = verdict.desired.clamp(least, most.max(least));
+        (from, Verdict { desired, ..verdict })
     }
 }
 
@@ -190,7 +212,7 @@ mod tests {
         assert_eq!(plant.there, 10);
         let mut plant = Counted { now_ns: 0, there: 2, most: 4 };
         let of = Controller::default().step(&TERMS, &mut *fixed(8), &mut plant);
-        assert_eq!((of.from, of.to, of.limited_by), (2, 8, None));
+        assert_eq!((of.from, of.to, of.limited_by), (2, 8, Some(Bound::Provider)));
         assert!(of.done < 6 && plant.there == 4, "{of:?}");
         let mut plant = Counted { now_ns: 0, there: 5, most: 20 };
         let of = Controller::default().step(&TERMS, &mut *fixed(3), &mut plant);

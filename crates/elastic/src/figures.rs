@@ -9,7 +9,7 @@ use plimsoll_stats::figure::{self, Figure};
 type Take = fn(&Outcome) -> Option<f64>;
 
 /// All figures of a replication, each with the function that takes it.
-const TAKEN: [(&Figure, Take); 20] = [
+const TAKEN: [(&Figure, Take); 24] = [
     (figure::INSTANCE_HOURS, |of| Some(of.bill.hours)),
     (figure::INSTANCE_HOURS_USED, |of| Some(of.bill.hours_used)),
     (figure::COST, |of| Some(of.bill.cost)),
@@ -29,6 +29,10 @@ const TAKEN: [(&Figure, Take); 20] = [
     (figure::CPU_MEAN, |of| Some(of.cpu_mean)),
     (figure::SCALE_OUT, |of| Some(of.scale_out as f64)),
     (figure::SCALE_IN, |of| Some(of.scale_in as f64)),
+    (figure::WASTED_INSTANCE_S, |of| Some(of.wasted_s)),
+    (figure::START_FAILURES, |of| Some(of.churn.start_failures as f64)),
+    (figure::REPLACED, |of| Some(of.churn.replaced as f64)),
+    (figure::ADOPTED, |of| Some(of.churn.adopted as f64)),
     (figure::SLO_VIOLATED_S, |of| Some(of.violated_s)),
 ];
 
@@ -39,6 +43,7 @@ const LOST_BY: [(&Figure, Loss); Loss::ALL.len()] = [
     (figure::LOST_BY_QUEUE_TIMEOUT, Loss::QueueTimeout),
     (figure::LOST_BY_CLIENT_TIMEOUT, Loss::ClientTimeout),
     (figure::LOST_BY_INSTANCE_FAILED, Loss::InstanceFailed),
+    (figure::LOST_BY_BALANCER_FAILED, Loss::BalancerFailed),
 ];
 
 /// Takes a figure of how well supply followed demand.

@@ -23,16 +23,19 @@ pub enum Loss {
     ClientTimeout,
     /// Its instance failed.
     InstanceFailed,
+    /// The balancer failed.
+    BalancerFailed,
 }
 
 impl Loss {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::NoSlot,
         Self::QueueFull,
         Self::QueueTimeout,
         Self::ClientTimeout,
         Self::InstanceFailed,
+        Self::BalancerFailed,
     ];
 
     /// Its name in JSON.
@@ -44,8 +47,20 @@ impl Loss {
             Self::QueueTimeout => "queue_timeout",
             Self::ClientTimeout => "client_timeout",
             Self::InstanceFailed => "instance_failed",
+            Self::BalancerFailed => "balancer_failed",
         }
     }
+}
+
+/// What became of instances beside what was decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Churn {
+    /// Instances that were launched and did not come to take requests.
+    pub start_failures: u64,
+    /// Instances that were launched in the place of those that failed.
+    pub replaced: u64,
+    /// Instances that a controller that came back found there.
+    pub adopted: u64,
 }
 
 /// One replication.
@@ -78,6 +93,10 @@ pub struct Outcome {
     pub scale_out: u64,
     /// Ended ones.
     pub scale_in: u64,
+    /// What became of instances beside that.
+    pub churn: Churn,
+    /// Time for which instances are charged and took no requests, seconds as they are billed.
+    pub wasted_s: f64,
     /// How well supply followed demand; `None` where no number of instances would have been enough.
     pub elasticity: Option<Elasticity>,
     /// Seconds of ticks in which the SLO did not hold.

@@ -39,15 +39,37 @@ pub struct Decision {
     pub desired: u32,
     /// Why, in a sentence.
     pub reason: String,
+    /// What of its own keeps it from what it would say otherwise.
+    pub held_by: Option<Bound>,
 }
 
-/// A bound of the pool.
+impl Decision {
+    /// So many, for a reason.
+    pub(crate) fn of(desired: u32, reason: String) -> Self {
+        Self { desired, reason, held_by: None }
+    }
+
+    /// Held back, where there is something that does it.
+    pub(crate) fn held_by(self, held_by: Option<Bound>) -> Self {
+        Self { held_by, ..self }
+    }
+}
+
+/// What keeps a pool from another number of instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
     /// Its fewest instances.
     Min,
     /// Its most.
     Max,
+    /// The time after an action in which the policy does nothing.
+    Cooldown,
+    /// What the policy wished within its window, or may change within a period.
+    Window,
+    /// Whoever starts instances: it refused, and is asked again later.
+    Provider,
+    /// The budget.
+    Budget,
 }
 
 impl Bound {
@@ -57,7 +79,20 @@ impl Bound {
         match self {
             Self::Min => "min",
             Self::Max => "max",
+            Self::Cooldown => "cooldown",
+            Self::Window => "window",
+            Self::Provider => "provider",
+            Self::Budget => "budget",
         }
+    }
+}
+
+/// The bound of a pool that so many instances would lie beyond.
+fn beyond(seen: &Observation<'_>, instances: f64) -> Option<Bound> {
+    match f64::from(seen.clamp(instances)).total_cmp(&instances) {
+        Ordering::Less => Some(Bound::Max),
+        Ordering::Greater => Some(Bound::Min),
+        Ordering::Equal => None,
     }
 }
 
@@ -66,7 +101,8 @@ impl Bound {
 pub struct Verdict {
     /// How many instances the pool should have, those that boot counted.
     pub desired: u32,
-    /// The bound that the policy would have gone beyond.
+    /// What it was limited by: a bound of the pool that it would have gone beyond, or what of the
+    /// policy itself holds it back.
     pub limited_by: Option<Bound>,
     /// Why, in a sentence.
     pub reason: String,
@@ -130,14 +166,11 @@ struct Deciding<P: Policy> {
 
 impl<P: Policy> Decider for Deciding<P> {
     fn decide(&mut self, seen: &Observation<'_>) -> Verdict {
-        let Decision { desired: wished, reason } = self.policy.decide(&mut self.state, seen);
+        let Decision { desired: wished, reason, held_by } =
+            self.policy.decide(&mut self.state, seen);
         // A pool outside its bounds is brought back, whatever the policy thinks of its metrics.
         let desired = seen.clamp(f64::from(wished));
-        let limited_by = match desired.cmp(&wished) {
-            Ordering::Less => Some(Bound::Max),
-            Ordering::Greater => Some(Bound::Min),
-            Ordering::Equal => None,
-        };
+        let limited_by = beyond(seen, f64::from(wished)).or(held_by);
         Verdict { desired, limited_by, reason }
     }
 

@@ -7,7 +7,7 @@
 use std::cell::Cell as Local;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use plimsoll_monitor::Source;
 use plimsoll_plan::{FactorPlan, Places, Plan, PlanErrors, Setting, Written};
@@ -18,7 +18,7 @@ use plimsoll_testbed::bed::{Hears, with_bed};
 use plimsoll_testbed::recipe::{find, own_of};
 use plimsoll_testbed::standing::{Borrowed, leave_up};
 use plimsoll_testbed::{Bed, Instance as Server};
-use plimsoll_units::failure::{Failure, Kind as Fault, told};
+use plimsoll_units::failure::told;
 use plimsoll_units::hash::hex;
 use sha2::{Digest, Sha256};
 
@@ -32,8 +32,9 @@ use crate::outputs::{Ends, Live};
 use crate::plans;
 use crate::prepare::{Place, Prepared, prepare};
 use crate::record::{Own, Subject};
+use crate::rounds::Rounds;
 use crate::scale::scaled;
-use crate::servers::{Kept, bed, bed_id, install, places};
+use crate::servers::{Kept, bed, bed_id, install, owner, places, undo_left};
 use crate::steps::fill::fill;
 use crate::world::live::{Before, make_ready};
 use crate::world::search::{self, Asked};
@@ -136,10 +137,8 @@ pub struct Bench<'a> {
     pub path: PathBuf,
     /// Where it is executed.
     pub place: Place<'a>,
-    /// Whether a cell that fails ends the experiment.
-    pub is_fail_fast: bool,
-    /// How many cells of a block are executed side by side, where they are live.
-    pub at_once: u32,
+    /// How its cells are executed.
+    pub rounds: Rounds,
     /// Keep other searches away.
     pub locks: &'a Locks,
 }
@@ -290,10 +289,11 @@ impl Bench<'_> {
         let levels = settings(&self.text.factors, &cell.factors);
         let plan = self.plan(&levels, None)?;
         let id = bed_id(&self.path, cell.number, (self.place.now_ns)());
-        let Some(bed) = bed(&plan, id, &self.place)? else {
+        let Some(mut bed) = bed(&plan, id, &self.place)? else {
             let sources = sources(&plan, &[], self.place.system)?;
             return self.load(&plan, &levels, cell, to, (&[], &sources));
         };
+        bed.of = Some(owner(&self.path, &self.place));
         // What servers say may be nobody else's business.
         to.record.keep_private();
         let frame = self.text.frame(&levels, &plan, self.place.here)?;
@@ -491,86 +491,12 @@ impl World for Bench<'_> {
     }
 
     fn execute(&self, batch: &[Cell], to: &Execution<'_>) -> Result<(), ExperimentError> {
-        let failed = Mutex::new(Vec::new());
         let _ends = Ends::of(&self.path);
+        let one = |cell: &Cell| self.one(cell, to);
         if self.is_simulated {
-            // Simulated cells share nothing: each is what it is, whatever is beside it.
-            to.each(batch, &|cell| {
-                self.attempt(cell, true, to, &failed)?;
-                Ok(to.begins_another())
-            })?;
-        } else {
-            for block in batch.chunk_by(|a, b| a.block == b.block) {
-                for cells in block.chunks(self.at_once.max(1) as usize) {
-                    self.side_by_side(cells, to, &failed)?;
-                }
-            }
+            return self.rounds.simulated(batch, to, &one);
         }
-        for cell in failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            self.attempt(&cell, false, to, &Mutex::default())?;
-        }
-        Ok(())
-    }
-}
-
-impl Bench<'_> {
-    /// Executes cells side by side, each with servers and a load of its own. Returns the first
-    /// error, when all have ended.
-    fn side_by_side(
-        &self,
-        cells: &[Cell],
-        to: &Execution<'_>,
-        failed: &Mutex<Vec<Cell>>,
-    ) -> Result<(), ExperimentError> {
-        let [one] = cells else {
-            return std::thread::scope(|scope| {
-                let one = |cell| scope.spawn(move || self.attempt(cell, true, to, failed));
-                let all: Vec<_> = cells.iter().map(one).collect();
-                let ended = all.into_iter().map(|thread| {
-                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                });
-                ended.collect::<Vec<_>>().into_iter().collect()
-            });
-        };
-        self.attempt(one, true, to, failed)
-    }
-
-    /// Executes a cell; one that fails is told, and is among the failed. What is wrong with the
-    /// plan, or cannot be kept, ends all.
-    fn attempt(
-        &self,
-        cell: &Cell,
-        is_first: bool,
-        to: &Execution<'_>,
-        failed: &Mutex<Vec<Cell>>,
-    ) -> Result<(), ExperimentError> {
-        if !to.begins_another() {
-            return Ok(());
-        }
-        let Err(error) = self.one(cell, to) else { return Ok(()) };
-        let is_of_cell = matches!(
-            error,
-            ExperimentError::Testbed(_)
-                | ExperimentError::Load(_)
-                | ExperimentError::Capacity(_)
-                | ExperimentError::Silent { .. }
-        );
-        if !is_of_cell
-            || !to.record.is_of_several()
-            || error.kind() == Fault::Usage
-            || !to.control.goes_on()
-        {
-            return if to.control.goes_on() { Err(error) } else { Ok(()) };
-        }
-        let again =
-            if is_first && !self.is_fail_fast { "; it is tried once more at the end" } else { "" };
-        let text = format!("cell {} failed: {}{again}", cell.number, told(&error));
-        to.control.tell(News::Says(&text));
-        to.record.failed(cell, &told(&error))?;
-        if self.is_fail_fast {
-            to.record.end_early(format!("cell {} failed, and --fail-fast was said", cell.number));
-        }
-        failed.lock().unwrap_or_else(PoisonError::into_inner).push(cell.clone());
-        Ok(())
+        undo_left(&self.path, &self.place, to.control)?;
+        self.rounds.live(batch, to, &one)
     }
 }

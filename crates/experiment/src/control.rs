@@ -23,12 +23,31 @@ pub enum News<'a> {
     Second(&'a Interval, bool),
     /// The figures of what is watched, once a period.
     Watched(&'a Round),
+    /// How a pool stands, at each of its ticks.
+    Pool(&'a PoolNow<'a>),
     /// A window of a search was judged.
     Window(&'a Judged),
     /// A cell is done; with its run where that was written as the cell went on.
     Done(&'a Cell, Option<&'a Run>),
     /// So many steps are done, of so many.
     Steps(u64, u64),
+}
+
+/// How a pool stands at the end of a tick, beside what was predicted for that time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PoolNow<'a> {
+    /// What its cell is called.
+    pub label: &'a str,
+    /// Instances that took requests, in the mean.
+    pub ready: f64,
+    /// Those that were predicted.
+    pub predicted_ready: Option<f64>,
+    /// Requests due per second.
+    pub rate: f64,
+    /// Requests lost per second.
+    pub lost: f64,
+    /// Those that were predicted.
+    pub predicted_lost: Option<f64>,
 }
 
 /// Watches what is executed, from any thread; what it wishes is done.

@@ -23,6 +23,7 @@ pub mod prepare;
 pub mod ready;
 pub mod record;
 pub mod resume;
+mod rounds;
 pub mod scale;
 pub mod series;
 pub mod servers;

@@ -22,16 +22,13 @@ use crate::control::Control;
 use crate::engine::{self, World};
 use crate::error::ExperimentError;
 use crate::estimate::{self, Cells, Span};
-use crate::factors;
 use crate::locks::Locks;
 use crate::plans;
 use crate::prepare::{Place, Prepared, prepare};
 use crate::ready::designed::Designed;
 use crate::record::{CellPlan, Record, Subject};
 use crate::scale::{note, scaled};
-use crate::servers;
 use crate::world::caches::{self, Clusters, Policies, Requests};
-use crate::world::pool::live::Live;
 use crate::world::pool::tuning::{Tuning, write_tuned};
 use crate::world::pool::{self, Grid, Model, Pool};
 use crate::world::search::Asked;
@@ -109,7 +106,6 @@ enum Of {
     SimulatedLoad(Box<(Plan, Prepared, Instance)>),
     SimulatedSearch(Box<(Plan, Prepared, Asked, Instance)>),
     Pool(Box<(Plan, Model, Grid)>),
-    LivePool(Box<(Plan, Model, Grid)>),
     Caches(Box<(Comparison, Vec<Bound>, Requests)>),
     Clusters(Box<(CachePlan, Vec<caches::Cell>, Requests)>),
     Tune(Box<Tuning>),
@@ -274,45 +270,13 @@ impl Ready {
         if plan.testbed.is_none() || plan.elastic.as_ref().is_none_or(|of| of.pool.role.is_none()) {
             return Err(not_live("a pool"));
         }
-        let model = pool::model(&plan)?;
-        pool::live::check_period(&plan)?;
-        let varied = plan.varied();
-        if let Some(of) = plan.factors.iter().find(|of| !of.is_own()) {
-            let text = format!("vary `{}` of a live pool: only policies are varied there", of.key);
-            return Err(ExperimentError::Conflict(text));
+        if plan.is_experiment() {
+            return designed::live_pool(ask, &plan);
         }
-        if let Some(of) = plan.experiment.as_ref().filter(|of| of.until.is_some()) {
-            let until = of.until.as_ref().map(ToString::to_string).unwrap_or_default();
-            let text = format!("replicate a live pool until `{until}`: say `replications`");
-            return Err(ExperimentError::Conflict(text));
-        }
-        let replications = 0..factors::replications(&varied).into();
-        let grid = Grid { before: 0, policies: model.policies.len(), replications };
-        let each_s = model.schedule.duration_ns() as f64 / 1e9;
-        let cells: Vec<CellPlan> = pool::cells(&model, &grid, &[]).collect();
-        let at_once = plan.experiment.as_ref().map_or(1, |of| of.at_once);
-        // What the simulation leaves out is there.
-        let left_out = simulated::live_only(&plan);
-        let mut notes = model.notes.clone();
-        notes.retain(|note| Some(note) != left_out.as_ref());
-        if at_once > 1 {
-            notes.push(format!("{at_once} cells at once shared the machine (`at_once`)"));
-        }
-        let length_s = Some(each_s * cells.len() as f64);
-        let bed = pool::live::check(&plan, &model, &ask.place)?;
-        if ask.installs {
-            servers::install(&bed, &ask.place)?;
-        }
-        Ok(Self {
-            subject: pool::live::subject(&plan, &model, ask.place.here),
-            cells,
-            notes,
-            length_s,
-            steps: servers::outline(&bed)?.steps,
-            cell_s: each_s,
-            budget: plan.experiment.as_ref().and_then(|of| of.budget),
-            of: Of::LivePool(Box::new((plan, model, grid))),
-        })
+        // Its policies are compared, so it is an experiment, whether it says so or not.
+        let settings = [ask.settings, &[Setting::new("experiment.at_once", "1", "")]].concat();
+        let ask = Ask { settings: &settings, ..*ask };
+        designed::live_pool(&ask, &ask.plan()?)
     }
 
     fn caches(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
@@ -385,7 +349,6 @@ impl Ready {
     pub fn takes(&self) -> Option<Span> {
         let plan = match &self.of {
             Of::Load(of) => &of.0,
-            Of::LivePool(of) => &of.0,
             Of::Designed(of) => of.live()?,
             _ => return None,
         };
@@ -410,7 +373,7 @@ impl Ready {
     /// Whether its factors have effects that are computed.
     #[must_use]
     pub fn has_effects(&self) -> bool {
-        matches!(self.of, Of::Designed(_) | Of::LivePool(_))
+        matches!(self.of, Of::Designed(_))
     }
 
     /// Whether an experiment that was cut is gone on with: not where each cell follows from those
@@ -454,10 +417,6 @@ impl Ready {
             Of::Pool(of) => {
                 let (_, model, grid) = &**of;
                 go(&Pool::new(model, grid.clone(), &|_| ())?)
-            }
-            Of::LivePool(of) => {
-                let (plan, model, grid) = &**of;
-                go(&Live::new(plan, model, grid.clone(), with.path, place))
             }
             Of::Caches(of) => {
                 let (comparison, bounds, requests) = &**of;

@@ -266,11 +266,13 @@ impl<'a> Record<'a> {
         Ok(cells)
     }
 
-    /// Whether there are several cells, so that attempts at one of them are told apart. What comes
-    /// of a single one is a single run.
+    /// Whether it keeps an experiment, in which attempts at a cell are told apart. What comes of a
+    /// single cell is a single run; but that of a live pool has more than a run holds: what was
+    /// predicted, and what a killed process has left.
     #[must_use]
     pub fn is_of_several(&self) -> bool {
-        self.opening.cells > 1
+        let of = &self.opening.of;
+        self.opening.cells > 1 || (of.kind == Kind::Pool && of.world == World::Live)
     }
 
     /// Says that this thread begins a cell.
@@ -507,7 +509,7 @@ impl Inner {
             return Ok(());
         }
         let Opening { root, id, of, version, .. } = &record.opening;
-        if record.opening.cells == 1 {
+        if !record.is_of_several() {
             if let ([only], true) = (&self.planned[..], makes_run) {
                 let meta = record.meta(id.clone(), only, record.started_ns);
                 let writer = RunWriter::create(root, &RunMeta { cell: 0, ..meta })?;

@@ -47,6 +47,7 @@ pub fn bed(plan: &Plan, id: String, place: &Place<'_>) -> Result<Option<Bed>, Ex
     let folders = (place.environment)("TMPDIR").filter(|folder| !folder.is_empty());
     Ok(Some(Bed {
         id,
+        of: None,
         provider,
         roles,
         folders: PathBuf::from(folders.unwrap_or_else(|| FOLDERS.to_owned())),
@@ -204,6 +205,33 @@ pub fn outline(bed: &Bed) -> Result<Outline, ExperimentError> {
     let outline = bed.outline()?;
     bed.check_programs(&outline)?;
     Ok(outline)
+}
+
+/// The folder of an experiment as the ledgers of its beds have it.
+pub(crate) fn owner(path: &Path, place: &Place<'_>) -> PathBuf {
+    place.here.join(path)
+}
+
+/// Undoes what a process has left that was killed while it executed an experiment, which this one
+/// goes on with.
+///
+/// # Errors
+/// Ledgers that cannot be read; what cannot be undone.
+pub(crate) fn undo_left(
+    path: &Path,
+    place: &Place<'_>,
+    control: &dyn Control,
+) -> Result<(), ExperimentError> {
+    let owner = owner(path, place);
+    for found in Ledger::all(place.runtime)? {
+        if found.is_held || found.stood.is_some() || found.of.as_ref() != Some(&owner) {
+            continue;
+        }
+        let text = format!("undoes what a killed process has left of it: {}", found.bed);
+        control.tell(News::Says(&text));
+        Ledger::take_down(place.runtime, &found.bed, false)?;
+    }
+    Ok(())
 }
 
 /// Installs the packages of the programs that a bed needs and this host does not have. Returns

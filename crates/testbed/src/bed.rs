@@ -20,6 +20,9 @@ use crate::work::Worker;
 pub struct Bed {
     /// A short id that stands in all names: lower-case letters and digits.
     pub id: String,
+    /// The folder of the experiment that it is of, where it is of one: who goes on with that finds
+    /// what a killed process has left.
+    pub of: Option<PathBuf>,
     /// What gives instances their places.
     pub provider: Box<dyn Provider>,
     /// The roles, in the order in which they are started: each may name those before it.
@@ -254,6 +257,7 @@ pub(crate) fn with_worker<T, E: From<TestbedError>>(
 ) -> Result<T, E> {
     bed.check_programs(outline)?;
     let ledger = Ledger::create(ledgers, &bed.id)?;
+    bed.of.iter().try_for_each(|of| ledger.is_of(of))?;
     let (result, is_clear) = {
         let worker = worker(bed, outline.instances.len(), &ledger, hears);
         let result = match Standing::up(outline, &worker, hears.told, hears.is_ended) {

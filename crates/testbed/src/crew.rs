@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::bed::{Bed, Hears, before_role, step, with_worker};
+use crate::bed::{Bed, Hears, before_role, flow_of, step, with_worker};
 use crate::error::TestbedError;
 use crate::flow::Flow;
 use crate::making::Making;
@@ -117,6 +117,22 @@ impl<'a> Crew<'a> {
                 Err(error)
             }
         }
+    }
+
+    /// Makes an instance of another role anew in its place, as one that has failed. Returns when it
+    /// is ready. It is undone with the bed.
+    ///
+    /// # Errors
+    /// The step that failed; an instance of a role that there is not.
+    pub fn again(&self, instance: &Instance) -> Result<(), TestbedError> {
+        let role = self.bed.roles.iter().find(|of| of.name == instance.role);
+        let role = role.ok_or_else(|| {
+            TestbedError::Wrong(format!("make {} anew: its role is gone", instance.name))
+        })?;
+        let mut outline = Outline::default();
+        let of = self.bed.of(&self.bed.id);
+        Making::new(of, role, instance, &self.stand)?.remake(&[], &mut outline)?;
+        flow_of(&outline.steps, self.worker, self.hears.told, self.hears.is_ended).up()
     }
 
     /// Ends an instance, by its number. One that is not there is ended already.

@@ -98,9 +98,11 @@ fn is_free(file: &File, patience: Duration) -> bool {
 }
 
 /// A line of the file.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Line {
     id: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    of: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stands: Option<Stood>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,6 +124,8 @@ pub struct Ledger {
 pub struct Found {
     /// The bed's id.
     pub bed: String,
+    /// The experiment that it is of, where it is of one.
+    pub of: Option<PathBuf>,
     /// Whether a process holds it.
     pub is_held: bool,
     /// Where its instances are, where it was left standing.
@@ -181,10 +185,7 @@ impl Ledger {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.1 += 1;
         let id = file.1;
-        self.append(
-            &mut file.0,
-            &Line { id, stands: None, made: Some(thing.clone()), gone: false },
-        )?;
+        self.append(&mut file.0, &Line { id, made: Some(thing.clone()), ..Line::default() })?;
         Ok(id)
     }
 
@@ -194,7 +195,7 @@ impl Ledger {
     /// Where it cannot be written.
     pub fn is_gone(&self, id: u64) -> Result<(), TestbedError> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        self.append(&mut file.0, &Line { id, stands: None, made: None, gone: true })
+        self.append(&mut file.0, &Line { id, gone: true, ..Line::default() })
     }
 
     /// Writes that the bed is left standing.
@@ -203,7 +204,17 @@ impl Ledger {
     /// Where it cannot be written.
     pub fn stands(&self, stood: &Stood) -> Result<(), TestbedError> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let line = Line { id: 0, stands: Some(stood.clone()), made: None, gone: false };
+        let line = Line { stands: Some(stood.clone()), ..Line::default() };
+        self.append(&mut file.0, &line)
+    }
+
+    /// Writes which experiment the bed is of.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn is_of(&self, experiment: &Path) -> Result<(), TestbedError> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = Line { of: Some(experiment.to_owned()), ..Line::default() };
         self.append(&mut file.0, &line)
     }
 
@@ -220,7 +231,7 @@ impl Ledger {
         if !is_free(&file, MOMENT) {
             return Ok(None);
         }
-        let Contents { things, stood, last, whole } = read(&file);
+        let Contents { things, stood, last, whole, .. } = read(&file);
         file.set_len(whole).map_err(TestbedError::file("mend", &path))?;
         let ledger = Self { bed: bed.to_owned(), folder, file: Mutex::new((file, last)) };
         let things = things.into_iter().map(|(id, thing)| (thing, id)).collect();
@@ -257,9 +268,9 @@ impl Ledger {
             let Ok(file) = File::open(entry.path().join(FILE)) else { continue };
             let is_held = flock(&file, FlockOperation::NonBlockingLockShared).is_err();
             let bed = entry.file_name().to_string_lossy().into_owned();
-            let Contents { things, stood, .. } = read(&file);
+            let Contents { things, of, stood, .. } = read(&file);
             let things = things.into_values().rev().collect();
-            found.push(Found { bed, is_held, stood, things });
+            found.push(Found { bed, of, is_held, stood, things });
         }
         found.sort_by(|a, b| a.bed.cmp(&b.bed));
         Ok(found)
@@ -343,6 +354,8 @@ fn remove_ledger(folder: &Path) -> Result<(), TestbedError> {
 struct Contents {
     /// What is there by its number, in the order in which it was made.
     things: BTreeMap<u64, Thing>,
+    /// The experiment that it is of.
+    of: Option<PathBuf>,
     /// Where its instances are, where it was left standing.
     stood: Option<Stood>,
     /// The greatest number.
@@ -357,12 +370,13 @@ fn read(file: &File) -> Contents {
     let mut lines = BufReader::new(file);
     while lines.read_line(&mut text).is_ok_and(|read| read > 0) && text.ends_with('\n') {
         let Ok(line) = serde_json::from_str::<Line>(&text) else { break };
-        match (line.stands, line.made) {
-            (Some(stands), _) => contents.stood = Some(stands),
-            (None, Some(thing)) => drop(contents.things.insert(line.id, thing)),
-            (None, None) => drop(contents.things.remove(&line.id)),
-        }
         contents.last = contents.last.max(line.id);
+        match line {
+            Line { of: Some(of), .. } => contents.of = Some(of),
+            Line { stands: Some(stands), .. } => contents.stood = Some(stands),
+            Line { id, made: Some(thing), .. } => drop(contents.things.insert(id, thing)),
+            Line { id, .. } => drop(contents.things.remove(&id)),
+        }
         contents.whole += text.len() as u64;
         text.clear();
     }

@@ -9,6 +9,7 @@ pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod doctor;
+pub(crate) mod elastic;
 pub(crate) mod export;
 pub(crate) mod group;
 pub(crate) mod infer;

@@ -6,6 +6,7 @@ use super::say;
 use super::table::us;
 use crate::commands::prometheus::Exporter;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use plimsoll_experiment::control::PoolNow;
 use plimsoll_runs::{ErrorKind, Interval, Phase, Tag};
 use plimsoll_stats::figure::{self, Round};
 use plimsoll_stats::percentiles::is_stated;
@@ -25,6 +26,8 @@ pub(crate) struct Live {
     exporter: Option<Exporter>,
     errors: u64,
     instances: Instances,
+    /// How each pool stands, by what its cell is called.
+    pools: BTreeMap<String, String>,
 }
 
 impl Live {
@@ -35,7 +38,8 @@ impl Live {
         exporter: Option<Exporter>,
     ) -> Self {
         let (bar, errors, instances) = (None, 0, Instances::default());
-        Self { bar, is_quiet, total_ns, warmup_ns, exporter, errors, instances }
+        let pools = BTreeMap::new();
+        Self { bar, is_quiet, total_ns, warmup_ns, exporter, errors, instances, pools }
     }
 
     /// The next load is of so many nanoseconds, the warm-up within them.
@@ -46,6 +50,11 @@ impl Live {
     /// Takes the figures of what is watched.
     pub(crate) fn watched(&mut self, round: &Round) {
         self.instances.take(round);
+    }
+
+    /// Takes how a pool stands.
+    pub(crate) fn pool(&mut self, now: &PoolNow<'_>) {
+        self.pools.insert(now.label.to_owned(), pool_line(now));
     }
 
     /// Begins a load.
@@ -69,6 +78,7 @@ impl Live {
 
     /// Takes the view off the terminal.
     pub(crate) fn clear(&mut self) {
+        self.pools.clear();
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
@@ -141,7 +151,7 @@ impl Live {
                 show_share(busy)
             )),
             self.instances.lines(),
-        )
+        ) + &self.pools.values().map(|line| format!("\n{line}")).collect::<String>()
     }
 
     /// Takes the present second, and whether it is whole.
@@ -161,6 +171,21 @@ impl Live {
         }
         self.draw(second, complete);
     }
+}
+
+/// A pool, with what was predicted for this time.
+fn pool_line(now: &PoolNow<'_>) -> String {
+    let predicted =
+        |text: Option<String>| text.map_or_else(String::new, |text| format!(" ({text} predicted)"));
+    format!(
+        "{}: {:.1} instances{} for {}, lost {}{}",
+        now.label,
+        now.ready,
+        predicted(now.predicted_ready.map(|ready| format!("{ready:.1}"))),
+        show_rate(now.rate),
+        show_rate(now.lost),
+        predicted(now.predicted_lost.map(show_rate)),
+    )
 }
 
 /// What is watched of the instances of a load.
@@ -225,6 +250,24 @@ impl Instances {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pool_has_a_line_with_what_was_predicted() {
+        let now = PoolNow {
+            label: "auto-scale",
+            ready: 3.5,
+            predicted_ready: Some(4.0),
+            rate: 210.0,
+            lost: 0.0,
+            predicted_lost: Some(1.5),
+        };
+        assert_eq!(
+            pool_line(&now),
+            "auto-scale: 3.5 instances (4.0 predicted) for 210/s, lost 0/s (1.5/s predicted)"
+        );
+        let alone = PoolNow { predicted_ready: None, predicted_lost: None, ..now };
+        assert_eq!(pool_line(&alone), "auto-scale: 3.5 instances for 210/s, lost 0/s");
+    }
 
     #[test]
     fn an_instance_has_a_line_with_its_figures_and_is_away_where_it_has_none() {

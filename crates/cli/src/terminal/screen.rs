@@ -124,6 +124,11 @@ impl Control for Screen<'_> {
                     live.watched(round);
                 }
             }
+            News::Pool(now) => {
+                if let Some(live) = &mut self.view().load {
+                    live.pool(now);
+                }
+            }
             News::Says(text) if !self.is_quiet => self.say(text),
             News::Warns(text) => self.say(text),
             News::Second(second, is_whole) => {

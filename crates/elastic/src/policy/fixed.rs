@@ -25,6 +25,6 @@ impl Policy for Fixed {
 
     fn decide(&self, (): &mut (), seen: &Observation<'_>) -> Decision {
         let desired = self.instances.unwrap_or(seen.bounds.1);
-        Decision { desired, reason: format!("always {desired}") }
+        Decision::of(desired, format!("always {desired}"))
     }
 }

@@ -48,7 +48,7 @@ impl Policy for Oracle {
     fn decide(&self, (): &mut (), seen: &Observation<'_>) -> Decision {
         let most = self.future.most(seen.now_s, seen.now_s + self.ahead_s) * (1.0 + self.headroom);
         let desired = seen.clamp(self.demand.wanted(most, seen.speed()));
-        Decision { desired, reason: format!("up to {most:.1}/s in the next {:.0} s", self.ahead_s) }
+        Decision::of(desired, format!("up to {most:.1}/s in the next {:.0} s", self.ahead_s))
     }
 }
 

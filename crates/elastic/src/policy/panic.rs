@@ -10,7 +10,9 @@
 //! window has gone by without a reason to. A new one begins in panic where more than one instance
 //! is ready: without a past it is not to remove what may be needed.
 
-use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, tried, whole};
+use super::{
+    Bound, Decision, Facts, Kind, Maker, Parameters, Policy, beyond, maker, parameter, tried, whole,
+};
 use crate::observation::{Metric, Observation};
 use plimsoll_units::parameter::Takes::{Duration, Number, Word};
 use serde::{Deserialize, Serialize};
@@ -117,7 +119,7 @@ impl Policy for Panic {
         let (Some(long), Some(short)) =
             (self.mean(seen, self.stable_s), self.mean(seen, self.panic_s))
         else {
-            return Decision { desired: wanted, reason: format!("no {name} yet") };
+            return Decision::of(wanted, format!("no {name} yet"));
         };
         let (up, down) = self.rates;
         let bounded = |needed: f64| needed.max((ready / down).floor()).min((up * ready).ceil());
@@ -135,9 +137,12 @@ impl Policy for Panic {
             state.most = state.most.max(seen.clamp(stable.max(panic)));
             let reason =
                 format!("panics: {name} {short:.1} in the short window, {long:.1} in the long");
-            return Decision { desired: state.most, reason };
+            let is_held = state.most > seen.clamp(stable.max(panic));
+            let held_by =
+                if is_held { Some(Bound::Window) } else { beyond(seen, stable.max(panic)) };
+            return Decision::of(state.most, reason).held_by(held_by);
         }
         let reason = format!("{name} {long:.1}, {} for each", self.target);
-        Decision { desired: seen.clamp(stable), reason }
+        Decision::of(seen.clamp(stable), reason).held_by(beyond(seen, stable))
     }
 }

@@ -13,7 +13,7 @@
 mod seasonal;
 
 use super::window::Recommended;
-use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, tried};
+use super::{Bound, Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, tried};
 use crate::demand::Demand;
 use crate::observation::{Metric, Observation};
 use plimsoll_units::parameter::ANY_DURATION;
@@ -191,7 +191,7 @@ impl Policy for Predictive {
     fn decide(&self, state: &mut Past, seen: &Observation<'_>) -> Decision {
         let (wanted, now_s) = (seen.wanted(), seen.now_s);
         let Some((rate, by)) = self.forecast(state, seen) else {
-            return Decision { desired: wanted, reason: "no rate yet".to_owned() };
+            return Decision::of(wanted, "no rate yet".to_owned());
         };
         let expected = rate * (1.0 + self.headroom);
         let needed = seen.clamp(self.demand.wanted(expected, seen.speed()));
@@ -201,6 +201,7 @@ impl Policy for Predictive {
         state.needed.add(now_s, needed, 0.0, self.down_s);
         let desired = wanted.max(needed).min(state.needed.most(needed));
         let reason = format!("{rate:.1}/s by {by} within {:.0} s needs {needed}", self.ahead_s);
-        Decision { desired, reason }
+        let held_by = (desired != needed).then_some(Bound::Window);
+        Decision::of(desired, reason).held_by(held_by)
     }
 }

@@ -257,7 +257,7 @@ impl Policy for Revenue {
 
     fn decide(&self, state: &mut Decided, seen: &Observation<'_>) -> Decision {
         let wanted = seen.wanted();
-        let stay = |reason: &str| Decision { desired: wanted, reason: reason.to_owned() };
+        let stay = |reason: &str| Decision::of(wanted, reason.to_owned());
         let Some((due, from_s, to_s)) = self.due(state, seen) else {
             return stay("waits for the full hour");
         };
@@ -272,7 +272,7 @@ impl Policy for Revenue {
             Due::Both => best,
         };
         let reason = format!("{rate:.1}/s in the last hour: most revenue with {best}");
-        Decision { desired, reason }
+        Decision::of(desired, reason)
     }
 }
 

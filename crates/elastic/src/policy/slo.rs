@@ -7,7 +7,7 @@
 //! nothing boots: what was decided has to have shown first.
 
 use super::window::Recommended;
-use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, tried};
+use super::{Bound, Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, tried};
 use crate::demand::{Demand, LOST};
 use crate::observation::{Metric, Observation};
 use plimsoll_units::parameter::ANY_DURATION;
@@ -121,7 +121,7 @@ impl Policy for Slo {
     fn decide(&self, state: &mut Corrected, seen: &Observation<'_>) -> Decision {
         let (wanted, now_s) = (seen.wanted(), seen.now_s);
         let Some(rate) = seen.series.recent(self.period_s, Metric::Rate) else {
-            return Decision { desired: wanted, reason: "no rate yet".to_owned() };
+            return Decision::of(wanted, "no rate yet".to_owned());
         };
         self.correct(state, rate, seen);
         let expected = rate * state.factor.clamp(1.0, MOST) * (1.0 + self.headroom);
@@ -132,6 +132,7 @@ impl Policy for Slo {
         state.needed.add(now_s, needed, 0.0, self.down_s);
         let desired = wanted.max(needed).min(state.needed.most(needed));
         let reason = format!("{rate:.1}/s, taken for {expected:.1}/s, needs {needed}");
-        Decision { desired, reason }
+        let held_by = (desired != needed).then_some(Bound::Window);
+        Decision::of(desired, reason).held_by(held_by)
     }
 }

@@ -174,7 +174,7 @@ impl Policy for Step {
 
     fn decide(&self, (): &mut (), seen: &Observation<'_>) -> Decision {
         let wanted = seen.wanted();
-        let stay = |reason: String| Decision { desired: wanted, reason };
+        let stay = |reason: String| Decision::of(wanted, reason);
         let ever = f64::NEG_INFINITY;
         let values = seen.series.datapoints(self.metric, self.period_s, self.datapoints, ever);
         let Some(values) = values else {
@@ -192,7 +192,7 @@ impl Policy for Step {
                     (desired, format!("{more} more than the {warm} warm"))
                 }
             };
-            return Decision { desired, reason: format!("{name} from {bound} on: {how}") };
+            return Decision::of(desired, format!("{name} from {bound} on: {how}"));
         }
         let down = self.down.iter().rev().find(|(bound, _)| values.iter().all(|of| of <= bound));
         if let Some((bound, change)) = down {
@@ -206,7 +206,7 @@ impl Policy for Step {
                     (wanted.saturating_sub(fewer), format!("{fewer} fewer"))
                 }
             };
-            return Decision { desired, reason: format!("{name} down to {bound}: {how}") };
+            return Decision::of(desired, format!("{name} down to {bound}: {how}"));
         }
         stay(format!("{name} {:.1}, between the bounds", values.last().unwrap_or(&f64::NAN)))
     }

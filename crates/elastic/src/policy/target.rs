@@ -18,8 +18,8 @@
 use super::limits::{Changes, Limits, SELECT, Select};
 use super::window::Recommended;
 use super::{
-    Decision, Facts, Kind, Maker, Parameter, Parameters, Policy, Reach, maker, parameter, tried,
-    whole,
+    Bound, Decision, Facts, Kind, Maker, Parameter, Parameters, Policy, Reach, beyond, maker,
+    parameter, tried, whole,
 };
 use crate::observation::{Metric, Observation};
 use plimsoll_units::parameter::ANY_DURATION;
@@ -201,9 +201,10 @@ impl Policy for Target {
         }
         let name = self.metric.name();
         let Some(value) = seen.series.recent(self.period_s, self.metric) else {
-            return Decision { desired: wanted, reason: format!("no {name} yet") };
+            return Decision::of(wanted, format!("no {name} yet"));
         };
-        let recommended = seen.clamp(self.recommend(value, seen));
+        let wished = self.recommend(value, seen);
+        let recommended = seen.clamp(wished);
         past.add(now_s, recommended, self.up_s, self.down_s);
         // From what is there up as far as all of one window say, down as far as all of the other
         // do; the present recommendation is in both, so the two never cross.
@@ -219,7 +220,9 @@ impl Policy for Target {
         changes.add(now_s, wanted, desired);
         let held = if desired == recommended { "" } else { ", held back" };
         let reason = format!("{name} {value:.1}: {recommended} for {} each{held}", self.target);
-        Decision { desired, reason }
+        let is_held = desired != recommended;
+        let held_by = if is_held { Some(Bound::Window) } else { beyond(seen, wished) };
+        Decision::of(desired, reason).held_by(held_by)
     }
 
     fn adds_above(&self) -> Option<Reach> {

@@ -13,7 +13,9 @@
 //! that stay, would not be above the upper bound again (Azure Monitor, *Best practices for
 //! autoscale*).
 
-use super::{Decision, Facts, Kind, Maker, Parameters, Policy, Reach, maker, parameter, tried};
+use super::{
+    Bound, Decision, Facts, Kind, Maker, Parameters, Policy, Reach, maker, parameter, tried,
+};
 use crate::observation::{Metric, Observation};
 use plimsoll_units::parameter::ANY_DURATION;
 use plimsoll_units::parameter::Takes::{Count, Duration, Number, Switch, Word};
@@ -204,7 +206,7 @@ impl Policy for Threshold {
 
     fn decide(&self, state: &mut Acted, seen: &Observation<'_>) -> Decision {
         let wanted = seen.wanted();
-        let stay = |reason: String| Decision { desired: wanted, reason };
+        let stay = |reason: String| Decision::of(wanted, reason);
         let count = self.datapoints;
         let ever = f64::NEG_INFINITY;
         let values = seen.series.datapoints(self.metric, self.period_s, count, ever);
@@ -217,7 +219,8 @@ impl Policy for Threshold {
         // An alarm that has cleared acts again when it comes about anew.
         state.is_done = (state.is_done.0 && is_above, state.is_done.1 && is_below);
         if let Some(at_s) = state.at_s.filter(|at_s| seen.now_s - at_s < self.cooldown_s - 1e-6) {
-            return stay(format!("cooling down since {at_s:.0} s"));
+            let would_act = (is_above || is_below).then_some(Bound::Cooldown);
+            return stay(format!("cooling down since {at_s:.0} s")).held_by(would_act);
         }
         let Some(values) = values else {
             return stay(format!("fewer than {count} datapoints"));
@@ -242,14 +245,15 @@ impl Policy for Threshold {
         if *is_done && !self.is_sticky {
             return stay(format!("{beyond}, and it has acted on that"));
         }
+        let limit = super::beyond(seen, f64::from(desired));
         let desired = seen.clamp(f64::from(desired));
         if desired == wanted {
-            return stay(format!("{beyond}, but it stays at {wanted}"));
+            return stay(format!("{beyond}, but it stays at {wanted}")).held_by(limit);
         }
         *is_done = true;
         state.at_s = Some(seen.now_s);
         let reason = format!("{beyond} in {} of {count} datapoints", self.of);
-        Decision { desired, reason }
+        Decision::of(desired, reason).held_by(limit)
     }
 
     fn adds_above(&self) -> Option<Reach> {

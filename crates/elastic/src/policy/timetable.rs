@@ -87,9 +87,9 @@ impl Policy for Timetable {
                 let minutes = at_s / 60.0;
                 let (hour, minute) = ((minutes / 60.0).floor(), minutes % 60.0);
                 let reason = format!("{count} from {hour:02}:{minute:02} on");
-                Decision { desired: seen.clamp(f64::from(count)), reason }
+                Decision::of(seen.clamp(f64::from(count)), reason)
             }
-            None => Decision { desired: seen.wanted(), reason: "an empty timetable".to_owned() },
+            None => Decision::of(seen.wanted(), "an empty timetable".to_owned()),
         }
     }
 }

@@ -219,6 +219,7 @@ impl<'a> World<'a> {
         self.engine.fail(of.slot, self.now_ns / TICK_NS, &mut self.tally);
         self.pool.end(of.number, self.now_ns);
         if of.draining_ns.is_none() {
+            self.books.churn.replaced += 1;
             let repair_ns = nanoseconds(failures.mttr_s * self.streams.failure.exponential());
             self.begin(self.now_ns.saturating_add(repair_ns));
         }

@@ -16,7 +16,9 @@ use crate::error::ExperimentError;
 use crate::factors::{self, Combination, levels_of};
 use crate::prepare::{Prepared, prepare};
 use crate::record::{CellPlan, Subject};
+use crate::rounds::Rounds;
 use crate::servers;
+use crate::world::pool::live::{self, Live};
 use crate::world::search::Asked;
 use crate::world::simulated::{Instance, live_only};
 use crate::world::watch::sources;
@@ -39,6 +41,8 @@ enum Kind {
     /// Loads or searches, each with a plan of its own; whether they are simulated.
     Bench(Text, Box<Plan>, bool),
     Pool(pools::Combinations),
+    /// Pools of real servers; the plan.
+    LivePool(pools::Combinations, Box<Plan>),
     Clusters(clusters::Combinations),
 }
 
@@ -59,7 +63,7 @@ impl Designed {
     /// The plan, where its cells are live.
     pub(super) fn live(&self) -> Option<&Plan> {
         match &self.of {
-            Kind::Bench(_, plan, false) => Some(plan),
+            Kind::Bench(_, plan, false) | Kind::LivePool(_, plan) => Some(plan),
             _ => None,
         }
     }
@@ -71,6 +75,8 @@ impl Designed {
     pub(super) fn execute(&self, cells: &[Cell], with: &With<'_>) -> Result<(), ExperimentError> {
         let varied = &self.varied;
         let of = (varied, self.kind);
+        let at_once = varied.experiment.as_ref().map_or(1, |of| of.at_once);
+        let rounds = Rounds { at_once, is_fail_fast: with.is_fail_fast };
         match &self.of {
             Kind::Bench(text, _, is_simulated) => {
                 let bench = Bench {
@@ -78,13 +84,17 @@ impl Designed {
                     is_simulated: *is_simulated,
                     path: with.path.to_owned(),
                     place: with.place,
-                    is_fail_fast: with.is_fail_fast,
-                    at_once: varied.experiment.as_ref().map_or(1, |of| of.at_once),
+                    rounds,
                     locks: with.locks,
                 };
                 execute_designed(&bench, of, cells, with)
             }
             Kind::Pool(pool) => execute_designed(pool, of, cells, with),
+            Kind::LivePool(pool, _) => {
+                let find = |cell: &Cell| pool.of_cell(cell);
+                let live = Live::new(&find, rounds, with.path, with.place);
+                execute_designed(&live, of, cells, with)
+            }
             Kind::Clusters(clusters) => execute_designed(clusters, of, cells, with),
         }
     }
@@ -282,6 +292,43 @@ pub(super) fn pool(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError>
     let pool = pools::Combinations::of(&text, &varied, &design.all, ask.place.environment)?;
     let (subject, notes) = (pool.subject(plan, ask.place.here)?, pool.notes());
     Ok(design.ready(subject, &notes, varied, Kind::Pool(pool)))
+}
+
+/// An experiment of a pool of real servers.
+pub(super) fn live_pool(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError> {
+    between::check(plan, ask.place.system)?;
+    let (text, varied) = (text_of(ask, &plan.factors), plan.varied());
+    let design = Design::of(&varied, RunKind::Pool)?;
+    let pool = pools::Combinations::of(&text, &varied, &design.all, ask.place.environment)?;
+    let replications = design.replications();
+    let (mut lengths, mut first) = (Vec::new(), None);
+    for levels in &design.all {
+        let of = pool.of_levels(&levels_of(&varied, levels))?;
+        live::check_period(of.plan)?;
+        let bed = live::check(of.plan, of.model, &ask.place)?;
+        first.get_or_insert(bed);
+        lengths.push(of.model.schedule.duration_ns() as f64 / 1e9);
+    }
+    let mut notes = pool.notes();
+    // What the simulation leaves out is there.
+    let left_out = live_only(plan);
+    notes.retain(|note| Some(note) != left_out.as_ref());
+    let at_once = varied.experiment.as_ref().map_or(1, |of| of.at_once);
+    if at_once > 1 {
+        notes.push(format!("{at_once} cells at once shared the machine (`at_once`)"));
+    }
+    if let (Some(bed), true) = (&first, ask.installs) {
+        servers::install(bed, &ask.place)?;
+    }
+    let steps = first.as_ref().map(servers::outline).transpose()?.unwrap_or_default().steps;
+    let subject = live::subject(plan, pool.subject(plan, ask.place.here)?);
+    let of = Kind::LivePool(pool, Box::new(plan.clone()));
+    Ok(Ready {
+        steps,
+        length_s: Some(lengths.iter().sum::<f64>() * replications),
+        cell_s: lengths.iter().copied().fold(0.0, f64::max),
+        ..design.ready(subject, &notes, varied, of)
+    })
 }
 
 /// An experiment of simulated clusters of caches.

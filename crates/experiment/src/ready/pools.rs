@@ -15,6 +15,7 @@ use crate::error::ExperimentError;
 use crate::factors::{Combination, levels_of};
 use crate::record::{Own, Subject};
 use crate::world::load::identity;
+use crate::world::pool::live::OfCell;
 use crate::world::pool::{Model, Named, hand_over, model, simulate, subject};
 
 /// The level of each factor of a combination.
@@ -85,6 +86,23 @@ impl Combinations {
                     .to_owned(),
             )),
         }
+    }
+
+    /// What a cell is of.
+    ///
+    /// # Errors
+    /// A cell of another plan.
+    pub(super) fn of_cell(&self, cell: &Cell) -> Result<OfCell<'_>, ExperimentError> {
+        self.of_levels(&cell.factors)
+    }
+
+    /// What a combination is of.
+    ///
+    /// # Errors
+    /// A combination of another plan.
+    pub(super) fn of_levels(&self, levels: &Levels) -> Result<OfCell<'_>, ExperimentError> {
+        let (Case { plan, model }, named) = self.at(levels)?;
+        Ok(OfCell { plan, model, named })
     }
 
     /// What a reader should know of the models, each once.

@@ -50,7 +50,7 @@ impl Record<'_> {
             return Ok(basis);
         }
         let Subject { identity, files, own, .. } = &self.opening.of;
-        let inputs = if self.opening.cells == 1 { Vec::new() } else { inputs(files)? };
+        let inputs = if !self.is_of_several() { Vec::new() } else { inputs(files)? };
         let mut digest = Sha256::new_with_prefix(identity);
         if own.is_empty() {
             digest.update(inputs::identity(&inputs));

@@ -3,7 +3,7 @@
 
 use plimsoll_analysis::CellResult;
 use plimsoll_runs::event::Class;
-use plimsoll_runs::experiment::{Cell, Experiment, Journal, Stop};
+use plimsoll_runs::experiment::{Cell, Experiment, Journal, PREDICTED, Predicted, Stop};
 use plimsoll_runs::{Event, RunError};
 
 use super::{Place, Record, event};
@@ -80,14 +80,17 @@ impl Record<'_> {
         Ok(plimsoll_analysis::cells(&Experiment::open(journal.folder())?)?)
     }
 
-    /// Keeps something that is known of all cells, by its name; nothing of a single run.
+    /// Keeps what is predicted of a cell, beside what was of others; nothing of a single run.
     ///
     /// # Errors
-    /// Where that cannot be written.
-    pub fn fact(&self, key: &str, text: &str) -> Result<(), ExperimentError> {
-        if let Place::Experiment(journal) = &self.inner().place {
-            journal.fact(key, text)?;
-        }
+    /// Where that cannot be read or written.
+    pub fn predicted(&self, of: Predicted) -> Result<(), ExperimentError> {
+        let Place::Experiment(journal) = &self.inner().place else { return Ok(()) };
+        let text = journal.fact_of(PREDICTED)?.unwrap_or_default();
+        let mut all: Vec<Predicted> = serde_json::from_str(&text).unwrap_or_default();
+        all.retain(|one| (&one.factors, one.replication) != (&of.factors, of.replication));
+        all.push(of);
+        journal.fact(PREDICTED, &serde_json::to_string(&all).unwrap_or_default())?;
         Ok(())
     }
 

@@ -179,6 +179,8 @@ figures! {
         "requests whose clients gave up", "simulate";
     LOST_BY_INSTANCE_FAILED: "lost_by.instance_failed", "lost: instance failed", Count, Lower,
         "requests whose instances failed", "simulate";
+    LOST_BY_BALANCER_FAILED: "lost_by.balancer_failed", "lost: balancer failed", Count, Lower,
+        "requests whose balancer failed, or could not be reached", "simulate";
     LOST_SHARE: "lost_share", "share lost", Share, Lower,
         "share of requests due that were lost", "simulate, tune";
     RESPONSE_MEAN_US: "response_mean_us", "mean response", Micros, Lower,
@@ -203,6 +205,14 @@ figures! {
         "instances that were launched", "simulate, tune";
     SCALE_IN: "scale_in", "scale-ins", Count, Neither,
         "instances that were ended", "simulate, tune";
+    WASTED_INSTANCE_S: "wasted_instance_s", "wasted instance time", Seconds, Lower,
+        "time for which instances were charged and took no requests", "run";
+    START_FAILURES: "start_failures", "starts that failed", Count, Lower,
+        "instances that were launched and did not come to take requests", "run";
+    REPLACED: "replaced", "replaced", Count, Neither,
+        "instances that were launched in the place of those that failed", "run";
+    ADOPTED: "adopted", "adopted", Count, Neither,
+        "instances that were there when a controller came back", "run";
     UNDER_ACCURACY: "under.accuracy", "under: accuracy", Number, Lower,
         "instances that were lacking, in the mean over all the time", "simulate, tune";
     UNDER_TIMESHARE: "under.timeshare", "under: timeshare", Share, Lower,

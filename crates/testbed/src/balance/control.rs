@@ -96,7 +96,7 @@ pub struct Told {
 }
 
 /// How all stands.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Listing {
     /// Requests of clients since the balancer began.
     pub requests: u64,

@@ -124,6 +124,21 @@ pub struct Lost {
     pub timeout: u64,
 }
 
+impl Lost {
+    /// Both together.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            no_slot: self.no_slot + other.no_slot,
+            queue_full: self.queue_full + other.queue_full,
+            queue_timeout: self.queue_timeout + other.queue_timeout,
+            client_gone: self.client_gone + other.client_gone,
+            instance_failed: self.instance_failed + other.instance_failed,
+            timeout: self.timeout + other.timeout,
+        }
+    }
+}
+
 /// The instances, and who waits for a place of one.
 pub(crate) struct Pool {
     instances: RefCell<Vec<Rc<Instance>>>,

@@ -5,7 +5,7 @@ mod kinds;
 mod plans;
 mod table;
 
-pub(crate) use plans::read_plan;
+pub(crate) use plans::{policy_settings, read_plan};
 
 use crate::commands::report::write_page;
 use crate::exit::Exit;

@@ -108,7 +108,7 @@ fn only(plan: &mut Plan, labels: &[String]) -> Result<()> {
 }
 
 /// Reads `calm: threshold upper=60 lower=40` as settings of a policy of the plan.
-fn policy_settings(text: &str) -> Result<Vec<Setting>, FlagError> {
+pub(crate) fn policy_settings(text: &str) -> Result<Vec<Setting>, FlagError> {
     let wrong = |wanted: &str, part: &str| {
         let at = part.as_ptr() as usize - text.as_ptr() as usize;
         FlagError::new("--policy", text, ParseError::new(wanted, part, at, part.len()))

@@ -165,18 +165,30 @@ impl Load<'_> {
         let watching = Watching::start(self.sources, self.plan, cell.seed)?;
         let rules = Rules::of(self.plan, &prepared);
         let executed = execute(&prepared, writer, (&setting, &rules), watching, to.control, None);
-        let outcome = match executed {
-            Ok(outcome) => outcome,
-            Err(error) => {
-                to.record.fail(cell, &told(&error))?;
-                return Err(error);
-            }
-        };
-        let (state, reason) = outcome.state();
-        let run = to.record.end(cell, outcome.run, state, &reason)?;
-        to.control.tell(News::Done(cell, Some(&run)));
-        outcome.failed.map_or(Ok(()), Err)
+        ended(cell, to, executed)
     }
+}
+
+/// Keeps how the cell of a load ended, and tells of its run, whatever that came to.
+///
+/// # Errors
+/// Where it was not completed, or could not be kept.
+pub(crate) fn ended(
+    cell: &Cell,
+    to: &Execution<'_>,
+    executed: Result<execute::Outcome, ExperimentError>,
+) -> Result<(), ExperimentError> {
+    let outcome = match executed {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            to.record.fail(cell, &told(&error))?;
+            return Err(error);
+        }
+    };
+    let (state, reason) = outcome.state();
+    let run = to.record.end(cell, outcome.run, state, &reason)?;
+    to.control.tell(News::Done(cell, Some(&run)));
+    outcome.failed.map_or(Ok(()), Err)
 }
 
 impl World for Load<'_> {

@@ -4,12 +4,17 @@
 use super::model::Model;
 use plimsoll_elastic::controller::Decided;
 use plimsoll_elastic::course::Course;
-use plimsoll_elastic::observation::Metric;
+use plimsoll_elastic::observation::{Metric, Point};
 use plimsoll_elastic::outcome::Outcome;
 use plimsoll_runs::event::Class;
 use plimsoll_runs::{DecisionRow, Event, RunWriter, Sink, SinkError, Tag};
 use serde_json::{Map, Value};
 
+/// When the last point of an observation was, and how long its period: seconds of the policy's time.
+const AT: &str = "at_s";
+const SECONDS: &str = "seconds";
+/// Points that arrived together with it, and are older.
+const EARLIER: &str = "earlier";
 /// The quantile that ticks tell where the SLO bounds none.
 const QUANTILE: f64 = 0.99;
 
@@ -49,8 +54,14 @@ pub(super) fn scaled(of: &Decided) -> Event {
 /// A decision of a policy of a kind, as it is stored.
 pub(super) fn row(kind: &str, of: &Decided) -> DecisionRow {
     let seen = Metric::ALL.into_iter().zip(of.seen).filter(|(_, value)| value.is_finite());
-    let seen: Map<String, Value> =
+    let mut seen: Map<String, Value> =
         seen.map(|(metric, value)| (metric.name().to_owned(), value.into())).collect();
+    if let Some((last, earlier)) = of.arrived.split_last() {
+        seen.extend(times(last));
+        if !earlier.is_empty() {
+            seen.insert(EARLIER.to_owned(), earlier.iter().map(point).collect());
+        }
+    }
     DecisionRow {
         at_ns: of.at_ns,
         observation: Value::Object(seen).to_string(),
@@ -61,6 +72,33 @@ pub(super) fn row(kind: &str, of: &Decided) -> DecisionRow {
         done: of.done,
         reason: of.reason.clone(),
     }
+}
+
+/// The points of a decision's observation that had arrived since the decision before, in the
+/// policy's time.
+///
+/// # Errors
+/// A text that is no observation.
+pub(super) fn arrived(observation: &str) -> serde_json::Result<Vec<Point>> {
+    let all: Map<String, Value> = serde_json::from_str(observation)?;
+    let earlier = all.get(EARLIER).and_then(Value::as_array).into_iter().flatten();
+    let points = earlier.filter_map(Value::as_object).chain([&all]);
+    let point = |of: &Map<String, Value>| {
+        let number = |name: &str| of.get(name).and_then(Value::as_f64);
+        let values = Metric::ALL.map(|metric| number(metric.name()).unwrap_or(f64::NAN));
+        Some(Point { at_s: number(AT)?, seconds: number(SECONDS)?, values })
+    };
+    Ok(points.filter_map(point).collect())
+}
+
+fn times(of: &Point) -> [(String, Value); 2] {
+    [(AT.to_owned(), of.at_s.into()), (SECONDS.to_owned(), of.seconds.into())]
+}
+
+fn point(of: &Point) -> Value {
+    let seen = Metric::ALL.into_iter().zip(of.values).filter(|(_, value)| value.is_finite());
+    let seen = seen.map(|(metric, value)| (metric.name().to_owned(), value.into()));
+    Value::Object(seen.chain(times(of)).collect())
 }
 
 /// Writes the series of the ticks, their names behind a prefix: `pool` of what was, `predicted` of

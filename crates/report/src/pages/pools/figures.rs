@@ -8,12 +8,13 @@ use crate::document::{Block, Cell, Column, Grid, Table, letter, note};
 use crate::figure_text;
 
 /// Requests lost, by cause.
-const LOST_BY: [&Figure; 5] = [
+const LOST_BY: [&Figure; 6] = [
     figure::LOST_BY_NO_SLOT,
     figure::LOST_BY_QUEUE_FULL,
     figure::LOST_BY_QUEUE_TIMEOUT,
     figure::LOST_BY_CLIENT_TIMEOUT,
     figure::LOST_BY_INSTANCE_FAILED,
+    figure::LOST_BY_BALANCER_FAILED,
 ];
 
 /// A row of a table: a policy with its letter.

@@ -5,7 +5,9 @@ use std::sync::mpsc::Receiver;
 use plimsoll_elastic::books::{Books, Counted, Terms};
 use plimsoll_elastic::controller::Decided;
 use plimsoll_elastic::outcome::Loss;
-use plimsoll_runs::{Counters, DecisionRow, Event, Interval, RunWriter, Sink, SinkError, Tag};
+use plimsoll_runs::{
+    Counters, DecisionRow, ErrorKind, Event, Interval, RunWriter, Sink, SinkError, Tag,
+};
 use plimsoll_stats::{Histogram, figure};
 use plimsoll_testbed::TestbedError;
 use plimsoll_testbed::balance::{Lost, Orders};
@@ -68,7 +70,7 @@ impl Beside for Clients<'_> {
     }
 
     fn finish(&mut self, writer: &mut RunWriter) -> Result<(), SinkError> {
-        let lost = self.orders.list().map(|listing| listing.lost);
+        let lost = self.orders.list().map(|of| of.lost.plus(&self.yard.life().lost_before));
         let books = self.close.take().map_or_else(|| Ok(Books::default()), |close| close());
         let (lost, mut books) = match (lost, books) {
             (Ok(lost), Ok(books)) => (lost, books),
@@ -102,11 +104,12 @@ impl Clients<'_> {
     }
 
     fn in_flight(&self) -> u64 {
-        self.counters.errors_of(plimsoll_runs::ErrorKind::InFlightAtEnd)
+        self.counters.errors_of(ErrorKind::InFlightAtEnd)
     }
 
-    /// All that was offered is served, lost or in flight. Why it was lost the balancer knows; what
-    /// it does not know of, its clients gave up.
+    /// All that was offered is served, lost or in flight. Why it was lost the balancer knows; of the
+    /// rest, as many as their clients say gave up in time, and the others did not reach a balancer,
+    /// or lost theirs.
     fn counted(&self, lost: &Lost) -> Counted {
         let of = &self.counters;
         let all = of.offered.saturating_sub(of.succeeded + self.in_flight());
@@ -117,7 +120,9 @@ impl Clients<'_> {
             *count = (*count).min(left);
             left -= *count;
         }
-        by[Loss::ClientTimeout as usize] = left;
+        let late = of.errors_of(ErrorKind::Timeout).min(left);
+        by[Loss::ClientTimeout as usize] = late;
+        by[Loss::BalancerFailed as usize] = left - late;
         Counted {
             offered: of.offered,
             served: of.succeeded,

@@ -5,12 +5,14 @@
 //! | --- | --- |
 //! | `yard` | instances through their lives: started, given requests, drained, ended |
 //! | `steer` | metrics from the balancer, and the controller's steps |
+//! | `patience` | when whoever starts instances is asked again after it has refused |
 //! | `books` | what clients counted, and what the cell came to |
 //!
 //! The policy, the controller, the pool's bookkeeping and the bill are those of the simulated world
 //! ([`plimsoll_elastic`]); here are the servers, the balancer and the clock.
 
 mod books;
+mod patience;
 mod steer;
 mod yard;
 
@@ -21,11 +23,11 @@ use std::time::Duration;
 
 use plimsoll_elastic::books::Terms;
 use plimsoll_elastic::controller::Decided;
-use plimsoll_elastic::outcome::Outcome as Prediction;
+use plimsoll_elastic::outcome::{Outcome as Prediction, Tick};
 use plimsoll_elastic::policy::Decider;
 use plimsoll_elastic::simulated::Setup;
 use plimsoll_plan::{Balancer, Plan};
-use plimsoll_runs::experiment::{Cell, PREDICTED, Predicted, State};
+use plimsoll_runs::experiment::{Cell, Predicted};
 use plimsoll_runs::{Event, Kind, RunError, RunWriter, Sink, SinkError, World as Takes};
 use plimsoll_stats::Histogram;
 use plimsoll_testbed::balance::Orders;
@@ -33,22 +35,24 @@ use plimsoll_testbed::crew::{Crew, with_crew};
 use plimsoll_testbed::recipe::{Found, parse};
 use plimsoll_testbed::role::{Limits, Secrets};
 use plimsoll_testbed::{Bed, Instance as Server, Role};
-use plimsoll_units::failure::told;
 use plimsoll_units::{Words, show_duration, show_share};
 
 use self::books::{Clients, Heard};
 use self::steer::Steered;
 use self::yard::Yard;
-use super::conduct::Grid;
+pub(super) use self::yard::{EVENT, NAME};
 use super::contents;
 use super::model::{Model, Named};
-use crate::control::News;
+use crate::between;
+use crate::control::{News, PoolNow};
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
 use crate::prepare::{Place, prepare};
 use crate::record::Subject;
-use crate::servers::{Kept, bed, bed_id};
+use crate::rounds::Rounds;
+use crate::servers::{Kept, bed, bed_id, owner, undo_left};
 use crate::speed::compressed;
+use crate::world::load::ended;
 use crate::world::load::execute::{Beside, Setting, execute, meta};
 use crate::world::steer::Rules;
 
@@ -59,20 +63,32 @@ const SHORTEST_TICK: Duration = Duration::from_millis(200);
 /// Its control socket, in its folder.
 const CONTROL: &str = "control";
 
-/// A live pool under each policy of a plan.
-pub struct Live<'a> {
-    /// The plan.
+/// What a cell is of.
+#[derive(Clone, Copy)]
+pub struct OfCell<'a> {
+    /// The plan with its levels.
     pub plan: &'a Plan,
     /// What policies are told, and what instances and requests cost.
     pub model: &'a Model,
-    /// The cells.
-    pub grid: Grid,
+    /// Its policy.
+    pub named: &'a Named,
+}
+
+/// Tells what a cell is of.
+pub type Find<'a> = &'a (dyn Fn(&Cell) -> Result<OfCell<'a>, ExperimentError> + Sync);
+
+/// A live pool under each combination of an experiment.
+pub struct Live<'a> {
+    /// What each cell is of.
+    pub find: Find<'a>,
+    /// How cells are executed.
+    pub rounds: Rounds,
     /// The path of the experiment.
     pub path: PathBuf,
     /// Where it is executed.
     pub place: Place<'a>,
-    /// What the simulation says of each cell.
-    predicted: Mutex<BTreeMap<u32, (Cell, Prediction)>>,
+    /// What the simulation says of cells, by their numbers.
+    predicted: Mutex<BTreeMap<u32, Prediction>>,
 }
 
 impl World for Live<'_> {
@@ -81,19 +97,11 @@ impl World for Live<'_> {
     }
 
     fn execute(&self, batch: &[Cell], to: &Execution<'_>) -> Result<(), ExperimentError> {
+        undo_left(&self.path, &self.place, to.control)?;
         for cell in batch {
             self.predict(cell, to)?;
         }
-        let at_once = self.plan.experiment.as_ref().map_or(1, |of| of.at_once).max(1);
-        for block in batch.chunk_by(|a, b| a.replication == b.replication) {
-            for cells in block.chunks(at_once as usize) {
-                if !to.begins_another() {
-                    return Ok(());
-                }
-                side_by_side(cells, &|cell| self.one(cell, to))?;
-            }
-        }
-        Ok(())
+        self.rounds.live(batch, to, &|cell| self.one(cell, to))
     }
 }
 
@@ -101,30 +109,16 @@ impl World for Live<'_> {
 struct Under<'a> {
     /// The plan, on the balancer.
     plan: &'a Plan,
-    named: &'a Named,
+    of: OfCell<'a>,
     setup: &'a Setup,
     orders: &'a Orders,
+    balancer: &'a Server,
     yard: &'a Yard<'a>,
 }
 
-/// Executes cells side by side. Returns the first error, when all have ended.
-fn side_by_side(
-    cells: &[Cell],
-    one: &(dyn Fn(&Cell) -> Result<(), ExperimentError> + Sync),
-) -> Result<(), ExperimentError> {
-    std::thread::scope(|scope| {
-        let all: Vec<_> = cells.iter().map(|cell| scope.spawn(move || one(cell))).collect();
-        let ended = all
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        ended.collect::<Vec<_>>().into_iter().collect()
-    })
-}
-
-/// What a live pool is, for its record; `here` is the working folder.
+/// What a live pool is, for its record: as the simulated one, but for where it takes place.
 #[must_use]
-pub fn subject(plan: &Plan, model: &Model, here: &Path) -> Subject {
-    let simulated = super::conduct::subject(plan, model, here);
+pub fn subject(plan: &Plan, simulated: Subject) -> Subject {
     let role = plan.elastic.as_ref().and_then(|of| of.pool.role.as_deref()).unwrap_or_default();
     let what = format!("{} of {role}", simulated.what);
     Subject { world: Takes::Live, what, ..simulated }
@@ -152,11 +146,8 @@ pub fn check_period(plan: &Plan) -> Result<(), ExperimentError> {
 /// The bed of a pool with one instance of the role that is scaled, as `check` shows it.
 ///
 /// # Errors
-/// What keeps it from standing; a policy that cannot be made.
+/// What keeps it from standing.
 pub fn check(plan: &Plan, model: &Model, place: &Place<'_>) -> Result<Bed, ExperimentError> {
-    for named in &model.policies {
-        model.begin(named, 0)?;
-    }
     let (mut bed, role) = bed_of(plan, model, "example".to_owned(), place)?;
     bed.roles.iter_mut().filter(|of| of.name == role).for_each(|of| of.count = 1);
     Ok(bed)
@@ -182,7 +173,9 @@ fn bed_of(
         conflict(format!("scale the role `{role}`: the plan has no [role.{role}]"))
     })?;
     scaled.count = 0;
-    let balancer = elastic.map(|of| balancer(&of.balancer, &model.setup)).transpose()?;
+    // An instance is well as long as it answers what showed that it was ready.
+    let check = scaled.recipe.recipe.check.http.clone();
+    let balancer = elastic.map(|of| balancer(&of.balancer, &model.setup, check)).transpose()?;
     bed.roles.extend(balancer);
     Ok((bed, role))
 }
@@ -190,56 +183,43 @@ fn bed_of(
 impl<'a> Live<'a> {
     /// A live pool, of which nothing is predicted yet.
     #[must_use]
-    pub fn new(
-        plan: &'a Plan,
-        model: &'a Model,
-        grid: Grid,
-        path: &Path,
-        place: Place<'a>,
-    ) -> Self {
-        let predicted = Mutex::default();
-        Self { plan, model, grid, path: path.to_owned(), place, predicted }
+    pub fn new(find: Find<'a>, rounds: Rounds, path: &Path, place: Place<'a>) -> Self {
+        Self { find, rounds, path: path.to_owned(), place, predicted: Mutex::default() }
     }
 
-    fn predicted(&self) -> MutexGuard<'_, BTreeMap<u32, (Cell, Prediction)>> {
+    fn predicted(&self) -> MutexGuard<'_, BTreeMap<u32, Prediction>> {
         self.predicted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Simulates a cell before it is executed, and tells what is to be expected.
+    /// Simulates a cell before it is executed, and tells what is to be expected. What was predicted
+    /// for cells before stays with it in the journal.
     fn predict(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
-        let (policy, replication) = self.grid.at(cell.place);
-        let named = &self.model.policies[policy];
-        let outcome = super::conduct::simulate(self.model, named, replication)?;
+        let of = (self.find)(cell)?;
+        let outcome = super::conduct::simulate(of.model, of.named, cell.replication.into())?;
         let text = format!(
             "predicted for {}: {:.2} instance-hours, {} lost, {:.1} ms in the mean",
-            named.label,
+            show_levels(&cell.factors, &of.named.label),
             outcome.bill.hours,
             show_share(outcome.lost() as f64 / (outcome.offered as f64).max(1.0)),
             1e3 * outcome.response_mean_s()
         );
         to.control.tell(News::Says(&text));
-        self.predicted().insert(cell.number, (cell.clone(), outcome));
+        self.predicted().insert(cell.number, outcome);
         Ok(())
     }
 
-    /// All predictions, for the journal.
-    fn predictions(&self) -> String {
-        let one = |(cell, of): &(Cell, Prediction)| Predicted {
-            factors: cell.factors.clone(),
-            replication: cell.replication,
-            figures: of
-                .figures()
-                .into_iter()
-                .map(|(of, value)| (of.name.to_owned(), value))
-                .collect(),
-        };
-        let all: Vec<Predicted> = self.predicted().values().map(one).collect();
-        serde_json::to_string(&all).unwrap_or_default()
+    /// What was predicted for a cell.
+    fn prediction(&self, cell: &Cell) -> Option<Predicted> {
+        let figures = self.predicted().get(&cell.number)?.figures();
+        let figures = figures.into_iter().map(|(of, value)| (of.name.to_owned(), value)).collect();
+        Some(Predicted { factors: cell.factors.clone(), replication: cell.replication, figures })
     }
 
     fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
+        let of = (self.find)(cell)?;
         let id = bed_id(&self.path, cell.number, (self.place.now_ns)());
-        let (bed, role) = bed_of(self.plan, self.model, id, &self.place)?;
+        let (mut bed, role) = bed_of(of.plan, of.model, id, &self.place)?;
+        bed.of = Some(owner(&self.path, &self.place));
         to.record.keep_private();
         let kept = Kept::default();
         let happens = |event: &Event| {
@@ -248,16 +228,10 @@ impl<'a> Live<'a> {
         };
         let result = kept.hearing(to.control, &happens, |hears| {
             with_crew(&bed, &role, self.place.runtime, hears, |servers, crew| {
-                self.on(cell, to, (servers, crew), &kept.actions())
+                self.on(cell, to, of, (servers, crew, &kept.actions()))
             })
         });
         let (_, outputs) = kept.all();
-        if let Err(error) = &result
-            && to.record.is_of_several()
-            && to.control.goes_on()
-        {
-            to.record.failed(cell, &told(error))?;
-        }
         to.record.afterwards(cell, &[], &outputs)?;
         result
     }
@@ -267,34 +241,34 @@ impl<'a> Live<'a> {
         &self,
         cell: &Cell,
         to: &Execution<'_>,
-        (servers, crew): (&[Server], &Crew<'_>),
-        before: &[Event],
+        of: OfCell<'_>,
+        (servers, crew, before): (&[Server], &Crew<'_>, &[Event]),
     ) -> Result<(), ExperimentError> {
-        let (policy, replication) = self.grid.at(cell.place);
-        let named = &self.model.policies[policy];
-        let mut policy = self.model.begin(named, replication)?;
-        let start = named.start.unwrap_or(self.model.setup.start);
-        let setup = Setup { start, ..self.model.setup.clone() };
+        let OfCell { model, named, .. } = of;
+        let mut policy = model.begin(named, cell.replication.into())?;
+        let start = named.start.unwrap_or(model.setup.start);
+        let setup = Setup { start, ..model.setup.clone() };
         let Some(balancer) = servers.iter().find(|of| of.role == BALANCER) else {
             return Err(ExperimentError::Conflict("find the balancer: it is gone".to_owned()));
         };
         let orders = Orders::to(&balancer.folder.join(CONTROL));
         let yard = Yard::new(crew, &orders, &setup, cell.seed);
         yard.begin(start)?;
-        let plan = self.plan_on(balancer, cell)?;
-        let under = Under { plan: &plan, named, setup: &setup, orders: &orders, yard: &yard };
+        let plan = plan_on(of.plan, balancer, cell)?;
+        let under =
+            Under { plan: &plan, of, setup: &setup, orders: &orders, balancer, yard: &yard };
         self.load(cell, to, &under, (policy.as_mut(), before))
     }
 
     /// Writes what is known before the load: what was predicted, and what was done for the servers.
     fn begin(
         &self,
-        cell: &Cell,
+        (cell, model): (&Cell, &Model),
         writer: &mut RunWriter,
         before: &[Event],
     ) -> Result<(), SinkError> {
-        if let Some((_, predicted)) = self.predicted().get(&cell.number) {
-            contents::series(writer, self.model, "predicted", predicted)?;
+        if let Some(predicted) = self.predicted().get(&cell.number) {
+            contents::series(writer, model, "predicted", predicted)?;
         }
         before.iter().try_for_each(|event| writer.event(event))
     }
@@ -307,40 +281,60 @@ impl<'a> Live<'a> {
         under: &Under<'_>,
         (policy, before): (&mut dyn Decider, &[Event]),
     ) -> Result<(), ExperimentError> {
-        let Under { plan, named, setup, orders, yard } = *under;
+        let Under { plan, of, setup, orders, balancer, yard } = *under;
+        let OfCell { model, named, .. } = of;
         let prepared = prepare(plan, &self.place, false)?;
-        let setting = self.setting(plan);
+        let Some(paused) = between::pause(of.plan, &prepared, &self.place, to.control)? else {
+            return Ok(());
+        };
+        let before = [before, paused.as_slice()].concat();
+        let setting = self.setting(plan, of.plan);
         to.control.tell(News::Length(prepared.offer.duration_ns(), 0));
         to.control.tell(News::Begins(cell));
         let mut writer = to.record.begin(cell, meta(&prepared, &setting, Kind::Pool))?;
-        to.record.fact(PREDICTED, &self.predictions())?;
-        self.begin(cell, &mut writer, before).map_err(RunError::Unfinished)?;
+        if let Some(predicted) = self.prediction(cell) {
+            to.record.predicted(predicted)?;
+        }
+        self.begin((cell, model), &mut writer, &before).map_err(RunError::Unfinished)?;
         let terms = Terms {
-            demand: &self.model.demand,
+            demand: &model.demand,
             slo: setup.slo.as_ref(),
             cores: setup.rules.cores,
             prices: &setup.prices,
         };
         let (events, heard_events) = std::sync::mpsc::channel();
         let (decisions, made) = std::sync::mpsc::channel();
-        let label = &named.label;
+        let label = &show_levels(&cell.factors, &named.label);
         let tells = |of: &Decided| {
             if of.changes() {
                 let text = format!("{label}: {} → {}: {}", of.from, of.to, of.reason);
                 to.control.tell(News::Says(&text));
             }
         };
-        let steered = Steered { orders, setup, terms, events, decisions, tells: &tells };
+        let predicted = self.predicted().get(&cell.number).map(|of| of.ticks.clone());
+        let hears = |tick: &Tick| {
+            let then = predicted.iter().flatten().find(|of| of.at_s >= tick.at_s - 1e-3);
+            to.control.tell(News::Pool(&PoolNow {
+                label,
+                ready: tick.ready,
+                predicted_ready: then.map(|of| of.ready),
+                rate: tick.rate,
+                lost: tick.lost,
+                predicted_lost: then.map(|of| of.lost),
+            }));
+        };
+        let (tells, hears) = (&tells, &hears);
+        let steered = Steered { orders, balancer, setup, terms, events, decisions, tells, hears };
         let heard = Heard { control: to.control, yard };
         let rules = Rules::of(plan, &prepared);
-        let ended = std::thread::scope(|scope| {
+        let executed = std::thread::scope(|scope| {
             let steers = scope.spawn(move || steered.run(policy, scope, yard));
             let close = || {
                 yard.ends();
                 steers.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             };
             let mut clients = Clients {
-                model: self.model,
+                model,
                 terms,
                 yard,
                 orders,
@@ -368,51 +362,16 @@ impl<'a> Live<'a> {
                 (executed, _) => executed,
             }
         });
-        self.end(cell, to, ended)
+        ended(cell, to, executed)
     }
 
-    /// Keeps how a cell ended.
-    fn end(
-        &self,
-        cell: &Cell,
-        to: &Execution<'_>,
-        ended: Result<crate::world::load::execute::Outcome, ExperimentError>,
-    ) -> Result<(), ExperimentError> {
-        let outcome = match ended {
-            Ok(outcome) => outcome,
-            Err(error) => {
-                to.record.fail(cell, &told(&error))?;
-                return Err(error);
-            }
-        };
-        let (state, reason) = outcome.state();
-        let run = to.record.end(cell, outcome.run, state, &reason)?;
-        if state == State::Done {
-            to.control.tell(News::Done(cell, Some(&run)));
-        }
-        outcome.failed.map_or(Ok(()), Err)
-    }
-
-    /// The load of the plan, put on the balancer.
-    fn plan_on(&self, balancer: &Server, cell: &Cell) -> Result<Plan, ExperimentError> {
-        let mut plan = Plan { seed: cell.seed, ..compressed(self.plan)? };
-        let text = format!("http://{}:{}/", balancer.address, balancer.port);
-        let own = plimsoll_workload::request::Url::parse(&text);
-        let own = own.map_err(|error| ExperimentError::Conflict(error.to_string()))?;
-        let target = plan.target.url.take().map_or_else(|| own.target.clone(), |url| url.target);
-        plan.target.url = Some(plimsoll_workload::request::Url { target, ..own });
-        if let Some(patience) = self.plan.elastic.as_ref().and_then(|of| of.pool.client_timeout) {
-            plan.load.timeout = patience;
-        }
-        Ok(plan)
-    }
-
-    fn setting(&self, plan: &Plan) -> Setting<'_> {
+    /// What the run of a plan, with the load that is really put on it, is told of itself.
+    fn setting(&self, plan: &Plan, written: &Plan) -> Setting<'_> {
         Setting {
             name: plan.name.clone().unwrap_or_default(),
             started_unix_ns: (self.place.now_ns)(),
             version: self.place.version,
-            plan_text: self.plan.to_toml_from(self.place.here),
+            plan_text: written.to_toml_from(self.place.here),
             patience: plan.load.patience,
             slo: plan.measure.slo.as_ref().map(ToString::to_string),
             system: self.place.system,
@@ -420,8 +379,34 @@ impl<'a> Live<'a> {
     }
 }
 
+/// The load of a plan, put on the balancer.
+fn plan_on(of: &Plan, balancer: &Server, cell: &Cell) -> Result<Plan, ExperimentError> {
+    let mut plan = Plan { seed: cell.seed, ..compressed(of)? };
+    let text = format!("http://{}:{}/", balancer.address, balancer.port);
+    let own = plimsoll_workload::request::Url::parse(&text);
+    let own = own.map_err(|error| ExperimentError::Conflict(error.to_string()))?;
+    let target = plan.target.url.take().map_or_else(|| own.target.clone(), |url| url.target);
+    plan.target.url = Some(plimsoll_workload::request::Url { target, ..own });
+    if let Some(patience) = of.elastic.as_ref().and_then(|of| of.pool.client_timeout) {
+        plan.load.timeout = patience;
+    }
+    Ok(plan)
+}
+
+/// The levels of a cell in words.
+fn show_levels(levels: &BTreeMap<String, String>, policy: &str) -> String {
+    match levels.len() {
+        0 | 1 => policy.to_owned(),
+        _ => levels
+            .iter()
+            .map(|(key, level)| format!("{key} {level}"))
+            .collect::<Vec<_>>()
+            .join(", "),
+    }
+}
+
 /// The built-in balancer as a role of the bed.
-fn balancer(of: &Balancer, setup: &Setup) -> Result<Role, ExperimentError> {
+fn balancer(of: &Balancer, setup: &Setup, check: Option<String>) -> Result<Role, ExperimentError> {
     let mut words: Vec<String> =
         ["{{plimsoll}}", "balance", "--listen", "{{address}}:{{port}}", "--control"]
             .map(str::to_owned)
@@ -436,6 +421,9 @@ fn balancer(of: &Balancer, setup: &Setup) -> Result<Role, ExperimentError> {
         flag("--limit", limit.to_string());
     }
     flag("--queue", of.queue.to_string());
+    if let Some(path) = check {
+        flag("--check", path);
+    }
     if let Some(longest) = of.queue_timeout {
         let ns = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);
         flag("--queue-timeout", show_duration(ns));

@@ -7,12 +7,12 @@ use std::time::Duration;
 use plimsoll_elastic::books::{Books, OfTick, Terms};
 use plimsoll_elastic::controller::{Controller, Decided};
 use plimsoll_elastic::observation::{Metric, Point};
-use plimsoll_elastic::outcome::Loss;
+use plimsoll_elastic::outcome::{Loss, Tick};
 use plimsoll_elastic::policy::Decider;
 use plimsoll_elastic::simulated::Setup;
 use plimsoll_runs::Event;
-use plimsoll_testbed::TestbedError;
 use plimsoll_testbed::balance::{Listing, Lost, Orders, State};
+use plimsoll_testbed::{Instance as Server, TestbedError};
 use std::thread::Scope;
 
 use super::super::contents::scaled;
@@ -39,6 +39,8 @@ struct Samples {
 /// A live pool under its policy.
 pub(super) struct Steered<'a> {
     pub(super) orders: &'a Orders,
+    /// The server of the balancer.
+    pub(super) balancer: &'a Server,
     pub(super) setup: &'a Setup,
     pub(super) terms: Terms<'a>,
     /// Takes events for the run.
@@ -46,13 +48,26 @@ pub(super) struct Steered<'a> {
     /// Takes decisions for the run.
     pub(super) decisions: Sender<Decided>,
     pub(super) tells: &'a (dyn Fn(&Decided) + Sync),
+    /// Hears of each tick.
+    pub(super) hears: &'a (dyn Fn(&Tick) + Sync),
+}
+
+/// How far the steering is within a tick.
+#[derive(Default)]
+struct Ticking {
+    /// The look from which on the tick is counted, and the last one.
+    from: Listing,
+    last: Listing,
+    last_ns: u64,
+    of: OfTick,
+    samples: Samples,
 }
 
 impl Steered<'_> {
     /// Steers until all is over. Returns the books, with the ticks as the balancer saw them.
     ///
     /// # Errors
-    /// Where the balancer does not answer.
+    /// Where the balancer does not answer, and does not come to stand again.
     pub(super) fn run<'scope, 'env, 'a>(
         &self,
         policy: &mut dyn Decider,
@@ -65,45 +80,63 @@ impl Steered<'_> {
         let period = Duration::from_nanos(tick_ns / u64::from(SAMPLES));
         let period = period.clamp(PERIODS.0, PERIODS.1);
         let terms = self.setup.terms();
-        let mut before = self.orders.list()?;
-        let (mut began_ns, mut samples) = (0, Samples::default());
-        let mut of_tick = OfTick::default();
-        let mut last_ns = 0;
-        loop {
-            let mut life = yard.life();
-            let due_ns = (life.now_ns() + nanoseconds(period)).min(began_ns + tick_ns);
-            while !life.is_over && life.now_ns() < due_ns {
-                let left = Duration::from_nanos(due_ns.saturating_sub(life.now_ns()).max(100_000));
-                life = yard.wait(life, left);
-            }
-            let (now_ns, is_over) = (life.now_ns(), life.is_over);
-            let events = life.take_events();
-            drop(life);
-            events.into_iter().for_each(|event| drop(self.events.send(event)));
-            if is_over {
-                break;
-            }
-            let is_due = now_ns >= began_ns + tick_ns;
-            let listing = if is_due { self.orders.take()? } else { self.orders.list()? };
-            of_tick.supplied(self.take(&listing, &mut samples), now_ns - last_ns);
-            last_ns = now_ns;
+        let first = self.orders.list()?;
+        let mut ticking = Ticking { from: first.clone(), last: first, ..Ticking::default() };
+        while let Some(now_ns) = self.wait(yard, ticking.of.began_ns + tick_ns, period) {
+            let is_due = now_ns >= ticking.of.began_ns + tick_ns;
+            let listing = self.look(is_due, &mut ticking, yard)?;
+            let since_ns = now_ns - ticking.last_ns;
+            plant.mend(&ticking.last, &listing, since_ns as f64 / 1e9);
+            ticking.of.supplied(self.take(&listing, &mut ticking.samples), since_ns);
+            (ticking.last_ns, ticking.last) = (now_ns, listing);
             if !is_due {
                 continue;
             }
-            self.end_tick((&mut of_tick, now_ns), &samples, (&before, &listing), &mut books)
-                .into_iter()
-                .for_each(|point| controller.collect(&terms, point));
+            let point = self.end_tick(now_ns, &mut ticking, &mut books);
+            controller.collect(&terms, point);
             let decided = controller.step(&terms, policy, &mut plant);
+            yard.life().wants(decided.to);
             self.tell(&decided);
             if decided.changes() {
                 books.decisions.push(decided);
             }
-            before = listing;
-            (samples, began_ns) = (Samples::default(), now_ns);
-            of_tick = OfTick { began_ns, ..OfTick::default() };
         }
         books.scaled = plant.scaled;
+        books.churn = yard.life().churn;
         Ok(books)
+    }
+
+    /// Waits until it is time for the next look, or for the end of the tick, and hands over what has
+    /// happened. Returns the time; `None` where all is over.
+    fn wait(&self, yard: &Yard<'_>, tick_ns: u64, period: Duration) -> Option<u64> {
+        let mut life = yard.life();
+        let due_ns = (life.now_ns() + nanoseconds(period)).min(tick_ns);
+        while !life.is_over && life.now_ns() < due_ns {
+            let left = Duration::from_nanos(due_ns.saturating_sub(life.now_ns()).max(100_000));
+            life = yard.wait(life, left);
+        }
+        let (now_ns, is_over) = (life.now_ns(), life.is_over);
+        let events = life.take_events();
+        drop(life);
+        events.into_iter().for_each(|event| drop(self.events.send(event)));
+        (!is_over).then_some(now_ns)
+    }
+
+    /// Looks how all stands. A balancer that does not answer is made anew, and counts from then on.
+    fn look(
+        &self,
+        is_due: bool,
+        ticking: &mut Ticking,
+        yard: &Yard<'_>,
+    ) -> Result<Listing, TestbedError> {
+        let ask = || if is_due { self.orders.take() } else { self.orders.list() };
+        if let Ok(listing) = ask() {
+            return Ok(listing);
+        }
+        count(&mut ticking.of, (&ticking.from, &ticking.last));
+        yard.revive(self.balancer, &ticking.last.lost)?;
+        (ticking.from, ticking.last) = (Listing::default(), Listing::default());
+        ask()
     }
 
     /// Takes one look. Returns how many instances take requests.
@@ -127,23 +160,15 @@ impl Steered<'_> {
         u32::try_from(takes.len()).unwrap_or(u32::MAX)
     }
 
-    /// Ends a tick: what the balancer counted in it goes into the books, and is a point for the
+    /// Ends a tick: what the balancer counted in it goes into the books. Returns the point for the
     /// policy.
-    fn end_tick(
-        &self,
-        (of, now_ns): (&mut OfTick, u64),
-        samples: &Samples,
-        (before, after): (&Listing, &Listing),
-        books: &mut Books,
-    ) -> Option<Point> {
-        let seconds = (now_ns - of.began_ns) as f64 / 1e9;
-        of.offered = after.requests - before.requests;
-        of.served = after.answered - before.answered;
-        of.lost = lost_between(&before.lost, &after.lost);
-        of.sum_ns = (after.response_us - before.response_us) * 1000;
-        for (ns, count) in after.times.iter().flatten() {
-            of.response.record_n(*ns, *count);
+    fn end_tick(&self, now_ns: u64, ticking: &mut Ticking, books: &mut Books) -> Point {
+        count(&mut ticking.of, (&ticking.from, &ticking.last));
+        for (ns, count) in ticking.last.times.iter().flatten() {
+            ticking.of.response.record_n(*ns, *count);
         }
+        let (of, samples) = (&ticking.of, &ticking.samples);
+        let seconds = (now_ns - of.began_ns) as f64 / 1e9;
         let busy = samples.busy / f64::from(samples.with_instances.max(1));
         // As in the simulator, a core that works is busy with a processor for a share of the time.
         let share = self.setup.cpu_s / self.setup.service.mean();
@@ -154,6 +179,7 @@ impl Steered<'_> {
         let work_ns = (cores_ns * busy) as u64;
         let shown = if cpu.is_finite() { cpu } else { 0.0 };
         let tick = books.tick(&self.terms, now_ns, of, (work_ns, shown), Vec::new);
+        (self.hears)(&tick);
         let mut values = [f64::NAN; Metric::ALL.len()];
         values[Metric::Cpu as usize] = cpu;
         values[Metric::Rate as usize] = tick.rate;
@@ -161,7 +187,10 @@ impl Steered<'_> {
         values[Metric::Response as usize] = tick.quantile_s;
         values[Metric::Concurrency as usize] = samples.present / f64::from(samples.count.max(1));
         values[Metric::Queue as usize] = samples.waiting as f64;
-        Some(Point { at_s: tick.at_s, seconds, values })
+        ticking.from = ticking.last.clone();
+        ticking.samples = Samples::default();
+        ticking.of = OfTick { began_ns: now_ns, ..OfTick::default() };
+        Point { at_s: tick.at_s, seconds, values }
     }
 
     fn tell(&self, of: &Decided) {
@@ -172,6 +201,16 @@ impl Steered<'_> {
             drop(self.events.send(scaled(of)));
         }
     }
+}
+
+/// Adds what the balancer counted between two looks.
+fn count(of: &mut OfTick, (before, after): (&Listing, &Listing)) {
+    of.offered += after.requests - before.requests;
+    of.served += after.answered - before.answered;
+    for (all, more) in of.lost.iter_mut().zip(lost_between(&before.lost, &after.lost)) {
+        *all += more;
+    }
+    of.sum_ns += (after.response_us - before.response_us) * 1000;
 }
 
 /// What was lost between two looks, in the order of [`Loss::ALL`].

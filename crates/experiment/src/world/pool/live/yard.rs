@@ -8,17 +8,27 @@ use std::time::Duration;
 
 use plimsoll_elastic::controller::Plant;
 use plimsoll_elastic::observation::Instance as Seen;
+use plimsoll_elastic::outcome::Churn;
 use plimsoll_elastic::pool::Pool;
 use plimsoll_elastic::simulated::Setup;
 use plimsoll_load::clock::Clock;
 use plimsoll_runs::Event;
 use plimsoll_runs::event::Class;
-use plimsoll_testbed::balance::{Order, Orders};
+use plimsoll_testbed::balance::{Listing, Lost, Order, Orders, State};
 use plimsoll_testbed::crew::Crew;
 use plimsoll_testbed::{Instance as Server, TestbedError};
 use plimsoll_units::failure::chain;
 use plimsoll_workload::random::Stream;
 
+use super::patience::Patience;
+
+/// The longest time until the balancer knows that an instance has failed: it asks once a second, and
+/// waits 2 s for the answer.
+const DETECTED_S: f64 = 3.0;
+/// The kind of the events that say what becomes of an instance, and how they begin: with its number
+/// behind that, and then its state.
+pub(crate) const EVENT: &str = "instance";
+pub(crate) const NAME: &str = "instance ";
 /// How long connections that were upgraded may stay where an instance is taken away.
 const DRAIN_MS: u64 = 30_000;
 
@@ -29,6 +39,9 @@ pub(super) trait Servers: Sync {
 
     /// Ends one, by its number.
     fn end(&self, number: u32) -> Result<(), TestbedError>;
+
+    /// Makes a server of another role anew in its place. Returns when it is ready.
+    fn again(&self, server: &Server) -> Result<(), TestbedError>;
 }
 
 impl Servers for Crew<'_> {
@@ -38,6 +51,10 @@ impl Servers for Crew<'_> {
 
     fn end(&self, number: u32) -> Result<(), TestbedError> {
         self.end(number)
+    }
+
+    fn again(&self, server: &Server) -> Result<(), TestbedError> {
+        self.again(server)
     }
 }
 
@@ -60,8 +77,15 @@ pub(super) struct Life {
     /// Where time begins on the clock: with the load.
     zero_ns: Option<u64>,
     pub(super) is_over: bool,
-    /// Instances that did not come to stand.
-    pub(super) failed_starts: u64,
+    /// What became of instances beside what was decided.
+    pub(super) churn: Churn,
+    /// What balancers counted as lost that are gone.
+    pub(super) lost_before: Lost,
+    /// How many instances are wanted, as was decided last.
+    wanted: u32,
+    /// How many failed, and have nobody in their place.
+    owed: u64,
+    patience: Patience,
     last_fault: Option<TestbedError>,
     boot: Stream,
     termination: Stream,
@@ -76,8 +100,8 @@ impl Life {
 
     /// Notes what has become of an instance.
     fn note(&mut self, number: usize, state: &str) {
-        let (at_ns, text) = (self.now_ns(), format!("{} {state}", name_of(number)));
-        let kind = "instance".to_owned();
+        let (at_ns, text) = (self.now_ns(), format!("{NAME}{} {state}", number + 1));
+        let kind = EVENT.to_owned();
         self.events.push(Event { at_ns, class: Class::Action, kind, text });
     }
 
@@ -87,15 +111,23 @@ impl Life {
         !self.is_over && of.draining_ns.is_none() && of.ended_ns.is_none()
     }
 
+    /// So many instances are wanted from now on.
+    pub(super) fn wants(&mut self, wanted: u32) {
+        self.wanted = wanted;
+        if !self.lacks() {
+            self.owed = 0;
+        }
+    }
+
+    /// Whether there are fewer instances than are wanted.
+    fn lacks(&self) -> bool {
+        !self.is_over && self.pool.wanted().count() < self.wanted as usize
+    }
+
     /// What has become of instances since the last time.
     pub(super) fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
     }
-}
-
-/// What an instance is called before and after it has a server.
-fn name_of(number: usize) -> String {
-    format!("instance {}", number + 1)
 }
 
 impl<'a> Yard<'a> {
@@ -112,7 +144,11 @@ impl<'a> Yard<'a> {
             clock: Clock::start(),
             zero_ns: None,
             is_over: false,
-            failed_starts: 0,
+            churn: Churn::default(),
+            lost_before: Lost::default(),
+            wanted: 0,
+            owed: 0,
+            patience: Patience::default(),
             last_fault: None,
             boot: stream("boot"),
             termination: stream("termination"),
@@ -140,6 +176,7 @@ impl<'a> Yard<'a> {
     /// # Errors
     /// One that did not come to stand.
     pub(super) fn begin(&self, count: u32) -> Result<(), TestbedError> {
+        self.life().wants(count);
         std::thread::scope(|scope| {
             for _ in 0..count {
                 let number = self.life().pool.launch(0, u64::MAX, 1.0).number;
@@ -171,7 +208,11 @@ impl<'a> Yard<'a> {
     /// that booting takes. One that is not wanted any more by then is ended.
     fn raise(&self, number: usize, least: Duration) {
         let clock = Clock::start();
-        self.life().note(number, "pending");
+        let asked_ns = {
+            let mut life = self.life();
+            life.note(number, "pending");
+            life.clock.now()
+        };
         let launched = self.crew.launch();
         let server = match launched {
             Ok(server) => server,
@@ -182,14 +223,17 @@ impl<'a> Yard<'a> {
                     life.pool.end(number, now_ns);
                 }
                 life.note(number, &format!("failed: {}", chain(&error)));
-                life.failed_starts += 1;
+                life.churn.start_failures += 1;
+                let known_ns = life.clock.now();
+                life.patience.refused(asked_ns, known_ns);
                 life.last_fault = Some(error);
                 drop(life);
                 return self.changed.notify_all();
             }
         };
-        self.life().note(number, &format!("running: {}", server.name));
         let mut life = self.life();
+        life.note(number, &format!("running: {}", server.name));
+        life.patience.granted();
         while let left = least.saturating_sub(Duration::from_nanos(clock.now()))
             && !life.is_over
             && !left.is_zero()
@@ -213,7 +257,7 @@ impl<'a> Yard<'a> {
         let mut life = self.life();
         if let Err(error) = added {
             life.note(number, &format!("failed: {}", chain(&error)));
-            life.failed_starts += 1;
+            life.churn.start_failures += 1;
             return false;
         }
         if !life.is_wanted(number) {
@@ -257,12 +301,125 @@ impl<'a> Yard<'a> {
     }
 }
 
+impl Yard<'_> {
+    /// Takes out the instances that take requests no more, as their balancer says. Returns them.
+    fn failed(&self, before: &Listing, listing: &Listing, seconds: f64) -> Vec<(usize, Server)> {
+        let mut life = self.life();
+        let is_out = |name: &str| {
+            listing.instances.iter().find(|of| of.name == name && of.state == State::Out)
+        };
+        let found: Vec<(usize, Server)> = life
+            .servers
+            .iter()
+            .filter(|(_, server)| is_out(&server.name).is_some())
+            .map(|(number, server)| (*number, server.clone()))
+            .collect();
+        let now_ns = life.now_ns();
+        for (number, server) in &found {
+            life.servers.remove(number);
+            life.pool.end(*number, now_ns);
+            life.owed += 1;
+            let taken = |of: &Listing| {
+                let of = of.instances.iter().find(|of| of.name == server.name);
+                of.map_or((0, 0), |of| (of.taken, of.active))
+            };
+            let (was, is) = (taken(before), taken(listing));
+            let rate = is.0.saturating_sub(was.0) as f64 / seconds.max(1e-3);
+            let most = rate * DETECTED_S + f64::from(was.1.max(is.1));
+            life.note(*number, &format!(
+                "failed: {} answered no health check in time; it may have lost {most:.0} requests \
+                 until then ({rate:.1}/s for {DETECTED_S} s, and what it had)",
+                server.name
+            ));
+        }
+        found
+    }
+
+    /// Removes a server that takes no requests any more.
+    fn bury(&self, number: usize, server: &Server) {
+        let order = Order::Remove { name: server.name.clone() };
+        // A balancer that was made anew does not know it.
+        drop(self.orders.give(&order));
+        self.end(number, server);
+    }
+
+    /// Makes the balancer anew in its place, with the instances that take requests. `lost` is what
+    /// it had counted.
+    ///
+    /// # Errors
+    /// Where it does not come to stand.
+    pub(super) fn revive(&self, balancer: &Server, lost: &Lost) -> Result<(), TestbedError> {
+        let name = &balancer.name;
+        let clock = Clock::start();
+        self.note_balancer(&format!("{name} failed: it obeys no order"));
+        self.crew.again(balancer)?;
+        let mut life = self.life();
+        life.lost_before = life.lost_before.plus(lost);
+        let servers: Vec<Server> = life.servers.values().cloned().collect();
+        drop(life);
+        for server in &servers {
+            let address = format!("{}:{}", server.address, server.port).parse();
+            let Ok(address) = address else { continue };
+            self.orders.give(&Order::Add { name: server.name.clone(), address, weight: 1.0 })?;
+        }
+        let took = plimsoll_units::show_duration(clock.now());
+        self.note_balancer(&format!(
+            "{name} is there again after {took}, with {} instances",
+            servers.len()
+        ));
+        Ok(())
+    }
+
+    fn note_balancer(&self, text: &str) {
+        let mut life = self.life();
+        let (at_ns, kind, text) = (life.now_ns(), "balancer".to_owned(), text.to_owned());
+        life.events.push(Event { at_ns, class: Class::Action, kind, text });
+    }
+}
+
 /// The live pool as a controller has it.
 pub(super) struct LivePlant<'scope, 'env, 'a> {
     pub(super) scope: &'scope Scope<'scope, 'env>,
     pub(super) yard: &'env Yard<'a>,
     /// How many were launched, and taken away.
     pub(super) scaled: (u64, u64),
+}
+
+impl LivePlant<'_, '_, '_> {
+    /// Takes out what has failed since the look before, some seconds ago, and sees to it that there
+    /// are as many instances as were wanted last.
+    pub(super) fn mend(&mut self, before: &Listing, listing: &Listing, seconds: f64) {
+        let yard = self.yard;
+        for (number, server) in yard.failed(before, listing, seconds) {
+            self.scope.spawn(move || yard.bury(number, &server));
+        }
+        while yard.life().lacks() && self.start() {
+            let mut life = yard.life();
+            if life.owed > 0 {
+                life.owed -= 1;
+                life.churn.replaced += 1;
+            }
+        }
+    }
+
+    /// Launches an instance, unless whoever starts them has refused just before.
+    fn start(&self) -> bool {
+        let yard = self.yard;
+        let mut life = yard.life();
+        let now_ns = life.clock.now();
+        if life.is_over || !life.patience.asks(now_ns) {
+            return false;
+        }
+        let boot = &yard.setup.boot;
+        let least_ns =
+            boot.boot.sample_ns(&mut life.boot) + boot.configure.sample_ns(&mut life.boot);
+        let now_ns = life.now_ns();
+        let number = life.pool.launch(now_ns, u64::MAX, 1.0).number;
+        life.note(number, "requested");
+        drop(life);
+        self.scope.spawn(move || yard.raise(number, Duration::from_nanos(least_ns)));
+        true
+    }
 }
 
 impl Plant for LivePlant<'_, '_, '_> {
@@ -276,21 +433,9 @@ impl Plant for LivePlant<'_, '_, '_> {
     }
 
     fn launch(&mut self) -> bool {
-        let yard = self.yard;
-        let mut life = yard.life();
-        if life.is_over {
-            return false;
-        }
-        let boot = &yard.setup.boot;
-        let least_ns =
-            boot.boot.sample_ns(&mut life.boot) + boot.configure.sample_ns(&mut life.boot);
-        let now_ns = life.now_ns();
-        let number = life.pool.launch(now_ns, u64::MAX, 1.0).number;
-        life.note(number, "requested");
-        drop(life);
-        self.scaled.0 += 1;
-        self.scope.spawn(move || yard.raise(number, Duration::from_nanos(least_ns)));
-        true
+        let is_on_its_way = self.start();
+        self.scaled.0 += u64::from(is_on_its_way);
+        is_on_its_way
     }
 
     fn remove(&mut self) -> bool {
