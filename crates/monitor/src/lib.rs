@@ -29,7 +29,7 @@ pub use cpu::{Ticks, steal_share};
 pub use facts::facts;
 pub use memory::Memory;
 pub use sample::{Fault, Sample, Samples, Series};
-pub use sampler::{Sampler, SamplerError, Sampling};
+pub use sampler::{Door, Sampler, SamplerError, Sampling};
 pub use timer::{TimerError, TimerProbe};
 
 use std::path::Path;

@@ -24,6 +24,7 @@
 mod admitted;
 mod worker;
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -115,6 +116,10 @@ pub struct Sampler {
 enum Event {
     /// A collector has ended a reading.
     Done(Box<Reading>),
+    /// One more is to be sampled.
+    Joins(Box<Watched>),
+    /// Those of an instance are to be sampled no more.
+    Leaves(String),
     /// No more samples are wanted.
     Stop,
 }
@@ -134,19 +139,20 @@ impl Sampler {
         let period_ns = u64::try_from(sampling.period.as_nanos()).unwrap_or(u64::MAX);
         let period_ns = NonZeroU64::new(period_ns).ok_or(SamplerError::NoPeriod)?;
         let (events, received) = mpsc::channel();
-        let workers: Result<Vec<Worker>, _> = watched
-            .into_iter()
-            .enumerate()
-            .map(|(index, watched)| Worker::start(index, watched, &clock, &events))
-            .collect();
-        let workers = workers.map_err(SamplerError::NoThread)?;
+        let mut workers = BTreeMap::new();
+        for (index, watched) in watched.into_iter().enumerate() {
+            let worker = Worker::start(index, watched, &clock, &events);
+            workers.insert(index, worker.map_err(SamplerError::NoThread)?);
+        }
         let beyond = Arc::new(AtomicUsize::new(0));
         // The sampler's own series come first.
         let own = workers.len().saturating_mul(3).saturating_add(1);
         let admitted = Admitted::new(sampling.most_series.saturating_sub(own), &beyond);
         let phase_ns = Stream::named(sampling.seed, "sampling").below(period_ns.get());
         let conductor = Conductor {
+            next: workers.len(),
             workers,
+            events: events.clone(),
             period_ns: period_ns.get(),
             clock,
             admitted,
@@ -160,10 +166,35 @@ impl Sampler {
         Ok(Self { events, beyond, thread: Some(thread) })
     }
 
+    /// Who has more collectors sampled, or those of an instance no more, from any thread.
+    #[must_use]
+    pub fn door(&self) -> Door {
+        Door { events: self.events.clone() }
+    }
+
     /// How many series came beyond the most that are kept, so far.
     #[must_use]
     pub fn series_left_out(&self) -> usize {
         self.beyond.load(Ordering::Relaxed)
+    }
+}
+
+/// Lets collectors join those that a [`Sampler`] samples, and leave.
+#[derive(Debug, Clone)]
+pub struct Door {
+    events: Sender<Event>,
+}
+
+impl Door {
+    /// Has one more collector sampled, from the next period on.
+    pub fn joins(&self, watched: Watched) {
+        // Nobody listens where the sampler has ended.
+        drop(self.events.send(Event::Joins(Box::new(watched))));
+    }
+
+    /// Has the collectors of an instance sampled no more.
+    pub fn leaves(&self, instance: &str) {
+        drop(self.events.send(Event::Leaves(instance.to_owned())));
     }
 }
 
@@ -182,7 +213,10 @@ impl Drop for Sampler {
 
 /// The thread that keeps the time.
 struct Conductor {
-    workers: Vec<Worker>,
+    /// The workers by their numbers, and the next number.
+    workers: BTreeMap<usize, Worker>,
+    next: usize,
+    events: Sender<Event>,
     period_ns: u64,
     clock: Clock,
     admitted: Admitted,
@@ -197,9 +231,8 @@ impl Conductor {
     fn run(mut self, events: &Receiver<Event>, phase_ns: u64) {
         let mut due_ns = now_ns().saturating_add(phase_ns);
         while self.wait_until(due_ns, events) {
-            for index in 0..self.workers.len() {
-                self.begin(index);
-            }
+            let all: Vec<usize> = self.workers.keys().copied().collect();
+            all.into_iter().for_each(|index| self.begin(index));
             let passed = now_ns().saturating_sub(due_ns) / self.period_ns;
             due_ns = due_ns.saturating_add(self.period_ns.saturating_mul(passed + 1));
         }
@@ -212,25 +245,48 @@ impl Conductor {
             let left = Duration::from_nanos(due_ns.saturating_sub(now_ns()));
             match events.recv_timeout(left) {
                 Ok(Event::Done(reading)) => self.take(*reading),
+                Ok(Event::Joins(watched)) => self.joins(*watched),
+                Ok(Event::Leaves(instance)) => self.leaves(&instance),
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
                 Err(RecvTimeoutError::Timeout) => return true,
             }
         }
     }
 
-    /// Begins a reading. Where it cannot begin, hands on a mark that says why.
-    fn begin(&mut self, index: usize) {
-        let worker = &mut self.workers[index];
-        let Some(reason) = worker.begin() else { return };
-        let (name, mut samples) = (worker.name, Samples::of(worker.instance.as_deref()));
-        samples.push(&GROUP.series[0], &[name], 0.0);
-        let instance = worker.instance.clone();
-        samples.faults.push(Fault { collector: name, instance, is_down: true, reason });
+    fn joins(&mut self, watched: Watched) {
+        let (name, instance) = (watched.name, watched.instance.clone());
+        match Worker::start(self.next, watched, &self.clock, &self.events) {
+            Ok(worker) => drop(self.workers.insert(self.next, worker)),
+            Err(error) => self.is_down(name, instance, format!("start its thread: {error}")),
+        }
+        self.next += 1;
+    }
+
+    fn leaves(&mut self, instance: &str) {
+        let is_its = |worker: &Worker| worker.instance.as_deref() == Some(instance);
+        let all = self.workers.iter().filter(|(_, worker)| is_its(worker));
+        let its: Vec<usize> = all.map(|(index, _)| *index).collect();
+        its.iter().filter_map(|index| self.workers.remove(index)).for_each(Worker::finish);
+    }
+
+    /// Hands on a mark that a collector gives nothing, and why.
+    fn is_down(&mut self, collector: &'static str, instance: Option<String>, reason: String) {
+        let mut samples = Samples::of(instance.as_deref());
+        samples.push(&GROUP.series[0], &[collector], 0.0);
+        samples.faults.push(Fault { collector, instance, is_down: true, reason });
         (self.hand)((self.clock)(), &samples);
     }
 
+    /// Begins a reading. Where it cannot begin, hands on a mark that says why.
+    fn begin(&mut self, index: usize) {
+        let Some(worker) = self.workers.get_mut(&index) else { return };
+        let Some(reason) = worker.begin() else { return };
+        let (name, instance) = (worker.name, worker.instance.clone());
+        self.is_down(name, instance, reason);
+    }
+
     fn take(&mut self, reading: Reading) {
-        let Some(worker) = self.workers.get_mut(reading.index) else { return };
+        let Some(worker) = self.workers.get_mut(&reading.index) else { return };
         if !worker.end() {
             // The reading was marked as overdue, and newer marks were handed on since.
             return;
@@ -273,15 +329,15 @@ impl Conductor {
     /// Waits for the readings in progress, one period at most, and hands them on.
     fn finish(mut self, events: &Receiver<Event>) {
         let end_ns = now_ns().saturating_add(self.period_ns);
-        while self.workers.iter().any(Worker::is_reading) {
+        while self.workers.values().any(Worker::is_reading) {
             let left = Duration::from_nanos(end_ns.saturating_sub(now_ns()));
             match events.recv_timeout(left) {
                 Ok(Event::Done(reading)) => self.take(*reading),
-                Ok(Event::Stop) => {}
+                Ok(_) => {}
                 Err(_) => break,
             }
         }
-        for worker in self.workers {
+        for worker in self.workers.into_values() {
             worker.finish();
         }
     }

@@ -248,3 +248,27 @@ fn lines_of_statsd_are_taken_as_they_come() {
         assert!(Watched::open("statsd", &source).is_err(), "{address}");
     }
 }
+
+#[test]
+fn collectors_join_and_leave_while_others_go_on() {
+    let (sampler, handed) = start(vec![steady("first")], 100);
+    next_read_of(&handed, "first");
+    let door = sampler.door();
+    let of =
+        |instance: &str| Watched::new("second", Some(instance.to_owned()), Box::new(Steady(0)));
+    door.joins(of("web-1"));
+    door.joins(of("web-2"));
+    next_read_of(&handed, "second");
+    next_read_of(&handed, "first");
+    door.leaves("web-1");
+    door.leaves("web-2");
+    // What was being read is still handed on; then the first is alone, a good while.
+    let mut alone = 0;
+    while alone < 10 {
+        let (_, samples) = handed.recv_timeout(LONG).expect("sampling goes on");
+        alone = if up(&samples, "second").is_some() { 0 } else { alone + 1 };
+    }
+    // Who has joined after all is over is not heard.
+    drop(sampler);
+    door.joins(of("web-3"));
+}
