@@ -82,7 +82,8 @@ fn status(ledgers: &Path, as_json: bool) -> Result<Exit> {
     if as_json {
         let bed = |of: &Found| {
             json!({
-                "id": of.bed, "is_running": of.is_held, "state": state(of).0, "things": of.things,
+                "id": of.bed, "experiment": of.of, "is_running": of.is_held,
+                "state": state(of).0, "things": of.things,
             })
         };
         let beds: Vec<_> = all.iter().map(bed).collect();
@@ -96,6 +97,9 @@ fn status(ledgers: &Path, as_json: bool) -> Result<Exit> {
     }
     for of in &all {
         print(&format!("{}  {}\n", of.bed, state(of).1))?;
+        if let Some(experiment) = &of.of {
+            print(&format!("  of {}\n", experiment.display()))?;
+        }
         if let Some(stood) = &of.stood {
             for of in &stood.instances {
                 print(&format!("  {:<12}{}:{}\n", of.name, of.address, of.port))?;

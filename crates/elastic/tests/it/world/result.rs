@@ -96,8 +96,12 @@ fn the_figures_of_a_replication_are_the_numbers_of_its_result() {
             assert!(wanted.remove(key).is_some(), "{key}");
         }
         wanted.insert("lost_share".to_owned(), result.lost / result.offered);
-        let found: BTreeMap<String, f64> =
+        let mut found: BTreeMap<String, f64> =
             outcome.figures().iter().map(|(of, value)| (of.name.to_owned(), *value)).collect();
+        // What becomes of instances is told of each replication by itself.
+        for key in ["wasted_instance_s", "start_failures", "replaced", "adopted"] {
+            assert!(found.remove(key).is_some(), "{key}");
+        }
         assert_eq!(found, wanted);
     }
 }
