@@ -141,20 +141,21 @@ fn policies_in_charge_of_real_servers_are_held_against_their_prediction() {
 fn what_a_killed_pool_leaves_is_undone_by_who_goes_on_with_it() {
     let place = Place::alone();
     place.write("plan.toml", PLAN.replace("two policies", "killed"));
-    let beds = || place.plimsoll(&["testbed", "status"]).out;
-    let before = beds();
     let going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--quiet"]));
+    let webs = |of: &Value| {
+        let things = of["things"].as_array().into_iter().flatten();
+        things.filter_map(|of| of["instance"].as_str()).filter(|of| of.starts_with("web-")).count()
+    };
     wait_for("servers of a pool", || {
-        let now = beds();
-        (now != before && now.matches("web-").count() > before.matches("web-").count() + 2)
-            .then_some(())
+        (beds(&place).iter().map(webs).sum::<usize>() > 2).then_some(())
     });
     going.signal(Signal::KILL);
     going.wait();
+    assert!(!beds(&place).is_empty());
     // Who goes on with it undoes what was left, and goes on where it was.
     let again = place.plimsoll(&["run", "plan.toml"]).went_well();
     again.says(&["going on with", "undoes what a killed process has left of it"]);
-    assert_eq!(beds(), before);
+    assert_eq!(beds(&place), Vec::<Value>::new());
     let left: Vec<String> = std::fs::read_dir("/proc")
         .unwrap()
         .flatten()
@@ -184,11 +185,20 @@ fn what_a_live_pool_cannot_do_is_refused_by_name() {
     told.says(&["by `speed` and by that of the trace or profile"]);
 }
 
-/// The processes of the bed that is in use, by the names of their instances.
-fn servers(place: &Place) -> BTreeMap<String, i32> {
+/// The beds of the experiments of this place: other programs may have some, too.
+fn beds(place: &Place) -> Vec<Value> {
     let status = place.plimsoll(&["testbed", "status", "--json"]).ended_with(0).json();
-    let beds = status["testbeds"].as_array().unwrap().iter();
-    let things = beds.filter(|of| of["is_running"] == true).flat_map(|of| of["things"].as_array());
+    let is_ours = |of: &&Value| {
+        let experiment = of["experiment"].as_str().unwrap_or_default();
+        experiment.starts_with(place.path("").to_str().unwrap())
+    };
+    status["testbeds"].as_array().unwrap().iter().filter(is_ours).cloned().collect()
+}
+
+/// The processes of the beds of this place, by the names of their instances.
+fn servers(place: &Place) -> BTreeMap<String, i32> {
+    let beds = beds(place);
+    let things = beds.iter().flat_map(|of| of["things"].as_array());
     let process = |of: &Value| {
         let is_it = of["what"] == "process";
         let pid = i32::try_from(of["pid"].as_i64()?).ok()?;
@@ -301,4 +311,42 @@ fn whoever_refuses_to_start_instances_is_asked_again_later() {
     assert!(decisions.iter().any(|of| is_refused(&of)), "{decisions:?}");
     let last = decisions.last().unwrap();
     assert_eq!((last.before, last.desired), (3, 3), "{last:?}");
+}
+
+#[test]
+fn the_processors_of_instances_are_those_of_their_cgroups() {
+    let place = Place::alone();
+    std::fs::create_dir(place.path("recipes")).unwrap();
+    // One that works for 5 ms: at 20/s a tenth of a core, half of a fifth.
+    let recipe = "about = 'Works.'\nport = 8080\nstart = ['{{plimsoll}}', 'target', '--listen', \
+                  '{{address}}:{{port}}', '--burn', '--service-time', 'const:5ms']\n\
+                  check = { http = '/-/metrics' }\ncollect = { target = '{{address}}:{{port}}' }\n";
+    place.write("recipes/works.toml", recipe);
+    let plan = one_policy(10, "start = 1", "kind = 'fixed'\ninstances = 2")
+        .replace("'process'", "'namespace'")
+        .replace("recipe = 'target'", "recipe = 'works'\ncpu = '20%'")
+        .replace("vars = { workers = 2, service = 'exp:20ms' }", "")
+        .replace("[measure]", "[collect]\nfrom = ['cgroup', 'target']\nevery = '500ms'\n[measure]");
+    place.write("plan.toml", plan);
+    let check = place.plimsoll(&["check", "plan.toml"]);
+    if check.code() == Some(2) {
+        println!("skipped: a pool in namespaces: {}", check.err.trim());
+        return;
+    }
+    let live = place.plimsoll(&["run", "plan.toml", "--json"]).went_well().json();
+    let of = &live["cells"][0];
+    let cpu = number(of, "cpu_mean");
+    assert!((20.0..95.0).contains(&cpu), "{of}");
+    let folder = place.run();
+    let run = Run::open(&folder.join(of["run"].as_str().unwrap())).unwrap();
+    // Both are watched, the one that was there and the one that came.
+    for instance in ["web-1", "web-2"] {
+        for name in ["container_cpu_usage_seconds_total", "plimsoll_collector_up"] {
+            let samples = run.series(name).unwrap();
+            let is_its = |of: &&plimsoll_runs::SeriesRow| {
+                of.labels.get("instance").is_some_and(|of| of == instance)
+            };
+            assert!(samples.iter().filter(is_its).count() > 5, "{instance}: {name}");
+        }
+    }
 }

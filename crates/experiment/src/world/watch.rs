@@ -4,12 +4,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use plimsoll_load::clock::Clock;
-use plimsoll_monitor::{Fault, Sample, Sampler, Samples, Sampling, Source, Token, Watched};
+use plimsoll_monitor::{Door, Fault, Sample, Sampler, Samples, Sampling, Source, Token, Watched};
 use plimsoll_plan::Plan;
 use plimsoll_runs::event::Class;
 use plimsoll_runs::{Event, RunWriter, Sink, SinkError};
@@ -51,33 +52,11 @@ pub fn sources(
     system: &Path,
 ) -> Result<Vec<(String, Source)>, ExperimentError> {
     check(plan)?;
-    let limit = plan.collect.every.mul_f64(PATIENCE).min(Duration::from_millis(900));
-    let source = || Source { root: system.to_owned(), limit, ..Source::default() };
+    let source = || usual(plan, system);
     let mut all = Vec::new();
     for name in &plan.collect.from {
-        let usual = (name == "statsd").then(|| STATSD.to_owned());
-        let address = plan.collect.at.get(name).cloned().or(usual);
-        let of_server = |server: &Server| -> Option<Source> {
-            let instance = Some(server.name.clone());
-            match name.as_str() {
-                "network" => {
-                    let net = Some(network_of(server, system)?);
-                    Some(Source { instance, net, ..source() })
-                }
-                "statsd" => {
-                    let net = Some(network_of(server, system)?);
-                    Some(Source { instance, net, address: address.clone(), ..source() })
-                }
-                "cgroup" => {
-                    let cgroup = server.cgroups.clone();
-                    (!cgroup.is_empty()).then(|| Source { instance, cgroup, ..source() })
-                }
-                _ => {
-                    let address = Some(server.collect.get(name)?.clone());
-                    Some(Source { instance, address, ..source() })
-                }
-            }
-        };
+        let address = address_of(plan, name);
+        let of_server = |server: &Server| of_server(plan, server, name, system);
         let mut found: Vec<Source> = servers.iter().filter_map(of_server).collect();
         // The host's own network is part of the host.
         let is_host = name == "host";
@@ -101,6 +80,67 @@ pub fn sources(
     }
     all.extend(agents(plan, servers, &source())?);
     Ok(all)
+}
+
+/// A source of a plan, but for where it is.
+fn usual(plan: &Plan, system: &Path) -> Source {
+    let limit = plan.collect.every.mul_f64(PATIENCE).min(Duration::from_millis(900));
+    Source { root: system.to_owned(), limit, ..Source::default() }
+}
+
+/// Where the plan says that a source is, or where it is by default.
+fn address_of(plan: &Plan, name: &str) -> Option<String> {
+    let usual = (name == "statsd").then(|| STATSD.to_owned());
+    plan.collect.at.get(name).cloned().or(usual)
+}
+
+/// A source of a server; `None` where it has none of that name.
+fn of_server(plan: &Plan, server: &Server, name: &str, system: &Path) -> Option<Source> {
+    let source = || Source { instance: Some(server.name.clone()), ..usual(plan, system) };
+    match name {
+        "network" => Some(Source { net: Some(network_of(server, system)?), ..source() }),
+        "statsd" => {
+            let net = Some(network_of(server, system)?);
+            Some(Source { net, address: address_of(plan, name), ..source() })
+        }
+        "cgroup" => {
+            let cgroup = server.cgroups.clone();
+            (!cgroup.is_empty()).then(|| Source { cgroup, ..source() })
+        }
+        _ => Some(Source { address: Some(server.collect.get(name)?.clone()), ..source() }),
+    }
+}
+
+/// Lets servers be watched that come while a load goes on, and no more when they go.
+pub(crate) struct Gate {
+    plan: Plan,
+    system: PathBuf,
+    door: Door,
+    /// How many sources there are.
+    sources: Arc<AtomicUsize>,
+}
+
+impl Gate {
+    /// Has a server watched, by all that the plan collects of such.
+    pub(crate) fn joins(&self, server: &Server) {
+        let names = self.plan.collect.from.iter();
+        let found = names.filter_map(|name| {
+            let source = of_server(&self.plan, server, name, &self.system)?;
+            Watched::open(name, &source).ok()
+        });
+        for watched in found {
+            self.sources.fetch_add(1, Ordering::Relaxed);
+            self.door.joins(watched);
+        }
+    }
+
+    /// Has a server watched no more.
+    pub(crate) fn leaves(&self, server: &Server) {
+        let names = self.plan.collect.from.iter();
+        let of_it = |name: &&String| of_server(&self.plan, server, name, &self.system).is_some();
+        self.sources.fetch_sub(names.filter(of_it).count(), Ordering::Relaxed);
+        self.door.leaves(&server.name);
+    }
 }
 
 /// Refuses what cannot be watched, whatever servers stand, and what cannot be told.
@@ -219,7 +259,8 @@ pub(crate) struct Watching {
     zero: Zero,
     /// Why each source that is away is so.
     away: BTreeMap<String, String>,
-    _sampler: Sampler,
+    sources: Arc<AtomicUsize>,
+    sampler: Sampler,
 }
 
 impl Watching {
@@ -239,7 +280,8 @@ impl Watching {
         let watched = sources.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let (clock, (send, taken)) = (Clock::start(), channel());
         let zero = Zero { clock, at_ns: Arc::default() };
-        let (mut making, rounds) = Making::new(plan, sources.len(), zero.clone());
+        let count = Arc::new(AtomicUsize::new(sources.len()));
+        let (mut making, rounds) = Making::new(plan, Arc::clone(&count), zero.clone());
         let sampling = Sampling { period: plan.collect.every, seed, ..Sampling::default() };
         let hand = move |at_ns: u64, samples: &Samples| {
             let taken = Taken::of(at_ns, samples);
@@ -251,7 +293,13 @@ impl Watching {
         let sampler = Sampler::start(watched, sampling, now, hand)?;
         let seen = Seen { rounds, zero: zero.clone() };
         let away = BTreeMap::new();
-        Ok(Some((Self { taken, zero, away, _sampler: sampler }, seen)))
+        Ok(Some((Self { taken, zero, away, sources: count, sampler }, seen)))
+    }
+
+    /// Lets servers come and go.
+    pub(crate) fn gate(&self, plan: &Plan, system: &Path) -> Gate {
+        let (door, sources) = (self.sampler.door(), Arc::clone(&self.sources));
+        Gate { plan: plan.clone(), system: system.to_owned(), door, sources }
     }
 
     /// Stores what was sampled.
@@ -284,14 +332,14 @@ struct Making {
     zero: Zero,
     rounds: Rounds,
     /// How many sources there are, and how many have told something in this round.
-    sources: usize,
+    sources: Arc<AtomicUsize>,
     told: usize,
     /// Takes the figures of each period.
     figures: Sender<Round>,
 }
 
 impl Making {
-    fn new(plan: &Plan, sources: usize, zero: Zero) -> (Self, Receiver<Round>) {
+    fn new(plan: &Plan, sources: Arc<AtomicUsize>, zero: Zero) -> (Self, Receiver<Round>) {
         let words = clauses(plan).map(Clause::word).filter_map(|word| word.strip_prefix("series."));
         let (figures, taken) = channel();
         (Self { zero, rounds: Rounds::with(words), sources, told: 0, figures }, taken)
@@ -304,7 +352,7 @@ impl Making {
             self.hand_on(ended);
         }
         self.told += 1;
-        if self.told >= self.sources {
+        if self.told >= self.sources.load(Ordering::Relaxed) {
             let ended = self.rounds.close();
             self.told = 0;
             self.hand_on(ended);

@@ -6,6 +6,7 @@
 //! | `yard` | instances through their lives: started, given requests, drained, ended |
 //! | `steer` | metrics from the balancer, and the controller's steps |
 //! | `patience` | when whoever starts instances is asked again after it has refused |
+//! | `processor` | how busy the processors of instances are |
 //! | `books` | what clients counted, and what the cell came to |
 //!
 //! The policy, the controller, the pool's bookkeeping and the bill are those of the simulated world
@@ -13,6 +14,7 @@
 
 mod books;
 mod patience;
+mod processor;
 mod steer;
 mod yard;
 
@@ -26,6 +28,7 @@ use plimsoll_elastic::controller::Decided;
 use plimsoll_elastic::outcome::{Outcome as Prediction, Tick};
 use plimsoll_elastic::policy::Decider;
 use plimsoll_elastic::simulated::Setup;
+use plimsoll_monitor::Source;
 use plimsoll_plan::{Balancer, Plan};
 use plimsoll_runs::experiment::{Cell, Predicted};
 use plimsoll_runs::{Event, Kind, RunError, RunWriter, Sink, SinkError, World as Takes};
@@ -55,6 +58,7 @@ use crate::speed::compressed;
 use crate::world::load::ended;
 use crate::world::load::execute::{Beside, Setting, execute, meta};
 use crate::world::steer::Rules;
+use crate::world::watch::{Watching, clocks, sources};
 
 /// The role of the balancer, which the plan does not name.
 const BALANCER: &str = "balancer";
@@ -114,6 +118,10 @@ struct Under<'a> {
     orders: &'a Orders,
     balancer: &'a Server,
     yard: &'a Yard<'a>,
+    /// The role that is scaled, where its processors are read.
+    processors: Option<&'a Role>,
+    /// What is watched beside it.
+    sources: &'a [(String, Source)],
 }
 
 /// What a live pool is, for its record: as the simulated one, but for where it takes place.
@@ -228,7 +236,8 @@ impl<'a> Live<'a> {
         };
         let result = kept.hearing(to.control, &happens, |hears| {
             with_crew(&bed, &role, self.place.runtime, hears, |servers, crew| {
-                self.on(cell, to, of, (servers, crew, &kept.actions()))
+                let role = bed.roles.iter().find(|of| of.name == role);
+                self.on((cell, role), to, of, (servers, crew, &kept.actions()))
             })
         });
         let (_, outputs) = kept.all();
@@ -239,7 +248,7 @@ impl<'a> Live<'a> {
     /// Executes a cell on its servers.
     fn on(
         &self,
-        cell: &Cell,
+        (cell, role): (&Cell, Option<&Role>),
         to: &Execution<'_>,
         of: OfCell<'_>,
         (servers, crew, before): (&[Server], &Crew<'_>, &[Event]),
@@ -255,8 +264,21 @@ impl<'a> Live<'a> {
         let yard = Yard::new(crew, &orders, &setup, cell.seed);
         yard.begin(start)?;
         let plan = plan_on(of.plan, balancer, cell)?;
-        let under =
-            Under { plan: &plan, of, setup: &setup, orders: &orders, balancer, yard: &yard };
+        let others = servers.iter().filter(|of| of.role != BALANCER).cloned();
+        let servers: Vec<Server> = others.chain(yard.life().servers()).collect();
+        let sources = sources(of.plan, &servers, self.place.system)?;
+        // The built-in target works without a processor; its busy workers stand for one.
+        let processors = role.filter(|role| role.recipe.is_own || !is_target(of.plan, &role.name));
+        let under = Under {
+            plan: &plan,
+            of,
+            setup: &setup,
+            orders: &orders,
+            balancer,
+            yard: &yard,
+            processors,
+            sources: &sources,
+        };
         self.load(cell, to, &under, (policy.as_mut(), before))
     }
 
@@ -281,7 +303,7 @@ impl<'a> Live<'a> {
         under: &Under<'_>,
         (policy, before): (&mut dyn Decider, &[Event]),
     ) -> Result<(), ExperimentError> {
-        let Under { plan, of, setup, orders, balancer, yard } = *under;
+        let Under { plan, of, setup, orders, balancer, yard, processors, sources } = *under;
         let OfCell { model, named, .. } = of;
         let prepared = prepare(plan, &self.place, false)?;
         let Some(paused) = between::pause(of.plan, &prepared, &self.place, to.control)? else {
@@ -291,7 +313,9 @@ impl<'a> Live<'a> {
         let setting = self.setting(plan, of.plan);
         to.control.tell(News::Length(prepared.offer.duration_ns(), 0));
         to.control.tell(News::Begins(cell));
-        let mut writer = to.record.begin(cell, meta(&prepared, &setting, Kind::Pool))?;
+        let mut meta = meta(&prepared, &setting, Kind::Pool);
+        meta.host.extend(clocks(sources, self.place.now_ns));
+        let mut writer = to.record.begin(cell, meta)?;
         if let Some(predicted) = self.prediction(cell) {
             to.record.predicted(predicted)?;
         }
@@ -324,7 +348,12 @@ impl<'a> Live<'a> {
             }));
         };
         let (tells, hears) = (&tells, &hears);
-        let steered = Steered { orders, balancer, setup, terms, events, decisions, tells, hears };
+        let steered =
+            Steered { orders, balancer, setup, processors, terms, events, decisions, tells, hears };
+        let watching = Watching::start(sources, of.plan, cell.seed)?;
+        if let Some((watching, _)) = &watching {
+            yard.watched_at(watching.gate(of.plan, self.place.system));
+        }
         let heard = Heard { control: to.control, yard };
         let rules = Rules::of(plan, &prepared);
         let executed = std::thread::scope(|scope| {
@@ -352,7 +381,7 @@ impl<'a> Live<'a> {
                 &prepared,
                 writer,
                 (&setting, &rules),
-                None,
+                watching,
                 &heard,
                 Some(&mut clients as &mut dyn Beside),
             );
@@ -391,6 +420,11 @@ fn plan_on(of: &Plan, balancer: &Server, cell: &Cell) -> Result<Plan, Experiment
         plan.load.timeout = patience;
     }
     Ok(plan)
+}
+
+/// Whether a role of a plan is made by the recipe of the built-in target.
+fn is_target(plan: &Plan, role: &str) -> bool {
+    plan.roles.iter().any(|(name, of)| name == role && of.recipe == "target")
 }
 
 /// The levels of a cell in words.

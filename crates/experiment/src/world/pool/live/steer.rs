@@ -12,10 +12,11 @@ use plimsoll_elastic::policy::Decider;
 use plimsoll_elastic::simulated::Setup;
 use plimsoll_runs::Event;
 use plimsoll_testbed::balance::{Listing, Lost, Orders, State};
-use plimsoll_testbed::{Instance as Server, TestbedError};
+use plimsoll_testbed::{Instance as Server, Role, TestbedError};
 use std::thread::Scope;
 
 use super::super::contents::scaled;
+use super::processor::Processors;
 use super::yard::{LivePlant, Yard};
 
 /// The balancer is asked so often within a tick.
@@ -42,6 +43,9 @@ pub(super) struct Steered<'a> {
     /// The server of the balancer.
     pub(super) balancer: &'a Server,
     pub(super) setup: &'a Setup,
+    /// The role that is scaled, where its processors are read; else the share of busy cores is
+    /// taken for them.
+    pub(super) processors: Option<&'a Role>,
     pub(super) terms: Terms<'a>,
     /// Takes events for the run.
     pub(super) events: Sender<Event>,
@@ -61,6 +65,7 @@ struct Ticking {
     last_ns: u64,
     of: OfTick,
     samples: Samples,
+    processors: Option<Processors>,
 }
 
 impl Steered<'_> {
@@ -81,7 +86,10 @@ impl Steered<'_> {
         let period = period.clamp(PERIODS.0, PERIODS.1);
         let terms = self.setup.terms();
         let first = self.orders.list()?;
-        let mut ticking = Ticking { from: first.clone(), last: first, ..Ticking::default() };
+        let cores = std::thread::available_parallelism().map_or(1.0, |of| of.get() as f64);
+        let processors = self.processors.map(|role| Processors::of(role, cores));
+        let (from, last) = (first.clone(), first);
+        let mut ticking = Ticking { from, last, processors, ..Ticking::default() };
         while let Some(now_ns) = self.wait(yard, ticking.of.began_ns + tick_ns, period) {
             let is_due = now_ns >= ticking.of.began_ns + tick_ns;
             let listing = self.look(is_due, &mut ticking, yard)?;
@@ -89,6 +97,10 @@ impl Steered<'_> {
             plant.mend(&ticking.last, &listing, since_ns as f64 / 1e9);
             ticking.of.supplied(self.take(&listing, &mut ticking.samples), since_ns);
             (ticking.last_ns, ticking.last) = (now_ns, listing);
+            if let Some(processors) = &mut ticking.processors {
+                let servers = yard.life().servers();
+                processors.look(servers.iter());
+            }
             if !is_due {
                 continue;
             }
@@ -177,6 +189,8 @@ impl Steered<'_> {
         let cores_ns = of.ready_ns() as f64 * f64::from(self.terms.cores);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
         let work_ns = (cores_ns * busy) as u64;
+        let read = ticking.processors.as_mut().map(Processors::end_tick);
+        let cpu = read.map_or(cpu, |read| read.unwrap_or(f64::NAN));
         let shown = if cpu.is_finite() { cpu } else { 0.0 };
         let tick = books.tick(&self.terms, now_ns, of, (work_ns, shown), Vec::new);
         (self.hears)(&tick);

@@ -2,7 +2,7 @@
 //! own, while the pool goes on.
 
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Scope;
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ use plimsoll_units::failure::chain;
 use plimsoll_workload::random::Stream;
 
 use super::patience::Patience;
+use crate::world::watch::Gate;
 
 /// The longest time until the balancer knows that an instance has failed: it asks once a second, and
 /// waits 2 s for the answer.
@@ -64,6 +65,8 @@ pub(super) struct Yard<'a> {
     orders: &'a Orders,
     setup: &'a Setup,
     life: Mutex<Life>,
+    /// Where those that are ready are watched.
+    gate: OnceLock<Gate>,
     /// Told when an instance is ready or has ended, and when all is over.
     changed: Condvar,
 }
@@ -103,6 +106,11 @@ impl Life {
         let (at_ns, text) = (self.now_ns(), format!("{NAME}{} {state}", number + 1));
         let kind = EVENT.to_owned();
         self.events.push(Event { at_ns, class: Class::Action, kind, text });
+    }
+
+    /// The servers that take requests.
+    pub(super) fn servers(&self) -> Vec<Server> {
+        self.servers.values().cloned().collect()
     }
 
     /// Whether an instance is to take requests, when it can.
@@ -154,7 +162,14 @@ impl<'a> Yard<'a> {
             termination: stream("termination"),
             events: Vec::new(),
         };
-        Self { crew, orders, setup, life: Mutex::new(life), changed: Condvar::new() }
+        let (gate, changed) = (OnceLock::new(), Condvar::new());
+        Self { crew, orders, setup, life: Mutex::new(life), gate, changed }
+    }
+
+    /// Has instances watched that are ready from now on.
+    pub(super) fn watched_at(&self, gate: Gate) {
+        // It is done once.
+        let _ = self.gate.set(gate);
     }
 
     pub(super) fn life(&self) -> MutexGuard<'_, Life> {
@@ -271,11 +286,14 @@ impl<'a> Yard<'a> {
         life.pool.ready(number, now_ns);
         life.note(number, &format!("ready: {}", server.name));
         life.servers.insert(number, server.clone());
+        drop(life);
+        self.gate.get().into_iter().for_each(|gate| gate.joins(server));
         true
     }
 
     /// Ends the server of an instance.
     fn end(&self, number: usize, server: &Server) {
+        self.gate.get().into_iter().for_each(|gate| gate.leaves(server));
         let ended = self.crew.end(server.number);
         let mut life = self.life();
         let now_ns = life.now_ns();
@@ -355,7 +373,7 @@ impl Yard<'_> {
         self.crew.again(balancer)?;
         let mut life = self.life();
         life.lost_before = life.lost_before.plus(lost);
-        let servers: Vec<Server> = life.servers.values().cloned().collect();
+        let servers = life.servers();
         drop(life);
         for server in &servers {
             let address = format!("{}:{}", server.address, server.port).parse();
