@@ -11,6 +11,7 @@
 mod agent;
 mod asked;
 mod bad_input;
+mod balancers;
 mod balancing;
 mod between;
 mod cache;

@@ -12,6 +12,7 @@ use crate::error::TestbedError;
 use crate::flow::Flow;
 use crate::making::Making;
 use crate::outline::Outline;
+use crate::reach::Reach;
 use crate::recipe::Stands;
 use crate::role::{Instance, Role};
 use crate::work::Worker;
@@ -69,6 +70,18 @@ pub fn with_crew<T, E: From<TestbedError>>(
 impl<'a> Crew<'a> {
     fn members(&self) -> MutexGuard<'_, Members<'a>> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What can be done with an instance of the bed that stands.
+    ///
+    /// # Errors
+    /// An instance of a role that there is not.
+    pub fn reach(&self, instance: &Instance) -> Result<Reach<'a>, TestbedError> {
+        let role = self.bed.roles.iter().find(|of| of.name == instance.role).ok_or_else(|| {
+            TestbedError::Wrong(format!("reach {}: its role is not of the bed", instance.name))
+        })?;
+        let of = self.bed.of(&self.bed.id);
+        Ok(Reach { of, role, instance: instance.clone(), worker: self.worker })
     }
 
     /// The steps of one instance. Nothing is done.

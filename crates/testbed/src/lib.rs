@@ -5,12 +5,14 @@
 //! port of this host, or a network namespace with cgroups. What is done is a [`Flow`]
 //! of steps, each with what undoes it; what is started stands in a [`Ledger`]
 //! before it is started, with what proves it ours, so that it can be undone by another process too.
-//! Instances of a [`Crew`](crew::Crew) come and go while the others stand.
+//! Instances of a [`Crew`](crew::Crew) come and go while the others stand; [`balancers`] give them
+//! requests.
 //!
 //! Commands are lists of words that no shell reads. Nothing is installed, and nothing outside the
 //! folder, the namespaces and the cgroups of the bed is changed.
 
 pub mod balance;
+pub mod balancers;
 pub mod bed;
 mod cgroup;
 pub mod command;
@@ -27,6 +29,7 @@ pub mod outline;
 mod output;
 mod policy;
 pub mod provider;
+pub mod reach;
 pub mod recipe;
 pub mod role;
 pub mod standing;

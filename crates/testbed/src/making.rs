@@ -276,7 +276,7 @@ impl<'a> Making<'a> {
     }
 
     /// A command in the place of the instance, as its user. `key` says where in the recipe it is.
-    fn order(&self, key: &str, words: &[String]) -> Result<Order, TestbedError> {
+    pub(crate) fn order(&self, key: &str, words: &[String]) -> Result<Order, TestbedError> {
         let mut order = self.of.provider.start(self.of.id, self.role, self.instance)?;
         let what = format!("`{key}` of the role `{}`", self.role.name);
         let own = words.iter().map(|word| self.texts.word(&what, word));

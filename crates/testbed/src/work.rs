@@ -229,7 +229,7 @@ impl<'a> Worker<'a> {
     }
 
     /// The process of an instance, as the ledger has it.
-    fn process_of(&self, instance: &str) -> Option<Thing> {
+    pub(crate) fn process_of(&self, instance: &str) -> Option<Thing> {
         let is_its =
             |thing: &Thing| matches!(thing, Thing::Process { instance: of, .. } if of == instance);
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);

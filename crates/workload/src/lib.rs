@@ -6,6 +6,7 @@
 
 pub mod access_log;
 pub mod arrivals;
+pub mod balancer;
 pub mod distribution;
 mod gzip;
 pub mod objects;

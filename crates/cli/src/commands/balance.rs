@@ -5,15 +5,13 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::terminal::error::{Result, UsageError, read};
 use crate::terminal::{print, say};
-use plimsoll_testbed::balance::{Balancer, Check, Limits, Listing, Options, Rule};
+use plimsoll_testbed::balance::{Balancer, Check, Limits, Listing, Options};
 use plimsoll_units::{ParseError, Words, count, duration, show_count};
-use plimsoll_workload::pool::{Choice, Ties};
+use plimsoll_workload::balancer::Rule;
+use plimsoll_workload::pool::Ties;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// The rule that no simulated pool knows.
-const BY_CLIENT: &str = "client-address";
 
 /// Runs the command.
 pub(crate) fn run(args: &Balance) -> Result<Exit> {
@@ -89,17 +87,14 @@ fn options(args: &Balance) -> Result<Options> {
 
 fn rule(args: &Balance) -> Result<Rule> {
     let ties = args.ties.as_ref().map(|text| read("--ties", text, word::<Ties>)).transpose()?;
-    if args.choose == BY_CLIENT && ties.is_none() {
-        return Ok(Rule::ByClient);
-    }
-    let choice = read("--choose", &args.choose, word::<Choice>)?;
-    match (ties, choice.ties()) {
+    let rule = read("--choose", &args.choose, word::<Rule>)?;
+    match (ties, rule.ties()) {
         (Some(_), None) => {
             let text = "read --ties: it goes with --choose fair and least-connections";
             Err(UsageError(text.to_owned()).into())
         }
-        (Some(ties), Some(_)) => Ok(Rule::Pool(choice.with(ties))),
-        (None, _) => Ok(Rule::Pool(choice)),
+        (Some(ties), Some(_)) => Ok(rule.with(ties)),
+        (None, _) => Ok(rule),
     }
 }
 

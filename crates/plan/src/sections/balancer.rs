@@ -1,18 +1,25 @@
-//! `[balancer]`: which instance takes a request, and what waits where none has a place.
+//! `[balancer]`: what gives requests to instances, which one takes a request, and what waits where
+//! none has a place.
 
 use std::time::Duration;
 
+use plimsoll_units::Words;
+use plimsoll_workload::balancer::{Kind, Rule};
 use plimsoll_workload::pool::{Choice, Ties};
 
 use crate::section::{Part, Section};
 use crate::takes::{Count, TIME, Word, word};
 
+const KIND: Word<Kind> = word();
+
 section! {
-    /// Which instance takes a request, and what waits where none has a place.
+    /// What gives requests to instances, and what waits where none has a place.
     ["balancer"; write]
     pub struct Balancer {
+        /// The program that gives requests to the instances of a live pool.
+        kind: Kind { KIND, or Kind::BuiltIn, "nginx" }
         /// Which instance takes a request.
-        choice: Choice { part }
+        rule: Rule { part }
         /// The most requests that wait at the balancer where no instance has a place.
         queue: u32 { Count(0..=100_000_000_u32), or 0, "1000" }
         /// How long a request waits there.
@@ -26,28 +33,57 @@ impl Balancer {
         if section.has("queue_timeout") && balancer.queue == 0 {
             section.missing_beside("queue", "queue_timeout", "1000");
         }
+        balancer.check_kind(section);
         Some(balancer)
+    }
+
+    /// Refuses what its program does not have.
+    fn check_kind(&self, section: &Section<'_>) {
+        let kind = self.kind.word();
+        if !self.kind.has(self.rule) {
+            let key = if self.kind.has(self.rule.plain()) { "ties" } else { "choose" };
+            let rules: Vec<&str> = Rule::WORDS
+                .iter()
+                .filter_map(|(word, rule)| self.kind.has(*rule).then_some(*word))
+                .collect();
+            let (hint, message) = match key {
+                "ties" => (
+                    "leave `ties` out".to_owned(),
+                    format!("{kind} takes the next of those with the fewest requests"),
+                ),
+                _ => (
+                    format!("set choose = \"least-connections\"; {kind} has {}", rules.join(", ")),
+                    format!("{kind} has no rule `{}`", self.rule.plain().word()),
+                ),
+            };
+            let key = if section.has(key) { key } else { "kind" };
+            section.fault(key, message, Some(&hint));
+        }
+        if self.queue > 0 && !self.kind.has_queue() {
+            let hint = "leave `queue` out, or set kind = \"haproxy\"";
+            section.fault("queue", format!("no request waits at {kind}"), Some(hint));
+        }
     }
 }
 
-const CHOICE: Word<Choice> = word();
+const RULE: Word<Rule> = word();
 const TIES: Word<Ties> = word();
 
 section! {
     [part]
-    pub(crate) struct ChoiceKeys {
+    pub(crate) struct RuleKeys {
         /// Which instance takes a request: `fair` is the first of those with the fewest.
-        choose: Choice { CHOICE, or Choice::Fair(Ties::First), "two-choices" }
+        choose: Rule { RULE, or Rule::Pool(Choice::Fair(Ties::First)), "two-choices" }
         /// Which of several with the fewest requests.
         ties: Option<Ties> { TIES, said "first; least-connections: next", "random" }
     }
 }
 
-impl Part for Choice {
-    type Keys = ChoiceKeys;
+impl Part for Rule {
+    type Keys = RuleKeys;
 
-    fn of(keys: ChoiceKeys, section: &Section<'_>) -> Option<Self> {
-        let ChoiceKeys { choose, ties } = keys;
+    fn of(keys: RuleKeys, section: &Section<'_>) -> Option<Self> {
+        let RuleKeys { choose, ties } = keys;
         if section.has("ties") && choose.ties().is_none() {
             let hint = "set choose = \"least-connections\", or leave `ties` out";
             section.fault("ties", "`ties` goes with fair and least-connections", Some(hint));
@@ -55,7 +91,7 @@ impl Part for Choice {
         Some(ties.map_or(choose, |ties| choose.with(ties)))
     }
 
-    fn keys(&self) -> ChoiceKeys {
-        ChoiceKeys { choose: self.rule(), ties: self.ties() }
+    fn keys(&self) -> RuleKeys {
+        RuleKeys { choose: self.plain(), ties: self.ties() }
     }
 }

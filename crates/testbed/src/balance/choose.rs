@@ -3,16 +3,8 @@
 use std::net::IpAddr;
 
 use plimsoll_units::hash::{fnv_1a, mix};
+use plimsoll_workload::balancer::Rule;
 use plimsoll_workload::pool::{Choice, Ties};
-
-/// The rule by which an instance is chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
-    /// A rule that the simulator knows too.
-    Pool(Choice),
-    /// The same instance for all requests of a client's address, as long as it is there.
-    ByClient,
-}
 
 /// An instance that has a place free, as the rules see it.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -27,11 +27,12 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_tokio::rt::{TokioIo, TokioTimer};
+use plimsoll_workload::balancer::Rule;
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
 pub use check::Check;
-pub use choose::{Candidate, Chooser, Rule};
+pub use choose::{Candidate, Chooser};
 pub use control::{Listing, Order, Told};
 pub use forward::Limits;
 pub use frames::{Frames, GOING_AWAY, GOING_AWAY_MASKED};

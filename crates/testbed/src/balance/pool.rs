@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use plimsoll_stats::Histogram;
 use plimsoll_units::hash::fnv_1a;
+use plimsoll_workload::balancer::Rule;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, oneshot};
 
-use super::choose::{Candidate, Chooser, Rule};
+use super::choose::{Candidate, Chooser};
 use super::forward::Sender;
 
 /// Connections to one instance that are kept open while nobody uses them.

@@ -12,6 +12,7 @@ use plimsoll_plan::{
     Elastic, KeyFault, KeyFaultKind, LoadShape, Plan, PolicyPlan, RateSource, Service,
 };
 use plimsoll_workload::arrivals::Arrivals;
+use plimsoll_workload::balancer::Rule;
 use plimsoll_workload::schedule::Schedule;
 use std::sync::Arc;
 use std::time::Duration;
@@ -109,6 +110,12 @@ pub fn model(plan: &Plan) -> Result<Model, ExperimentError> {
     let mut notes = Vec::new();
     let (first, load) = load(source, plan.seed, &mut notes)?;
     check_load(plan, &first, *arrivals)?;
+    if elastic.balancer.rule == Rule::ByClient {
+        notes.push(
+            "clients have no addresses in the simulator: `client-address` is simulated as `random`"
+                .to_owned(),
+        );
+    }
     let server = Server::of(elastic)?;
     let slo = plan.measure.slo.as_ref();
     let bound = slo.and_then(plimsoll_stats::slo::Slo::response_bound);

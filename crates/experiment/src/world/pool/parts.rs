@@ -71,7 +71,7 @@ impl Server {
         Rules {
             cores: self.cores,
             limit: self.limit,
-            choice: balancer.choice,
+            choice: balancer.rule.without_clients(),
             queue_room: balancer.queue as usize,
             queue_timeout: ticks(balancer.queue_timeout),
             client_timeout: ticks(elastic.pool.client_timeout),

@@ -94,7 +94,7 @@ fn instance(elastic: &Elastic, model: &Model) -> String {
 
 fn balancer(elastic: &Elastic) -> String {
     let balancer = &elastic.balancer;
-    let choose = balancer.choice.rule().word();
+    let choose = balancer.rule.plain().word();
     match balancer.queue {
         0 => format!("{choose}, without a queue"),
         queue => format!("{choose}, with a queue of {}", show_count(u64::from(queue))),

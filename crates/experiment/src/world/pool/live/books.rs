@@ -5,12 +5,14 @@ use std::sync::mpsc::Receiver;
 use plimsoll_elastic::books::{Books, Counted, Terms};
 use plimsoll_elastic::controller::Decided;
 use plimsoll_elastic::outcome::Loss;
+use plimsoll_runs::event::Class;
 use plimsoll_runs::{
     Counters, DecisionRow, ErrorKind, Event, Interval, RunWriter, Sink, SinkError, Tag,
 };
 use plimsoll_stats::{Histogram, figure};
 use plimsoll_testbed::TestbedError;
-use plimsoll_testbed::balance::{Lost, Orders};
+use plimsoll_testbed::balance::Lost;
+use plimsoll_testbed::balancers::Balances;
 
 use super::steer::lost_between;
 use super::yard::Yard;
@@ -47,7 +49,7 @@ pub(super) struct Clients<'a> {
     pub(super) model: &'a Model,
     pub(super) terms: Terms<'a>,
     pub(super) yard: &'a Yard<'a>,
-    pub(super) orders: &'a Orders,
+    pub(super) balancer: &'a dyn Balances,
     pub(super) events: Receiver<Event>,
     pub(super) decisions: Receiver<Decided>,
     /// The kind of the policy.
@@ -70,16 +72,22 @@ impl Beside for Clients<'_> {
     }
 
     fn finish(&mut self, writer: &mut RunWriter) -> Result<(), SinkError> {
-        let lost = self.orders.list().map(|of| of.lost.plus(&self.yard.life().lost_before));
+        let seen = self.balancer.settled();
         let books = self.close.take().map_or_else(|| Ok(Books::default()), |close| close());
-        let (lost, mut books) = match (lost, books) {
-            (Ok(lost), Ok(books)) => (lost, books),
+        let (seen, mut books) = match (seen, books) {
+            (Ok(seen), Ok(books)) => (seen, books),
             (Err(error), _) | (_, Err(error)) => {
                 self.fault = Some(error);
                 return Ok(());
             }
         };
         self.store(writer)?;
+        if seen.untold > 0 {
+            let text = format!("the balancer did not tell how {} requests ended", seen.untold);
+            let (class, kind) = (Class::Action, "balancer".to_owned());
+            writer.event(&Event { at_ns: self.duration_ns, class, kind, text })?;
+        }
+        let lost = seen.lost.plus(&self.yard.life().lost_before);
         books.recount(self.counted(&lost));
         let waited = vec![self.waits_ns; usize::try_from(self.in_flight()).unwrap_or(0)];
         let life = self.yard.life();

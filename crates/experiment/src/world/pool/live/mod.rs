@@ -33,12 +33,10 @@ use plimsoll_plan::{Balancer, Plan};
 use plimsoll_runs::experiment::{Cell, Predicted};
 use plimsoll_runs::{Event, Kind, RunError, RunWriter, Sink, SinkError, World as Takes};
 use plimsoll_stats::Histogram;
-use plimsoll_testbed::balance::Orders;
+use plimsoll_testbed::balancers::{Balances, ROLE, Settings};
 use plimsoll_testbed::crew::{Crew, with_crew};
-use plimsoll_testbed::recipe::{Found, parse};
-use plimsoll_testbed::role::{Limits, Secrets};
-use plimsoll_testbed::{Bed, Instance as Server, Role};
-use plimsoll_units::{Words, show_duration, show_share};
+use plimsoll_testbed::{Bed, Instance as Server};
+use plimsoll_units::{show_duration, show_share};
 
 use self::books::{Clients, Heard};
 use self::steer::Steered;
@@ -60,12 +58,8 @@ use crate::world::load::execute::{Beside, Setting, execute, meta};
 use crate::world::steer::Rules;
 use crate::world::watch::{Watching, clocks, sources};
 
-/// The role of the balancer, which the plan does not name.
-const BALANCER: &str = "balancer";
 /// No tick is shorter.
 const SHORTEST_TICK: Duration = Duration::from_millis(200);
-/// Its control socket, in its folder.
-const CONTROL: &str = "control";
 
 /// What a cell is of.
 #[derive(Clone, Copy)]
@@ -115,8 +109,9 @@ struct Under<'a> {
     plan: &'a Plan,
     of: OfCell<'a>,
     setup: &'a Setup,
-    orders: &'a Orders,
-    balancer: &'a Server,
+    balancer: &'a dyn Balances,
+    /// The server of the balancer.
+    server: &'a Server,
     yard: &'a Yard<'a>,
     /// The role that is scaled, where its processors are read.
     processors: Option<&'a Role>,
@@ -156,7 +151,7 @@ pub fn check_period(plan: &Plan) -> Result<(), ExperimentError> {
 /// # Errors
 /// What keeps it from standing.
 pub fn check(plan: &Plan, model: &Model, place: &Place<'_>) -> Result<Bed, ExperimentError> {
-    let (mut bed, role) = bed_of(plan, model, "example".to_owned(), place)?;
+    let (mut bed, role, _) = bed_of(plan, model, "example".to_owned(), place)?;
     bed.roles.iter_mut().filter(|of| of.name == role).for_each(|of| of.count = 1);
     Ok(bed)
 }
@@ -168,10 +163,10 @@ fn bed_of(
     model: &Model,
     id: String,
     place: &Place<'_>,
-) -> Result<(Bed, String), ExperimentError> {
+) -> Result<(Bed, String, Settings), ExperimentError> {
     let conflict = |text: String| ExperimentError::Conflict(text);
-    let elastic = plan.elastic.as_ref();
-    let role = elastic.and_then(|of| of.pool.role.clone()).ok_or_else(|| {
+    let found = plan.elastic.as_ref().and_then(|of| Some((of, of.pool.role.clone()?)));
+    let (elastic, role) = found.ok_or_else(|| {
         conflict("run a pool live: `role` in [pool] says which role is scaled".to_owned())
     })?;
     let mut bed = bed(plan, id, place)?.ok_or_else(|| {
@@ -183,9 +178,9 @@ fn bed_of(
     scaled.count = 0;
     // An instance is well as long as it answers what showed that it was ready.
     let check = scaled.recipe.recipe.check.http.clone();
-    let balancer = elastic.map(|of| balancer(&of.balancer, &model.setup, check)).transpose()?;
-    bed.roles.extend(balancer);
-    Ok((bed, role))
+    let settings = settings(&elastic.balancer, &model.setup, check);
+    bed.roles.push(settings.role()?);
+    Ok((bed, role, settings))
 }
 
 impl<'a> Live<'a> {
@@ -226,7 +221,7 @@ impl<'a> Live<'a> {
     fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
         let of = (self.find)(cell)?;
         let id = bed_id(&self.path, cell.number, (self.place.now_ns)());
-        let (mut bed, role) = bed_of(of.plan, of.model, id, &self.place)?;
+        let (mut bed, role, settings) = bed_of(of.plan, of.model, id, &self.place)?;
         bed.of = Some(owner(&self.path, &self.place));
         to.record.keep_private();
         let kept = Kept::default();
@@ -237,7 +232,7 @@ impl<'a> Live<'a> {
         let result = kept.hearing(to.control, &happens, |hears| {
             with_crew(&bed, &role, self.place.runtime, hears, |servers, crew| {
                 let role = bed.roles.iter().find(|of| of.name == role);
-                self.on((cell, role), to, of, (servers, crew, &kept.actions()))
+                self.on((cell, role), to, of, (servers, crew, &settings, &kept.actions()))
             })
         });
         let (_, outputs) = kept.all();
@@ -251,20 +246,20 @@ impl<'a> Live<'a> {
         (cell, role): (&Cell, Option<&Role>),
         to: &Execution<'_>,
         of: OfCell<'_>,
-        (servers, crew, before): (&[Server], &Crew<'_>, &[Event]),
+        (servers, crew, settings, before): (&[Server], &Crew<'_>, &Settings, &[Event]),
     ) -> Result<(), ExperimentError> {
         let OfCell { model, named, .. } = of;
         let mut policy = model.begin(named, cell.replication.into())?;
         let start = named.start.unwrap_or(model.setup.start);
         let setup = Setup { start, ..model.setup.clone() };
-        let Some(balancer) = servers.iter().find(|of| of.role == BALANCER) else {
+        let Some(server) = servers.iter().find(|of| of.role == ROLE) else {
             return Err(ExperimentError::Conflict("find the balancer: it is gone".to_owned()));
         };
-        let orders = Orders::to(&balancer.folder.join(CONTROL));
-        let yard = Yard::new(crew, &orders, &setup, cell.seed);
+        let balancer = &*settings.at(crew.reach(server)?)?;
+        let yard = Yard::new(crew, balancer, &setup, cell.seed);
         yard.begin(start)?;
-        let plan = plan_on(of.plan, balancer, cell)?;
-        let others = servers.iter().filter(|of| of.role != BALANCER).cloned();
+        let plan = plan_on(of.plan, server, cell)?;
+        let others = servers.iter().filter(|of| of.role != ROLE).cloned();
         let servers: Vec<Server> = others.chain(yard.life().servers()).collect();
         let sources = sources(of.plan, &servers, self.place.system)?;
         // The built-in target works without a processor; its busy workers stand for one.
@@ -273,8 +268,8 @@ impl<'a> Live<'a> {
             plan: &plan,
             of,
             setup: &setup,
-            orders: &orders,
             balancer,
+            server,
             yard: &yard,
             processors,
             sources: &sources,
@@ -303,7 +298,7 @@ impl<'a> Live<'a> {
         under: &Under<'_>,
         (policy, before): (&mut dyn Decider, &[Event]),
     ) -> Result<(), ExperimentError> {
-        let Under { plan, of, setup, orders, balancer, yard, processors, sources } = *under;
+        let Under { plan, of, setup, balancer, server, yard, processors, sources } = *under;
         let OfCell { model, named, .. } = of;
         let prepared = prepare(plan, &self.place, false)?;
         let Some(paused) = between::pause(of.plan, &prepared, &self.place, to.control)? else {
@@ -349,7 +344,7 @@ impl<'a> Live<'a> {
         };
         let (tells, hears) = (&tells, &hears);
         let steered =
-            Steered { orders, balancer, setup, processors, terms, events, decisions, tells, hears };
+            Steered { balancer, server, setup, processors, terms, events, decisions, tells, hears };
         let watching = Watching::start(sources, of.plan, cell.seed)?;
         if let Some((watching, _)) = &watching {
             yard.watched_at(watching.gate(of.plan, self.place.system));
@@ -366,7 +361,7 @@ impl<'a> Live<'a> {
                 model,
                 terms,
                 yard,
-                orders,
+                balancer,
                 events: heard_events,
                 decisions: made,
                 kind: named.kind.name,
@@ -439,45 +434,14 @@ fn show_levels(levels: &BTreeMap<String, String>, policy: &str) -> String {
     }
 }
 
-/// The built-in balancer as a role of the bed.
-fn balancer(of: &Balancer, setup: &Setup, check: Option<String>) -> Result<Role, ExperimentError> {
-    let mut words: Vec<String> =
-        ["{{plimsoll}}", "balance", "--listen", "{{address}}:{{port}}", "--control"]
-            .map(str::to_owned)
-            .to_vec();
-    words.push(format!("{{{{folder}}}}/{CONTROL}"));
-    let mut flag = |name: &str, value: String| words.extend([name.to_owned(), value]);
-    flag("--choose", of.choice.rule().word().to_owned());
-    if let Some(ties) = of.choice.ties() {
-        flag("--ties", ties.word().to_owned());
+/// What the plan wants of the pool's balancer; `check` is what an instance answers that is well.
+fn settings(of: &Balancer, setup: &Setup, check: Option<String>) -> Settings {
+    Settings {
+        kind: of.kind,
+        rule: of.rule,
+        limit: setup.rules.limit,
+        queue: of.queue,
+        queue_timeout: of.queue_timeout,
+        check,
     }
-    if let Some(limit) = setup.rules.limit {
-        flag("--limit", limit.to_string());
-    }
-    flag("--queue", of.queue.to_string());
-    if let Some(path) = check {
-        flag("--check", path);
-    }
-    if let Some(longest) = of.queue_timeout {
-        let ns = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);
-        flag("--queue-timeout", show_duration(ns));
-    }
-    let words: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
-    let text = format!(
-        "about = \"The built-in balancer.\"\nport = 8080\nstart = [{}]\ncheck = {{}}\n",
-        words.join(", ")
-    );
-    let recipe = Found { recipe: parse(BALANCER, &text)?, text, is_own: false };
-    Ok(Role {
-        name: BALANCER.to_owned(),
-        recipe,
-        count: 1,
-        limits: Limits::default(),
-        sysctl: [].into(),
-        vars: [].into(),
-        environment: [].into(),
-        secrets: Secrets::default(),
-        files: Vec::new(),
-        user: None,
-    })
 }

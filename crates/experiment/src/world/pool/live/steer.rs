@@ -11,7 +11,8 @@ use plimsoll_elastic::outcome::{Loss, Tick};
 use plimsoll_elastic::policy::Decider;
 use plimsoll_elastic::simulated::Setup;
 use plimsoll_runs::Event;
-use plimsoll_testbed::balance::{Listing, Lost, Orders, State};
+use plimsoll_testbed::balance::Lost;
+use plimsoll_testbed::balancers::{Balances, Seen};
 use plimsoll_testbed::{Instance as Server, Role, TestbedError};
 use std::thread::Scope;
 
@@ -34,14 +35,14 @@ struct Samples {
     busy: f64,
     /// How often there was an instance that could be busy.
     with_instances: u32,
-    waiting: usize,
+    waiting: u64,
 }
 
 /// A live pool under its policy.
 pub(super) struct Steered<'a> {
-    pub(super) orders: &'a Orders,
+    pub(super) balancer: &'a dyn Balances,
     /// The server of the balancer.
-    pub(super) balancer: &'a Server,
+    pub(super) server: &'a Server,
     pub(super) setup: &'a Setup,
     /// The role that is scaled, where its processors are read; else the share of busy cores is
     /// taken for them.
@@ -60,8 +61,8 @@ pub(super) struct Steered<'a> {
 #[derive(Default)]
 struct Ticking {
     /// The look from which on the tick is counted, and the last one.
-    from: Listing,
-    last: Listing,
+    from: Seen,
+    last: Seen,
     last_ns: u64,
     of: OfTick,
     samples: Samples,
@@ -85,18 +86,19 @@ impl Steered<'_> {
         let period = Duration::from_nanos(tick_ns / u64::from(SAMPLES));
         let period = period.clamp(PERIODS.0, PERIODS.1);
         let terms = self.setup.terms();
-        let first = self.orders.list()?;
+        let first = self.balancer.look()?;
         let cores = std::thread::available_parallelism().map_or(1.0, |of| of.get() as f64);
         let processors = self.processors.map(|role| Processors::of(role, cores));
         let (from, last) = (first.clone(), first);
         let mut ticking = Ticking { from, last, processors, ..Ticking::default() };
         while let Some(now_ns) = self.wait(yard, ticking.of.began_ns + tick_ns, period) {
             let is_due = now_ns >= ticking.of.began_ns + tick_ns;
-            let listing = self.look(is_due, &mut ticking, yard)?;
+            let seen = self.look(is_due, &mut ticking, yard)?;
             let since_ns = now_ns - ticking.last_ns;
-            plant.mend(&ticking.last, &listing, since_ns as f64 / 1e9);
-            ticking.of.supplied(self.take(&listing, &mut ticking.samples), since_ns);
-            (ticking.last_ns, ticking.last) = (now_ns, listing);
+            plant.mend(&ticking.last, &seen, since_ns as f64 / 1e9);
+            let ready = take(&seen, f64::from(self.terms.cores), &mut ticking.samples);
+            ticking.of.supplied(ready, since_ns);
+            (ticking.last_ns, ticking.last) = (now_ns, seen);
             if let Some(processors) = &mut ticking.processors {
                 let servers = yard.life().servers();
                 processors.look(servers.iter());
@@ -140,43 +142,22 @@ impl Steered<'_> {
         is_due: bool,
         ticking: &mut Ticking,
         yard: &Yard<'_>,
-    ) -> Result<Listing, TestbedError> {
-        let ask = || if is_due { self.orders.take() } else { self.orders.list() };
-        if let Ok(listing) = ask() {
-            return Ok(listing);
+    ) -> Result<Seen, TestbedError> {
+        let ask = || if is_due { self.balancer.take() } else { self.balancer.look() };
+        if let Ok(seen) = ask() {
+            return Ok(seen);
         }
         count(&mut ticking.of, (&ticking.from, &ticking.last));
-        yard.revive(self.balancer, &ticking.last.lost)?;
-        (ticking.from, ticking.last) = (Listing::default(), Listing::default());
+        yard.revive(self.server, &ticking.last.lost)?;
+        (ticking.from, ticking.last) = (Seen::default(), Seen::default());
         ask()
-    }
-
-    /// Takes one look. Returns how many instances take requests.
-    fn take(&self, listing: &Listing, samples: &mut Samples) -> u32 {
-        let cores = f64::from(self.terms.cores);
-        let takes: Vec<f64> = listing
-            .instances
-            .iter()
-            .filter(|of| of.state == State::In)
-            .map(|of| f64::from(of.active))
-            .collect();
-        let present: u32 = listing.instances.iter().map(|of| of.active).sum();
-        samples.count += 1;
-        samples.present += f64::from(present);
-        samples.waiting = listing.waiting;
-        if !takes.is_empty() {
-            let busy: f64 = takes.iter().map(|active| active.min(cores) / cores).sum();
-            samples.busy += busy / takes.len() as f64;
-            samples.with_instances += 1;
-        }
-        u32::try_from(takes.len()).unwrap_or(u32::MAX)
     }
 
     /// Ends a tick: what the balancer counted in it goes into the books. Returns the point for the
     /// policy.
     fn end_tick(&self, now_ns: u64, ticking: &mut Ticking, books: &mut Books) -> Point {
         count(&mut ticking.of, (&ticking.from, &ticking.last));
-        for (ns, count) in ticking.last.times.iter().flatten() {
+        for (ns, count) in &ticking.last.times {
             ticking.of.response.record_n(*ns, *count);
         }
         let (of, samples) = (&ticking.of, &ticking.samples);
@@ -217,8 +198,20 @@ impl Steered<'_> {
     }
 }
 
+/// Takes one look. Returns how many instances take requests.
+fn take(seen: &Seen, cores: f64, samples: &mut Samples) -> u32 {
+    samples.count += 1;
+    samples.present += seen.active as f64;
+    samples.waiting = seen.waiting;
+    if let Some(busy) = seen.busy(cores) {
+        samples.busy += busy;
+        samples.with_instances += 1;
+    }
+    u32::try_from(seen.ready()).unwrap_or(u32::MAX)
+}
+
 /// Adds what the balancer counted between two looks.
-fn count(of: &mut OfTick, (before, after): (&Listing, &Listing)) {
+fn count(of: &mut OfTick, (before, after): (&Seen, &Seen)) {
     of.offered += after.requests - before.requests;
     of.served += after.answered - before.answered;
     for (all, more) in of.lost.iter_mut().zip(lost_between(&before.lost, &after.lost)) {

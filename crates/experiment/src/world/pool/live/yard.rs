@@ -14,7 +14,8 @@ use plimsoll_elastic::simulated::Setup;
 use plimsoll_load::clock::Clock;
 use plimsoll_runs::Event;
 use plimsoll_runs::event::Class;
-use plimsoll_testbed::balance::{Listing, Lost, Order, Orders, State};
+use plimsoll_testbed::balance::{Lost, State};
+use plimsoll_testbed::balancers::{Balances, Newcomer, Seen as Look};
 use plimsoll_testbed::crew::Crew;
 use plimsoll_testbed::{Instance as Server, TestbedError};
 use plimsoll_units::failure::chain;
@@ -31,7 +32,7 @@ const DETECTED_S: f64 = 3.0;
 pub(crate) const EVENT: &str = "instance";
 pub(crate) const NAME: &str = "instance ";
 /// How long connections that were upgraded may stay where an instance is taken away.
-const DRAIN_MS: u64 = 30_000;
+const DRAIN: Duration = Duration::from_secs(30);
 
 /// Starts servers, and ends them.
 pub(super) trait Servers: Sync {
@@ -62,7 +63,7 @@ impl Servers for Crew<'_> {
 /// What instances are started with, and how far each is.
 pub(super) struct Yard<'a> {
     crew: &'a dyn Servers,
-    orders: &'a Orders,
+    balancer: &'a dyn Balances,
     setup: &'a Setup,
     life: Mutex<Life>,
     /// Where those that are ready are watched.
@@ -141,7 +142,7 @@ impl Life {
 impl<'a> Yard<'a> {
     pub(super) fn new(
         crew: &'a dyn Servers,
-        orders: &'a Orders,
+        balancer: &'a dyn Balances,
         setup: &'a Setup,
         seed: u64,
     ) -> Self {
@@ -163,7 +164,7 @@ impl<'a> Yard<'a> {
             events: Vec::new(),
         };
         let (gate, changed) = (OnceLock::new(), Condvar::new());
-        Self { crew, orders, setup, life: Mutex::new(life), gate, changed }
+        Self { crew, balancer, setup, life: Mutex::new(life), gate, changed }
     }
 
     /// Has instances watched that are ready from now on.
@@ -265,10 +266,8 @@ impl<'a> Yard<'a> {
 
     /// Gives an instance requests. Returns whether it takes them.
     fn goes_in(&self, number: usize, server: &Server) -> bool {
-        let address = format!("{}:{}", server.address, server.port).parse();
-        let Ok(address) = address else { return false };
-        let order = Order::Add { name: server.name.clone(), address, weight: 1.0 };
-        let added = self.orders.give(&order);
+        let Some(newcomer) = newcomer(server) else { return false };
+        let added = self.balancer.add(&newcomer);
         let mut life = self.life();
         if let Err(error) = added {
             life.note(number, &format!("failed: {}", chain(&error)));
@@ -278,8 +277,7 @@ impl<'a> Yard<'a> {
         if !life.is_wanted(number) {
             // It was taken away meanwhile.
             drop(life);
-            let order = Order::Drain { name: server.name.clone(), within_ms: DRAIN_MS };
-            drop(self.orders.give(&order));
+            drop(self.balancer.drain(&server.name, DRAIN));
             return false;
         }
         let now_ns = life.now_ns();
@@ -311,8 +309,7 @@ impl<'a> Yard<'a> {
 
     /// Takes requests from an instance, and ends it when it has answered what it has.
     fn lower(&self, number: usize, server: &Server) {
-        let order = Order::Drain { name: server.name.clone(), within_ms: DRAIN_MS };
-        if let Err(error) = self.orders.give(&order) {
+        if let Err(error) = self.balancer.drain(&server.name, DRAIN) {
             self.life().note(number, &format!("was not drained: {}", chain(&error)));
         }
         self.end(number, server);
@@ -321,15 +318,14 @@ impl<'a> Yard<'a> {
 
 impl Yard<'_> {
     /// Takes out the instances that take requests no more, as their balancer says. Returns them.
-    fn failed(&self, before: &Listing, listing: &Listing, seconds: f64) -> Vec<(usize, Server)> {
+    fn failed(&self, before: &Look, look: &Look, seconds: f64) -> Vec<(usize, Server)> {
         let mut life = self.life();
-        let is_out = |name: &str| {
-            listing.instances.iter().find(|of| of.name == name && of.state == State::Out)
-        };
+        let is_out =
+            |name: &str| look.instances.iter().any(|of| of.name == name && of.state == State::Out);
         let found: Vec<(usize, Server)> = life
             .servers
             .iter()
-            .filter(|(_, server)| is_out(&server.name).is_some())
+            .filter(|(_, server)| is_out(&server.name))
             .map(|(number, server)| (*number, server.clone()))
             .collect();
         let now_ns = life.now_ns();
@@ -337,13 +333,13 @@ impl Yard<'_> {
             life.servers.remove(number);
             life.pool.end(*number, now_ns);
             life.owed += 1;
-            let taken = |of: &Listing| {
-                let of = of.instances.iter().find(|of| of.name == server.name);
-                of.map_or((0, 0), |of| (of.taken, of.active))
+            let taken = |of: &Look| {
+                let member = of.instances.iter().find(|of| of.name == server.name);
+                member.map_or((0, 0.0), |member| (member.ended(), of.active_at(member)))
             };
-            let (was, is) = (taken(before), taken(listing));
+            let (was, is) = (taken(before), taken(look));
             let rate = is.0.saturating_sub(was.0) as f64 / seconds.max(1e-3);
-            let most = rate * DETECTED_S + f64::from(was.1.max(is.1));
+            let most = rate * DETECTED_S + was.1.max(is.1);
             life.note(*number, &format!(
                 "failed: {} answered no health check in time; it may have lost {most:.0} requests \
                  until then ({rate:.1}/s for {DETECTED_S} s, and what it had)",
@@ -355,9 +351,8 @@ impl Yard<'_> {
 
     /// Removes a server that takes no requests any more.
     fn bury(&self, number: usize, server: &Server) {
-        let order = Order::Remove { name: server.name.clone() };
         // A balancer that was made anew does not know it.
-        drop(self.orders.give(&order));
+        drop(self.balancer.remove(&server.name));
         self.end(number, server);
     }
 
@@ -371,14 +366,13 @@ impl Yard<'_> {
         let clock = Clock::start();
         self.note_balancer(&format!("{name} failed: it obeys no order"));
         self.crew.again(balancer)?;
+        self.balancer.forget()?;
         let mut life = self.life();
         life.lost_before = life.lost_before.plus(lost);
         let servers = life.servers();
         drop(life);
-        for server in &servers {
-            let address = format!("{}:{}", server.address, server.port).parse();
-            let Ok(address) = address else { continue };
-            self.orders.give(&Order::Add { name: server.name.clone(), address, weight: 1.0 })?;
+        for newcomer in servers.iter().filter_map(newcomer) {
+            self.balancer.add(&newcomer)?;
         }
         let took = plimsoll_units::show_duration(clock.now());
         self.note_balancer(&format!(
@@ -395,6 +389,12 @@ impl Yard<'_> {
     }
 }
 
+/// A server as its balancer is told of it.
+fn newcomer(server: &Server) -> Option<Newcomer> {
+    let address = format!("{}:{}", server.address, server.port).parse().ok()?;
+    Some(Newcomer { name: server.name.clone(), address, weight: 1.0 })
+}
+
 /// The live pool as a controller has it.
 pub(super) struct LivePlant<'scope, 'env, 'a> {
     pub(super) scope: &'scope Scope<'scope, 'env>,
@@ -406,9 +406,9 @@ pub(super) struct LivePlant<'scope, 'env, 'a> {
 impl LivePlant<'_, '_, '_> {
     /// Takes out what has failed since the look before, some seconds ago, and sees to it that there
     /// are as many instances as were wanted last.
-    pub(super) fn mend(&mut self, before: &Listing, listing: &Listing, seconds: f64) {
+    pub(super) fn mend(&mut self, before: &Look, look: &Look, seconds: f64) {
         let yard = self.yard;
-        for (number, server) in yard.failed(before, listing, seconds) {
+        for (number, server) in yard.failed(before, look, seconds) {
             self.scope.spawn(move || yard.bury(number, &server));
         }
         while yard.life().lacks() && self.start() {

@@ -1,0 +1,386 @@
+//! HAProxy as the balancer of a pool: servers come and go by its runtime socket, without a reload.
+//!
+//! How all stands says `show stat`. How requests ended says its log, which it keeps in a ring of a
+//! bounded size; a thread reads it from there as it is written.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::tally::{Cause, How, Tally};
+use super::{Balances, Member, Newcomer, Seen, Settings};
+use crate::balance::State;
+use crate::command::Deadline;
+use crate::error::TestbedError;
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long connections that were to be closed may take to go.
+const LAST: Duration = Duration::from_secs(5);
+/// The longest answer, bytes.
+const MOST_ANSWER: u64 = 16 << 20;
+/// The longest line of the log, bytes.
+const MOST_LINE: u64 = 4096;
+/// HAProxy's greatest weight, and that of an instance of weight 1.
+const WEIGHTS: (f64, f64) = (256.0, 100.0);
+
+/// HAProxy, by its runtime socket.
+pub(super) struct Haproxy {
+    socket: PathBuf,
+    settings: Settings,
+    tally: Arc<Mutex<Tally>>,
+    reader: Mutex<Reader>,
+}
+
+/// Who reads the log.
+struct Reader {
+    stream: UnixStream,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        // The thread ends with what it reads.
+        let _ = self.stream.shutdown(Shutdown::Both);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Haproxy {
+    /// That of which this is the folder.
+    pub(super) fn of(folder: &Path, settings: Settings) -> Result<Self, TestbedError> {
+        let socket = folder.join("control");
+        let tally = Arc::default();
+        let reader = read(&socket, &tally, settings.queue == 0);
+        let reader = reader.map_err(TestbedError::file("read the log of HAProxy at", &socket))?;
+        Ok(Self { socket, settings, tally, reader: Mutex::new(reader) })
+    }
+
+    /// Gives a command. Returns what is answered.
+    fn ask(&self, command: &str) -> Result<String, TestbedError> {
+        let answered = || -> std::io::Result<String> {
+            let mut stream = UnixStream::connect(&self.socket)?;
+            stream.set_read_timeout(Some(PATIENCE))?;
+            stream.set_write_timeout(Some(PATIENCE))?;
+            stream.write_all(format!("{command}\n").as_bytes())?;
+            let mut answer = String::new();
+            stream.take(MOST_ANSWER).read_to_string(&mut answer)?;
+            Ok(answer)
+        };
+        answered().map_err(TestbedError::file("give an order to HAProxy at", &self.socket))
+    }
+
+    /// Gives a command that answers nothing, or this, where it is obeyed.
+    fn order(&self, command: &str, obeyed: &str) -> Result<(), TestbedError> {
+        let answer = self.ask(command)?;
+        match answer.trim() {
+            "" => Ok(()),
+            said if said == obeyed => Ok(()),
+            said => {
+                let said = said.lines().next().unwrap_or_default();
+                Err(TestbedError::Wrong(format!("have HAProxy `{command}`: {said}")))
+            }
+        }
+    }
+
+    /// Deletes a server that is in maintenance, when connections to it are closed that nobody uses.
+    /// One that stays takes no requests, and has none.
+    fn delete(&self, name: &str) {
+        let deadline = Deadline::within(LAST);
+        let delete = || self.order(&format!("del server pool/{name}"), "Server deleted.");
+        while delete().is_err() && !deadline.is_over() {
+            deadline.pause();
+        }
+    }
+
+    fn table(&self) -> Result<Table, TestbedError> {
+        let text = self.ask("show stat -1 7 -1")?;
+        Table::of(&text).ok_or_else(|| {
+            let path = self.socket.display();
+            TestbedError::Wrong(format!("read what HAProxy tells of itself at {path}"))
+        })
+    }
+
+    fn seen(&self, takes_times: bool) -> Result<Seen, TestbedError> {
+        let table = self.table()?;
+        let mut tally = lock(&self.tally);
+        let member = |of: &Row| {
+            let did = tally.of(&of.name);
+            Member {
+                name: of.name.clone(),
+                state: of.state,
+                active: Some(of.active),
+                answered: did.answered,
+                failed: did.failed,
+            }
+        };
+        let seen = Seen {
+            requests: table.requests,
+            waiting: table.waiting,
+            active: table.servers.iter().map(|of| u64::from(of.active)).sum(),
+            instances: table.servers.iter().filter(|of| !of.is_leaving).map(member).collect(),
+            ..Seen::default()
+        };
+        let times = if takes_times { tally.take_times() } else { Vec::new() };
+        Ok(tally.tell(Seen { times, ..seen }))
+    }
+}
+
+/// Reads the log from its beginning, on a thread of its own.
+fn read(socket: &Path, tally: &Arc<Mutex<Tally>>, has_no_queue: bool) -> std::io::Result<Reader> {
+    let mut stream = UnixStream::connect(socket)?;
+    stream.write_all(b"show events ends -w\n")?;
+    let (from, tally) = (stream.try_clone()?, Arc::clone(tally));
+    let reads = move || {
+        let (mut lines, mut line) = (BufReader::new(from), String::new());
+        loop {
+            line.clear();
+            match lines.by_ref().take(MOST_LINE).read_line(&mut line) {
+                Ok(1..) => {}
+                _ => return,
+            }
+            if let Some(end) = End::of(&line, has_no_queue) {
+                let mut tally = lock(&tally);
+                if let (Some(instance), true) = (end.instance, end.is_its_failure) {
+                    tally.failed(instance);
+                }
+                tally.ended(end.instance, end.how);
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().name("haproxy-log".to_owned()).spawn(reads)?;
+    Ok(Reader { stream, thread: Some(thread) })
+}
+
+/// Whether a name can stand in a command.
+fn is_plain(name: &str) -> bool {
+    let is_one = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    !name.is_empty() && name.chars().all(is_one)
+}
+
+impl Balances for Haproxy {
+    fn add(&self, newcomer: &Newcomer) -> Result<(), TestbedError> {
+        let Newcomer { name, address, weight } = newcomer;
+        if !is_plain(name) {
+            let text = format!("add the instance {name}: expected letters, digits, -, _ and .");
+            return Err(TestbedError::Wrong(text));
+        }
+        let weight = if self.settings.has_weights() { *weight } else { 1.0 };
+        let weight = (WEIGHTS.1 * weight).round().clamp(1.0, WEIGHTS.0);
+        let limit = self.settings.limit.map_or_else(String::new, |of| format!(" maxconn {of}"));
+        let checks = "check inter 1s fall 1 rise 1";
+        self.order(
+            &format!("add server pool/{name} {address} {checks} weight {weight}{limit}"),
+            "New server registered.",
+        )?;
+        self.order(&format!("enable health pool/{name}"), "")?;
+        self.order(&format!("enable server pool/{name}"), "")
+    }
+
+    fn drain(&self, name: &str, within: Duration) -> Result<(), TestbedError> {
+        if !is_plain(name) {
+            let text = format!("find the instance {name}: none has that name");
+            return Err(TestbedError::Wrong(text));
+        }
+        self.order(&format!("set server pool/{name} state drain"), "")?;
+        let has_some = || -> Result<bool, TestbedError> {
+            let table = self.table()?;
+            let of = table.servers.iter().find(|of| of.name == name);
+            Ok(of.is_some_and(|of| of.active > 0 || of.waiting > 0))
+        };
+        let deadline = Deadline::within(within);
+        while has_some()? && !deadline.is_over() {
+            deadline.pause();
+        }
+        if deadline.is_over() {
+            self.order(&format!("shutdown sessions server pool/{name}"), "")?;
+        }
+        self.order(&format!("set server pool/{name} state maint"), "")?;
+        self.delete(name);
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> Result<(), TestbedError> {
+        if !is_plain(name) {
+            let text = format!("find the instance {name}: none has that name");
+            return Err(TestbedError::Wrong(text));
+        }
+        self.order(&format!("set server pool/{name} state maint"), "")?;
+        self.order(&format!("shutdown sessions server pool/{name}"), "")?;
+        self.delete(name);
+        Ok(())
+    }
+
+    fn forget(&self) -> Result<(), TestbedError> {
+        let failed = TestbedError::file("read the log of HAProxy at", &self.socket);
+        let mut reader = lock(&self.reader);
+        // The reader of before has ended with what it read.
+        *lock(&self.tally) = Tally::default();
+        *reader = read(&self.socket, &self.tally, self.settings.queue == 0).map_err(failed)?;
+        Ok(())
+    }
+
+    fn look(&self) -> Result<Seen, TestbedError> {
+        self.seen(false)
+    }
+
+    fn take(&self) -> Result<Seen, TestbedError> {
+        self.seen(true)
+    }
+}
+
+/// What `show stat` says.
+#[derive(Debug, Default, PartialEq)]
+struct Table {
+    requests: u64,
+    waiting: u64,
+    servers: Vec<Row>,
+}
+
+/// A server of it.
+#[derive(Debug, PartialEq)]
+struct Row {
+    name: String,
+    state: State,
+    active: u32,
+    waiting: u64,
+    /// Whether it has ended what it had, and is only to be forgotten.
+    is_leaving: bool,
+}
+
+impl Table {
+    /// Reads it; `None` where it is none.
+    fn of(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        let names: Vec<&str> = lines.next()?.strip_prefix("# ")?.split(',').collect();
+        let place = |name: &str| names.iter().position(|of| *of == name);
+        let (whose, what, status) = (place("pxname")?, place("svname")?, place("status")?);
+        let (active, waiting, requests) = (place("scur")?, place("qcur")?, place("req_tot")?);
+        let mut table = Self::default();
+        for line in lines.filter(|line| !line.is_empty()) {
+            let fields: Vec<&str> = line.split(',').collect();
+            let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+            match (*fields.get(whose)?, *fields.get(what)?) {
+                ("clients", "FRONTEND") => table.requests = number(requests)?,
+                ("pool", "BACKEND") => table.waiting += number(waiting)?,
+                ("pool", name) => {
+                    let waits = number(waiting)?;
+                    table.waiting += waits;
+                    let status = *fields.get(status)?;
+                    let state = match status {
+                        of if of.starts_with("UP") || of == "no check" => State::In,
+                        of if of.starts_with("DRAIN") => State::Draining,
+                        _ => State::Out,
+                    };
+                    table.servers.push(Row {
+                        name: name.to_owned(),
+                        state,
+                        active: u32::try_from(number(active)?).ok()?,
+                        waiting: waits,
+                        is_leaving: status.starts_with("MAINT"),
+                    });
+                }
+                _ => {}
+            }
+        }
+        Some(table)
+    }
+}
+
+/// The end of a request.
+#[derive(Debug, PartialEq, Eq)]
+struct End<'a> {
+    instance: Option<&'a str>,
+    how: How,
+    is_its_failure: bool,
+}
+
+impl<'a> End<'a> {
+    /// Reads a line of the log; `None` where it tells of something else.
+    fn of(line: &'a str, has_no_queue: bool) -> Option<Self> {
+        // HAProxy puts a mark of severity before lines in some formats.
+        let (_, told) = line.split_once("request ")?;
+        let words: Vec<&str> = told.split_whitespace().collect();
+        let [instance, how, _, request_ms, wait_ms, all_ms] = words[..] else {
+            return Some(Self { instance: None, how: How::Unknown, is_its_failure: false });
+        };
+        let instance = Some(instance).filter(|name| is_plain(name));
+        let ms = |text: &str| text.parse::<i64>().map_or(0, |ms| u64::try_from(ms).unwrap_or(0));
+        let took = ms(all_ms).saturating_sub(ms(request_ms) + ms(wait_ms));
+        let mut letters = how.chars();
+        let (why, when) = (letters.next()?, letters.next()?);
+        let (how, is_its_failure) = match (why, when) {
+            ('-', _) if instance.is_some() => (How::Answered(Duration::from_millis(took)), false),
+            ('C' | 'c', _) => (How::Lost(Cause::ClientGone), false),
+            ('s', 'Q') if has_no_queue => (How::Lost(Cause::NoSlot), false),
+            ('s', 'Q') => (How::Lost(Cause::QueueTimeout), false),
+            ('S', _) if instance.is_none() => (How::Lost(Cause::NoSlot), false),
+            ('s', 'H' | 'D' | 'L') => (How::Lost(Cause::Timeout), true),
+            ('s' | 'S', _) | ('P', 'H' | 'D') => (How::Lost(Cause::InstanceFailed), true),
+            ('P', 'R') if !has_no_queue => (How::Lost(Cause::QueueFull), false),
+            // What a client has sent that is no request.
+            ('P', 'R') => (How::Lost(Cause::ClientGone), false),
+            _ => (How::Unknown, false),
+        };
+        Some(Self { instance, how, is_its_failure })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_all_stands_is_read() {
+        let text = "# pxname,svname,qcur,scur,status,req_tot,\n\
+                    clients,FRONTEND,,3,OPEN,41,\n\
+                    pool,web-1,1,2,UP 1/2,,\npool,web-2,0,1,DRAIN,,\npool,web-3,0,0,MAINT,,\n\
+                    pool,web-4,0,0,no check,,\npool,web-5,0,0,DOWN,,\n\
+                    pool,BACKEND,4,3,UP,,\n\n";
+        let table = Table::of(text).unwrap();
+        assert_eq!((table.requests, table.waiting), (41, 5));
+        let states: Vec<State> = table.servers.iter().map(|of| of.state).collect();
+        assert_eq!(states, [State::In, State::Draining, State::Out, State::In, State::Out]);
+        let leaving: Vec<bool> = table.servers.iter().map(|of| of.is_leaving).collect();
+        assert_eq!(leaving, [false, false, true, false, false]);
+        assert_eq!(Table::of("Unknown command\n"), None);
+    }
+
+    #[test]
+    fn how_a_request_ended_is_read() {
+        let answered = End::of("<134>request web-1 -- 200 1 4 25\n", true).unwrap();
+        assert_eq!(answered.how, How::Answered(Duration::from_millis(20)));
+        assert_eq!(answered.instance, Some("web-1"));
+        let cases = [
+            ("request <NOSRV> sQ 503 0 1 1", true, Cause::NoSlot),
+            ("request <NOSRV> sQ 503 0 50 50", false, Cause::QueueTimeout),
+            ("request <NOSRV> PR 503 0 -1 0", false, Cause::QueueFull),
+            ("request <NOSRV> SC 503 0 -1 0", true, Cause::NoSlot),
+            ("request web-1 SC 503 0 0 9", true, Cause::InstanceFailed),
+            ("request web-1 SD 200 0 0 9", true, Cause::InstanceFailed),
+            ("request web-1 sH 504 0 0 60000", true, Cause::Timeout),
+            ("request web-1 CD 200 0 0 9", true, Cause::ClientGone),
+        ];
+        for (line, has_no_queue, expected) in cases {
+            let end = End::of(line, has_no_queue).unwrap();
+            assert_eq!(end.how, How::Lost(expected), "{line}");
+        }
+        assert_eq!(End::of("Server pool/web-1 is UP/READY.", true), None);
+        assert_eq!(End::of("request web-1 RC", true).unwrap().how, How::Unknown);
+    }
+
+    #[test]
+    fn no_name_is_a_command() {
+        assert!(is_plain("web-1") && !is_plain("web 1; shutdown") && !is_plain("<NOSRV>"));
+    }
+}

@@ -1,0 +1,163 @@
+//! The three balancers of live pools: nobody notices who comes and who goes, and each tells what
+//! became of the requests that it was given.
+
+use crate::place::Place;
+use crate::stores::installed;
+use serde_json::Value;
+
+/// A target that answers so many bytes.
+const RECIPE: &str = "\
+about = 'answers of a size'
+port = 8080
+start = ['{{plimsoll}}', 'target', '--listen', '{{address}}:{{port}}', '--workers', '64',
+    '--service-time', '{{vars.service}}', '--body', '{{vars.body}}']
+check = {}
+[vars]
+service = 'const:10ms'
+body = '1kB'
+";
+
+/// Thirteen changes in eight seconds, often two at once.
+const CHANGES: &str = "07:00=2,07:01=4,07:02=3,07:03=1,07:04=3,07:05=2,07:06=4,07:07=2,07:08=3";
+
+/// A pool behind a balancer; each pair of the changes takes the place of a text.
+fn plan(kind: &str, changes: &[(&str, &str)]) -> String {
+    let mut plan = format!(
+        "name = 'changes of a pool, {kind}'
+seed = 3
+speed = 60
+[testbed]
+provider = 'process'
+[role.web]
+recipe = 'answers'
+[pool]
+role = 'web'
+max = 4
+start = 2
+decide_every = '15s'
+starts_at = '07:00'
+[instance]
+service = 'const:10ms'
+cores = 64
+[balancer]
+kind = '{kind}'
+choose = 'least-connections'
+[load]
+schedule = '100/s for 9m'
+connection = 'keep-alive'
+[policy.changes]
+kind = 'schedule'
+times = '{CHANGES}'
+"
+    );
+    for (from, to) in changes {
+        assert!(plan.contains(from), "{from}");
+        plan = plan.replace(from, to);
+    }
+    plan
+}
+
+/// A place with the recipe; `None`, and said so, where the program of the balancer is absent.
+fn place(test: &str, kind: &str) -> Option<Place> {
+    let is_there = kind == "built-in" || installed(test, kind).is_some();
+    is_there.then(|| {
+        let place = Place::alone();
+        write_recipe(&place);
+        place
+    })
+}
+
+fn write_recipe(place: &Place) {
+    std::fs::create_dir(place.path("recipes")).unwrap();
+    place.write("recipes/answers.toml", RECIPE);
+}
+
+/// The figures of the only cell.
+fn figures(place: &Place, plan: &str) -> Value {
+    place.write("plan.toml", plan);
+    let document = place.plimsoll(&["run", "plan.toml", "--json"]).went_well().json();
+    document["cells"][0]["figures"].clone()
+}
+
+fn number(of: &Value, name: &str) -> f64 {
+    of[name].as_f64().unwrap_or_else(|| panic!("{name}: {of}"))
+}
+
+fn changes_lose_nothing(test: &str, kind: &str) {
+    let Some(place) = place(test, kind) else { return };
+    let big = [
+        ("recipe = 'answers'", "recipe = 'answers'\nvars = { body = '1MB' }"),
+        ("100/s for", "20/s for"),
+        ("'keep-alive'", "'per-request'"),
+    ];
+    for changes in [&[][..], &big] {
+        let of = figures(&place, &plan(kind, changes));
+        let [offered, served, lost, open] =
+            ["offered", "served", "lost", "in_flight_at_end"].map(|name| number(&of, name));
+        assert!(offered > 150.0 && lost.abs() < 0.5, "{of}");
+        assert!((offered - served - open).abs() < 0.5, "{of}");
+        assert!(number(&of, "scale_out") + number(&of, "scale_in") >= 10.0, "{of}");
+    }
+}
+
+#[test]
+fn changes_of_a_pool_lose_nothing_at_the_built_in_balancer() {
+    changes_lose_nothing("changes_of_a_pool_lose_nothing_at_the_built_in_balancer", "built-in");
+}
+
+#[test]
+fn changes_of_a_pool_lose_nothing_at_nginx() {
+    changes_lose_nothing("changes_of_a_pool_lose_nothing_at_nginx", "nginx");
+}
+
+#[test]
+fn changes_of_a_pool_lose_nothing_at_haproxy() {
+    changes_lose_nothing("changes_of_a_pool_lose_nothing_at_haproxy", "haproxy");
+}
+
+/// Three times of what the instances can take.
+const OVERLOAD: [(&str, &str); 4] = [
+    ("recipe = 'answers'", "recipe = 'answers'\nvars = { service = 'const:50ms' }"),
+    ("cores = 64", "cores = 64\nlimit = 1"),
+    ("100/s for 9m", "120/s for 4m"),
+    ("kind = 'schedule'", "kind = 'fixed'\ninstances = 2\n#"),
+];
+
+#[test]
+fn what_finds_no_place_is_told_by_its_cause() {
+    let test = "what_finds_no_place_is_told_by_its_cause";
+    for kind in ["built-in", "nginx", "haproxy"] {
+        let Some(place) = place(test, kind) else { continue };
+        let changes = OVERLOAD.map(|(from, to)| (from, to));
+        let without_times = |plan: String| plan.replace(&format!("times = '{CHANGES}'\n"), "");
+        let of = figures(&place, &without_times(plan(kind, &changes)));
+        assert!(number(&of, "lost_by.no_slot") > 50.0, "{kind}: {of}");
+        assert!(number(&of, "served") > 50.0, "{kind}: {of}");
+        if kind == "nginx" {
+            continue;
+        }
+        let queue = ("[load]", "queue = 5\nqueue_timeout = '80ms'\n[load]");
+        let changes: Vec<(&str, &str)> = changes.into_iter().chain([queue]).collect();
+        let of = figures(&place, &without_times(plan(kind, &changes)));
+        let waited = number(&of, "lost_by.queue_full") + number(&of, "lost_by.queue_timeout");
+        assert!(waited > 50.0 && number(&of, "lost_by.no_slot") < 0.5, "{kind}: {of}");
+    }
+}
+
+#[test]
+fn what_a_balancer_does_not_have_is_refused_at_its_place() {
+    let place = Place::new();
+    write_recipe(&place);
+    let refuses = |kind: &str, changes: &[(&str, &str)], said: &[&str]| {
+        place.write("plan.toml", plan(kind, changes));
+        place.plimsoll(&["check", "plan.toml"]).ended_with(2).says(said);
+    };
+    let fair = ("'least-connections'", "'fair'");
+    refuses("nginx", &[fair], &["balancer.choose", "nginx has no rule `fair`", "round-robin"]);
+    refuses("haproxy", &[fair], &["balancer.choose", "haproxy has no rule `fair`"]);
+    refuses("nginx", &[("choose = 'least-connections'\n", "")], &["nginx has no rule `fair`"]);
+    let ties = ("'least-connections'", "'least-connections'\nties = 'random'");
+    refuses("haproxy", &[ties], &["balancer.ties", "takes the next"]);
+    refuses("nginx", &[("[load]", "queue = 9\n[load]")], &["balancer.queue", "no request waits"]);
+    refuses("pen", &[], &["balancer.kind", "haproxy"]);
+}
