@@ -56,6 +56,11 @@ bench-cache: toolchain ## replay the reference trace beside libcachesim (benches
 bench-shoal: toolchain ## look caches up while others come and go (benches/shoal)
 	bash benches/shoal/run.sh
 
+.PHONY: bench-balance
+bench-balance: build ## compare the balancers of pools on one core, and change a pool under load (benches/balance)
+	bash benches/balance/run.sh rate
+	bash benches/balance/run.sh changes
+
 .PHONY: dist
 dist: toolchain ## build the program as one static file for any Linux (packaging/dist.sh)
 	packaging/dist.sh
