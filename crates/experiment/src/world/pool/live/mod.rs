@@ -35,7 +35,7 @@ use plimsoll_runs::{Event, Kind, RunError, RunWriter, Sink, SinkError, World as 
 use plimsoll_stats::Histogram;
 use plimsoll_testbed::balancers::{Balances, ROLE, Settings};
 use plimsoll_testbed::crew::{Crew, with_crew};
-use plimsoll_testbed::{Bed, Instance as Server};
+use plimsoll_testbed::{Bed, Instance as Server, Role};
 use plimsoll_units::{show_duration, show_share};
 
 use self::books::{Clients, Heard};
