@@ -34,7 +34,7 @@ use crate::prepare::{Place, Prepared, prepare};
 use crate::record::{Own, Subject};
 use crate::rounds::Rounds;
 use crate::scale::scaled;
-use crate::servers::{Kept, bed, bed_id, install, owner, places, undo_left};
+use crate::servers::{Kept, bed, bed_id, install, left_of, owner, places, undo_left};
 use crate::steps::fill::fill;
 use crate::world::live::{Before, make_ready};
 use crate::world::search::{self, Asked};
@@ -293,7 +293,7 @@ impl Bench<'_> {
             let sources = sources(&plan, &[], self.place.system)?;
             return self.load(&plan, &levels, cell, to, (&[], &sources));
         };
-        bed.of = Some(owner(&self.path, &self.place));
+        bed.of = Some(owner(&self.path, cell.number, &self.place));
         // What servers say may be nobody else's business.
         to.record.keep_private();
         let frame = self.text.frame(&levels, &plan, self.place.here)?;
@@ -496,7 +496,8 @@ impl World for Bench<'_> {
         if self.is_simulated {
             return self.rounds.simulated(batch, to, &one);
         }
-        undo_left(&self.path, &self.place, to.control)?;
+        let left = left_of(&self.path, &self.place)?;
+        left.iter().try_for_each(|of| undo_left(of, &self.place, to.control))?;
         self.rounds.live(batch, to, &one)
     }
 }

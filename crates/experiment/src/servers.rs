@@ -10,6 +10,7 @@ use plimsoll_runs::Event;
 use plimsoll_runs::event::Class;
 use plimsoll_testbed::bed::Hears;
 use plimsoll_testbed::launch::Launcher;
+use plimsoll_testbed::ledger::{Found as Left, Owner, Serves};
 use plimsoll_testbed::outline::Outline;
 use plimsoll_testbed::provider::{Namespace, Process, Provider};
 use plimsoll_testbed::recipe::{Content, Found, Scalar, find};
@@ -36,10 +37,23 @@ const FOLDERS: &str = "/var/tmp";
 /// A recipe that there is not; a secret that cannot be had; a provider that this host does not
 /// allow.
 pub fn bed(plan: &Plan, id: String, place: &Place<'_>) -> Result<Option<Bed>, ExperimentError> {
+    bed_with(plan, id, Vec::new(), place)
+}
+
+/// As [`bed`], with instances that stand already.
+pub(crate) fn bed_with(
+    plan: &Plan,
+    id: String,
+    left: Vec<Serves>,
+    place: &Place<'_>,
+) -> Result<Option<Bed>, ExperimentError> {
     let Some(testbed) = &plan.testbed else { return Ok(None) };
-    let provider: Box<dyn Provider> = match testbed.provider {
-        Kind::Process => Box::new(Process),
-        Kind::Namespace => Box::new(Namespace::probe(place.system, place.runtime)?),
+    let provider: Box<dyn Provider> = match (testbed.provider, left.first()) {
+        (Kind::Process, _) => Box::new(Process),
+        (Kind::Namespace, None) => Box::new(Namespace::probe(place.system, place.runtime)?),
+        (Kind::Namespace, Some(of)) => {
+            Box::new(Namespace::around(&of.address, place.system, place.runtime)?)
+        }
     };
     let roles = plan.roles.iter().map(|(name, role)| role_of(name, role, &plan.folder, place));
     let roles = roles.collect::<Result<_, _>>()?;
@@ -48,6 +62,7 @@ pub fn bed(plan: &Plan, id: String, place: &Place<'_>) -> Result<Option<Bed>, Ex
     Ok(Some(Bed {
         id,
         of: None,
+        left,
         provider,
         roles,
         folders: PathBuf::from(folders.unwrap_or_else(|| FOLDERS.to_owned())),
@@ -207,30 +222,36 @@ pub fn outline(bed: &Bed) -> Result<Outline, ExperimentError> {
     Ok(outline)
 }
 
-/// The folder of an experiment as the ledgers of its beds have it.
-pub(crate) fn owner(path: &Path, place: &Place<'_>) -> PathBuf {
-    place.here.join(path)
+/// A cell as the ledgers of its beds have it.
+pub(crate) fn owner(path: &Path, cell: u32, place: &Place<'_>) -> Owner {
+    Owner { experiment: place.here.join(path), cell }
 }
 
-/// Undoes what a process has left that was killed while it executed an experiment, which this one
+/// The beds that a process has left that was killed while it executed an experiment, which this one
 /// goes on with.
 ///
 /// # Errors
-/// Ledgers that cannot be read; what cannot be undone.
+/// Ledgers that cannot be read.
+pub(crate) fn left_of(path: &Path, place: &Place<'_>) -> Result<Vec<Left>, ExperimentError> {
+    let experiment = place.here.join(path);
+    let mut all = Ledger::all(place.runtime)?;
+    let is_its = |of: &Owner| of.experiment == experiment;
+    all.retain(|of| !of.is_held && of.stood.is_none() && of.of.as_ref().is_some_and(is_its));
+    Ok(all)
+}
+
+/// Undoes a bed that a killed process has left.
+///
+/// # Errors
+/// What cannot be undone.
 pub(crate) fn undo_left(
-    path: &Path,
+    found: &Left,
     place: &Place<'_>,
     control: &dyn Control,
 ) -> Result<(), ExperimentError> {
-    let owner = owner(path, place);
-    for found in Ledger::all(place.runtime)? {
-        if found.is_held || found.stood.is_some() || found.of.as_ref() != Some(&owner) {
-            continue;
-        }
-        let text = format!("undoes what a killed process has left of it: {}", found.bed);
-        control.tell(News::Says(&text));
-        Ledger::take_down(place.runtime, &found.bed, false)?;
-    }
+    let text = format!("undoes what a killed process has left of it: {}", found.bed);
+    control.tell(News::Says(&text));
+    Ledger::take_down(place.runtime, &found.bed, false)?;
     Ok(())
 }
 

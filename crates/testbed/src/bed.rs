@@ -7,22 +7,25 @@ use crate::command::is_there;
 use crate::error::TestbedError;
 use crate::flow::{Class, Flow, Outputs, Step, Told};
 use crate::launch::Launcher;
-use crate::ledger::Ledger;
+use crate::ledger::{Held, Ledger, Owner, Serves};
 use crate::making::{Making, Of};
 use crate::op::Op;
 use crate::outline::{Outline, Planned};
 use crate::provider::Provider;
 use crate::recipe::Stands;
 use crate::role::{Instance, Role};
+use crate::thing::Thing;
 use crate::work::Worker;
 
 /// What a plan wants to stand.
 pub struct Bed {
     /// A short id that stands in all names: lower-case letters and digits.
     pub id: String,
-    /// The folder of the experiment that it is of, where it is of one: who goes on with that finds
-    /// what a killed process has left.
-    pub of: Option<PathBuf>,
+    /// The cell that it is of, where it is of one: who goes on with that finds what a killed process
+    /// has left.
+    pub of: Option<Owner>,
+    /// The instances that stand already, left by a process that was killed.
+    pub left: Vec<Serves>,
     /// What gives instances their places.
     pub provider: Box<dyn Provider>,
     /// The roles, in the order in which they are started: each may name those before it.
@@ -98,6 +101,20 @@ impl Bed {
         self.missing(outline).into_iter().next().map_or(Ok(()), Err)
     }
 
+    /// Its ledger, with the rows of what stands already: a new one, or that of the process that has
+    /// left it.
+    fn ledger(&self, ledgers: &Path) -> Result<(Ledger, Vec<(Thing, u64)>), TestbedError> {
+        if self.left.is_empty() {
+            let ledger = Ledger::create(ledgers, &self.id)?;
+            self.of.iter().try_for_each(|of| ledger.is_of(of))?;
+            return Ok((ledger, Vec::new()));
+        }
+        match Ledger::hold(ledgers, &self.id)? {
+            Some(Held { ledger, things, .. }) => Ok((ledger, things)),
+            None => Err(TestbedError::Wrong(format!("adopt {}: another process has it", self.id))),
+        }
+    }
+
     /// What an instance of a bed of this id is made with.
     pub(crate) fn of<'a>(&'a self, id: &'a str) -> Of<'a> {
         Of { id, provider: &*self.provider, launcher: &self.launcher }
@@ -110,8 +127,13 @@ impl Bed {
         place: usize,
         stand: &BTreeMap<String, Stands>,
     ) -> Result<Instance, TestbedError> {
-        let (address, port) = self.provider.address(place)?;
         let name = format!("{}-{number}", role.name);
+        let left = self.left.iter().find(|of| of.name == name);
+        let (address, port) = match left {
+            Some(of) => (of.address.clone(), Some(of.port)),
+            None => self.provider.address(place)?,
+        };
+        let place = left.map_or(place, |of| of.place);
         let folder = self.folders.join(format!("plimsoll-{}-{name}", self.id));
         let mut instance = Instance {
             role: role.name.clone(),
@@ -141,6 +163,12 @@ pub struct Standing<'a> {
 }
 
 impl<'a> Standing<'a> {
+    /// A bed that stands.
+    fn of(outline: &'a Outline, worker: &'a Worker<'a>, hears: Hears<'a>) -> Self {
+        let flow = flow_of(&outline.steps, worker, hears.told, hears.is_ended);
+        Self { flow, instances: &outline.instances }
+    }
+
     /// Makes a bed stand. `is_ended` tells whether the user has ended it.
     ///
     /// # Errors
@@ -256,15 +284,24 @@ pub(crate) fn with_worker<T, E: From<TestbedError>>(
     with: impl FnOnce(&[Instance], &Worker<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     bed.check_programs(outline)?;
-    let ledger = Ledger::create(ledgers, &bed.id)?;
-    bed.of.iter().try_for_each(|of| ledger.is_of(of))?;
+    let (ledger, rows) = bed.ledger(ledgers)?;
     let (result, is_clear) = {
         let worker = worker(bed, outline.instances.len(), &ledger, hears);
-        let result = match Standing::up(outline, &worker, hears.told, hears.is_ended) {
+        let is_left = !bed.left.is_empty();
+        let worker = if is_left { worker.on_standing(rows) } else { worker };
+        worker.end_others(&bed.left)?;
+        let standing = match is_left {
+            true => Ok(Standing::of(outline, &worker, hears)),
+            false => Standing::up(outline, &worker, hears.told, hears.is_ended),
+        };
+        let written = |of: &Instance| ledger.serves(of);
+        let result = match standing {
             Err(error) => Err(error.into()),
             Ok(standing) => {
-                let result = with(standing.instances, &worker);
-                match standing.down().into_iter().next() {
+                let told = standing.instances.iter().try_for_each(written);
+                let result = told.map_err(E::from).and_then(|()| with(standing.instances, &worker));
+                let rest = standing.down().into_iter().chain(worker.remove_rest(is_left));
+                match rest.into_iter().next() {
                     Some(error) => Err(error.into()),
                     None => result,
                 }

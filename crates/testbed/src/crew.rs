@@ -59,6 +59,7 @@ pub fn with_crew<T, E: From<TestbedError>>(
         let members = Mutex::new(Members { places, ..Members::default() });
         let crew = Crew { bed, role, worker, hears, stand, members };
         crew.bed.check_programs(&crew.example()?)?;
+        crew.adopt()?;
         let result = with(instances, &crew);
         match crew.end_all().into_iter().next() {
             Some(error) => Err(error.into()),
@@ -82,6 +83,30 @@ impl<'a> Crew<'a> {
         })?;
         let of = self.bed.of(&self.bed.id);
         Ok(Reach { of, role, instance: instance.clone(), worker: self.worker })
+    }
+
+    /// Takes those in that a killed process has left.
+    fn adopt(&self) -> Result<(), TestbedError> {
+        let numbers = self.bed.left.iter().filter_map(|of| {
+            let (role, number) = of.name.rsplit_once('-')?;
+            Some((number.parse::<u32>().ok()?, of.place)).filter(|_| role == self.role.name)
+        });
+        let mut members = self.members();
+        for (number, place) in numbers {
+            let (instance, outline) = self.outline(number, place)?;
+            let told = (self.hears.told, self.hears.is_ended);
+            let flow = flow_of(&outline.steps, self.worker, told.0, told.1);
+            members.places.insert(place);
+            members.last = members.last.max(number);
+            members.standing.insert(number, (instance, flow));
+        }
+        Ok(())
+    }
+
+    /// Those that stand now.
+    #[must_use]
+    pub fn standing(&self) -> Vec<Instance> {
+        self.members().standing.values().map(|(instance, _)| instance.clone()).collect()
     }
 
     /// The steps of one instance. Nothing is done.
@@ -117,6 +142,7 @@ impl<'a> Crew<'a> {
                 flow.add(step(planned, self.worker));
             }
             flow.up()?;
+            self.worker.serves(&instance)?;
             Ok((instance, flow))
         });
         let mut members = self.members();

@@ -61,6 +61,28 @@ pub struct Made {
     pub paths: Vec<String>,
 }
 
+/// The experiment that a bed is of, and the cell.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// The folder of the experiment.
+    pub experiment: PathBuf,
+    /// The number of the cell.
+    pub cell: u32,
+}
+
+/// An instance that was ready, where it listens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Serves {
+    /// Its name.
+    pub name: String,
+    /// Where it listens.
+    pub address: String,
+    /// Its port.
+    pub port: u16,
+    /// Its place in the bed.
+    pub place: usize,
+}
+
 impl Stood {
     /// Instances that stand, each with what it is made of.
     #[must_use]
@@ -102,7 +124,9 @@ fn is_free(file: &File, patience: Duration) -> bool {
 struct Line {
     id: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    of: Option<PathBuf>,
+    of: Option<Owner>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    serves: Option<Serves>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stands: Option<Stood>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,8 +148,10 @@ pub struct Ledger {
 pub struct Found {
     /// The bed's id.
     pub bed: String,
-    /// The experiment that it is of, where it is of one.
-    pub of: Option<PathBuf>,
+    /// The cell that it is of, where it is of one.
+    pub of: Option<Owner>,
+    /// The instances that were ready, and whose processes live.
+    pub serving: Vec<Serves>,
     /// Whether a process holds it.
     pub is_held: bool,
     /// Where its instances are, where it was left standing.
@@ -208,14 +234,25 @@ impl Ledger {
         self.append(&mut file.0, &line)
     }
 
-    /// Writes which experiment the bed is of.
+    /// Writes which cell the bed is of.
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub fn is_of(&self, experiment: &Path) -> Result<(), TestbedError> {
+    pub fn is_of(&self, owner: &Owner) -> Result<(), TestbedError> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let line = Line { of: Some(experiment.to_owned()), ..Line::default() };
+        let line = Line { of: Some(owner.clone()), ..Line::default() };
         self.append(&mut file.0, &line)
+    }
+
+    /// Writes that an instance is ready.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn serves(&self, of: &Instance) -> Result<(), TestbedError> {
+        let (name, address) = (of.name.clone(), of.address.clone());
+        let serves = Serves { name, address, port: of.port, place: of.place };
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        self.append(&mut file.0, &Line { serves: Some(serves), ..Line::default() })
     }
 
     /// Holds the ledger of a bed that is there; `None` where another process does. A line that was
@@ -268,9 +305,17 @@ impl Ledger {
             let Ok(file) = File::open(entry.path().join(FILE)) else { continue };
             let is_held = flock(&file, FlockOperation::NonBlockingLockShared).is_err();
             let bed = entry.file_name().to_string_lossy().into_owned();
-            let Contents { things, of, stood, .. } = read(&file);
-            let things = things.into_values().rev().collect();
-            found.push(Found { bed, of, is_held, stood, things });
+            let Contents { things, of, serving, stood, .. } = read(&file);
+            let things: Vec<Thing> = things.into_values().rev().collect();
+            let lives = |of: &Serves| {
+                let is_its = |thing: &&Thing| match thing {
+                    Thing::Process { instance, .. } => *instance == of.name,
+                    _ => false,
+                };
+                things.iter().find(is_its).is_some_and(Thing::lives)
+            };
+            let serving = serving.into_values().filter(lives).collect();
+            found.push(Found { bed, of, serving, is_held, stood, things });
         }
         found.sort_by(|a, b| a.bed.cmp(&b.bed));
         Ok(found)
@@ -354,8 +399,10 @@ fn remove_ledger(folder: &Path) -> Result<(), TestbedError> {
 struct Contents {
     /// What is there by its number, in the order in which it was made.
     things: BTreeMap<u64, Thing>,
-    /// The experiment that it is of.
-    of: Option<PathBuf>,
+    /// The cell that it is of.
+    of: Option<Owner>,
+    /// The instances that were ready, by their names.
+    serving: BTreeMap<String, Serves>,
     /// Where its instances are, where it was left standing.
     stood: Option<Stood>,
     /// The greatest number.
@@ -373,6 +420,7 @@ fn read(file: &File) -> Contents {
         contents.last = contents.last.max(line.id);
         match line {
             Line { of: Some(of), .. } => contents.of = Some(of),
+            Line { serves: Some(of), .. } => drop(contents.serving.insert(of.name.clone(), of)),
             Line { stands: Some(stands), .. } => contents.stood = Some(stands),
             Line { id, made: Some(thing), .. } => drop(contents.things.insert(id, thing)),
             Line { id, .. } => drop(contents.things.remove(&id)),

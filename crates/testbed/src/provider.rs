@@ -129,10 +129,31 @@ impl Namespace {
             ));
         }
         let routes = std::fs::read_to_string(root.join("proc/net/route")).unwrap_or_default();
+        Self::one_of(free_networks(&routes), root, ledgers)
+    }
+
+    /// The network that an address of a bed is in which stands already.
+    ///
+    /// # Errors
+    /// An address of another kind of network; one that another bed begins with; no cgroups.
+    pub fn around(address: &str, root: &Path, ledgers: &Path) -> Result<Self, TestbedError> {
+        let network = match address.parse::<Ipv4Addr>().map(|of| of.octets()) {
+            Ok([10, a, b, _]) => Some((a, b)),
+            _ => None,
+        };
+        Self::one_of(network.into_iter(), root, ledgers)
+    }
+
+    /// The first of some networks that no other bed begins with.
+    fn one_of(
+        networks: impl Iterator<Item = (u8, u8)>,
+        root: &Path,
+        ledgers: &Path,
+    ) -> Result<Self, TestbedError> {
         let locks = ledgers.join(NETWORKS);
         let made = DirBuilder::new().recursive(true).mode(0o711).create(&locks);
         made.map_err(TestbedError::file("make", &locks))?;
-        for (a, b) in free_networks(&routes) {
+        for (a, b) in networks {
             let path = locks.join(format!("10.{a}.{b}"));
             let lock = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
             let lock = lock.map_err(TestbedError::file("open", &path))?;

@@ -18,10 +18,11 @@ use crate::error::TestbedError;
 use crate::flow::Outputs;
 use crate::folder::{self, Manner};
 use crate::launch::{Launcher, Order};
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Serves};
 use crate::op::Op;
 use crate::output;
 use crate::recipe::{Check, Stop, reload_signal_of, signal_of};
+use crate::role::Instance;
 use crate::thing::{Thing, children, mark, remove, runs, started_at};
 use crate::users::User;
 
@@ -68,6 +69,29 @@ impl<'a> Worker<'a> {
     /// Whether all that was made is removed.
     pub(crate) fn is_clear(&self) -> bool {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Of a bed that was left: ends the processes of instances that are not among those that stand,
+    /// as of one that was being started.
+    pub(crate) fn end_others(&self, stand: &[Serves]) -> Result<(), TestbedError> {
+        let is_other = |thing: &Thing| match thing {
+            Thing::Process { instance, .. } => !stand.iter().any(|of| of.name == *instance),
+            _ => false,
+        };
+        let rows = self.rows();
+        let others = rows.iter().map(|(thing, _)| thing).filter(|thing| is_other(thing));
+        others.into_iter().try_for_each(|thing| self.remove(thing).map(drop))
+    }
+
+    /// Of a bed that was left: removes what its instances were not known to have.
+    pub(crate) fn remove_rest(&self, is_left: bool) -> Vec<TestbedError> {
+        let rows = if is_left { self.rows() } else { Vec::new() };
+        rows.iter().rev().filter_map(|(thing, _)| self.remove(thing).err()).collect()
+    }
+
+    /// Writes that an instance is ready.
+    pub(crate) fn serves(&self, instance: &Instance) -> Result<(), TestbedError> {
+        self.ledger.serves(instance)
     }
 
     fn will_make(&self, thing: &Thing) -> Result<(), TestbedError> {

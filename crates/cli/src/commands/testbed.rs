@@ -82,7 +82,7 @@ fn status(ledgers: &Path, as_json: bool) -> Result<Exit> {
     if as_json {
         let bed = |of: &Found| {
             json!({
-                "id": of.bed, "experiment": of.of, "is_running": of.is_held,
+                "id": of.bed, "experiment": of.of.as_ref().map(|of| &of.experiment), "is_running": of.is_held,
                 "state": state(of).0, "things": of.things,
             })
         };
@@ -97,8 +97,8 @@ fn status(ledgers: &Path, as_json: bool) -> Result<Exit> {
     }
     for of in &all {
         print(&format!("{}  {}\n", of.bed, state(of).1))?;
-        if let Some(experiment) = &of.of {
-            print(&format!("  of {}\n", experiment.display()))?;
+        if let Some(of) = &of.of {
+            print(&format!("  of cell {} of {}\n", of.cell, of.experiment.display()))?;
         }
         if let Some(stood) = &of.stood {
             for of in &stood.instances {

@@ -129,13 +129,23 @@ impl Lost {
     /// Both together.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
+        self.with(other, u64::saturating_add)
+    }
+
+    /// Those that were not among others, of an earlier time.
+    #[must_use]
+    pub fn less(&self, other: &Self) -> Self {
+        self.with(other, u64::saturating_sub)
+    }
+
+    fn with(&self, other: &Self, of: fn(u64, u64) -> u64) -> Self {
         Self {
-            no_slot: self.no_slot + other.no_slot,
-            queue_full: self.queue_full + other.queue_full,
-            queue_timeout: self.queue_timeout + other.queue_timeout,
-            client_gone: self.client_gone + other.client_gone,
-            instance_failed: self.instance_failed + other.instance_failed,
-            timeout: self.timeout + other.timeout,
+            no_slot: of(self.no_slot, other.no_slot),
+            queue_full: of(self.queue_full, other.queue_full),
+            queue_timeout: of(self.queue_timeout, other.queue_timeout),
+            client_gone: of(self.client_gone, other.client_gone),
+            instance_failed: of(self.instance_failed, other.instance_failed),
+            timeout: of(self.timeout, other.timeout),
         }
     }
 }

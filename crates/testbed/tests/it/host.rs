@@ -40,7 +40,8 @@ impl Place {
     pub(crate) fn bed(&self, provider: Box<dyn Provider>, roles: Vec<Role>) -> Bed {
         let number = BEDS.fetch_add(1, Ordering::Relaxed);
         let id = format!("t{:x}{number:x}", std::process::id() % 0xf_ffff);
-        Bed { id, of: None, provider, roles, folders: self.path().to_owned(), launcher: launcher() }
+        let (of, left, folders) = (None, Vec::new(), self.path().to_owned());
+        Bed { id, of, left, provider, roles, folders, launcher: launcher() }
     }
 
     pub(crate) fn processes(&self, roles: Vec<Role>) -> Bed {

@@ -87,7 +87,10 @@ impl Beside for Clients<'_> {
             let (class, kind) = (Class::Action, "balancer".to_owned());
             writer.event(&Event { at_ns: self.duration_ns, class, kind, text })?;
         }
-        let lost = seen.lost.plus(&self.yard.life().lost_before);
+        let lost = {
+            let life = self.yard.life();
+            seen.lost.less(&life.lost_from).plus(&life.lost_before)
+        };
         books.recount(self.counted(&lost));
         let waited = vec![self.waits_ns; usize::try_from(self.in_flight()).unwrap_or(0)];
         let life = self.yard.life();

@@ -35,8 +35,10 @@ use plimsoll_runs::{Event, Kind, RunError, RunWriter, Sink, SinkError, World as 
 use plimsoll_stats::Histogram;
 use plimsoll_testbed::balancers::{Balances, ROLE, Settings};
 use plimsoll_testbed::crew::{Crew, with_crew};
+use plimsoll_testbed::ledger::Serves;
 use plimsoll_testbed::{Bed, Instance as Server, Role};
 use plimsoll_units::{show_duration, show_share};
+use plimsoll_workload::balancer::Kind as BalancerKind;
 
 use self::books::{Clients, Heard};
 use self::steer::Steered;
@@ -51,7 +53,7 @@ use crate::error::ExperimentError;
 use crate::prepare::{Place, prepare};
 use crate::record::Subject;
 use crate::rounds::Rounds;
-use crate::servers::{Kept, bed, bed_id, owner, undo_left};
+use crate::servers::{Kept, bed_id, bed_with, left_of, owner, undo_left};
 use crate::speed::compressed;
 use crate::world::load::ended;
 use crate::world::load::execute::{Beside, Setting, execute, meta};
@@ -95,7 +97,13 @@ impl World for Live<'_> {
     }
 
     fn execute(&self, batch: &[Cell], to: &Execution<'_>) -> Result<(), ExperimentError> {
-        undo_left(&self.path, &self.place, to.control)?;
+        // What is left of the cells that come now, these take over.
+        for left in left_of(&self.path, &self.place)? {
+            let is_of = |cell: &Cell| left.of.as_ref().is_some_and(|of| of.cell == cell.number);
+            if !batch.iter().any(is_of) {
+                undo_left(&left, &self.place, to.control)?;
+            }
+        }
         for cell in batch {
             self.predict(cell, to)?;
         }
@@ -151,9 +159,19 @@ pub fn check_period(plan: &Plan) -> Result<(), ExperimentError> {
 /// # Errors
 /// What keeps it from standing.
 pub fn check(plan: &Plan, model: &Model, place: &Place<'_>) -> Result<Bed, ExperimentError> {
-    let (mut bed, role, _) = bed_of(plan, model, "example".to_owned(), place)?;
+    let (mut bed, role, _) = bed_of(plan, model, ("example".to_owned(), Vec::new()), place)?;
     bed.roles.iter_mut().filter(|of| of.name == role).for_each(|of| of.count = 1);
     Ok(bed)
+}
+
+/// Whether all instances of a bed stand already whose number is known.
+fn stands(bed: &Bed) -> bool {
+    let stands = |name: String| bed.left.iter().any(|of| of.name == name);
+    let mut fixed = bed
+        .roles
+        .iter()
+        .flat_map(|role| (1..=role.count).map(|number| format!("{}-{number}", role.name)));
+    fixed.all(stands)
 }
 
 /// The bed of a cell: the plan's servers but those that come and go, and the balancer. Returns it
@@ -161,7 +179,7 @@ pub fn check(plan: &Plan, model: &Model, place: &Place<'_>) -> Result<Bed, Exper
 fn bed_of(
     plan: &Plan,
     model: &Model,
-    id: String,
+    (id, left): (String, Vec<Serves>),
     place: &Place<'_>,
 ) -> Result<(Bed, String, Settings), ExperimentError> {
     let conflict = |text: String| ExperimentError::Conflict(text);
@@ -169,7 +187,7 @@ fn bed_of(
     let (elastic, role) = found.ok_or_else(|| {
         conflict("run a pool live: `role` in [pool] says which role is scaled".to_owned())
     })?;
-    let mut bed = bed(plan, id, place)?.ok_or_else(|| {
+    let mut bed = bed_with(plan, id, left, place)?.ok_or_else(|| {
         conflict("run a pool live: the plan has no [testbed] that starts its servers".to_owned())
     })?;
     let scaled = bed.roles.iter_mut().find(|of| of.name == role).ok_or_else(|| {
@@ -220,9 +238,8 @@ impl<'a> Live<'a> {
 
     fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
         let of = (self.find)(cell)?;
-        let id = bed_id(&self.path, cell.number, (self.place.now_ns)());
-        let (mut bed, role, settings) = bed_of(of.plan, of.model, id, &self.place)?;
-        bed.of = Some(owner(&self.path, &self.place));
+        let (mut bed, role, settings) = self.bed(cell, of, to)?;
+        bed.of = Some(owner(&self.path, cell.number, &self.place));
         to.record.keep_private();
         let kept = Kept::default();
         let happens = |event: &Event| {
@@ -238,6 +255,39 @@ impl<'a> Live<'a> {
         let (_, outputs) = kept.all();
         to.record.afterwards(cell, &[], &outputs)?;
         result
+    }
+
+    /// The bed of a cell: that which a killed process has left of it, where all servers but those
+    /// that come and go still serve; else a new one.
+    fn bed(
+        &self,
+        cell: &Cell,
+        of: OfCell<'_>,
+        to: &Execution<'_>,
+    ) -> Result<(Bed, String, Settings), ExperimentError> {
+        let owner = owner(&self.path, cell.number, &self.place);
+        for left in left_of(&self.path, &self.place)? {
+            if left.of.as_ref() != Some(&owner) {
+                continue;
+            }
+            let (id, serving) = (left.bed.clone(), left.serving.clone());
+            let adopted = bed_of(of.plan, of.model, (id, serving), &self.place);
+            if let Ok((bed, role, settings)) = adopted
+                && settings.kind == BalancerKind::BuiltIn
+                && stands(&bed)
+            {
+                let count = bed.left.iter().filter(|of| of.name.starts_with(&role)).count();
+                let text = format!(
+                    "adopts what a killed process has left of it: {}, with {count} instances",
+                    left.bed
+                );
+                to.control.tell(News::Says(&text));
+                return Ok((bed, role, settings));
+            }
+            undo_left(&left, &self.place, to.control)?;
+        }
+        let id = bed_id(&self.path, cell.number, (self.place.now_ns)());
+        bed_of(of.plan, of.model, (id, Vec::new()), &self.place)
     }
 
     /// Executes a cell on its servers.
@@ -257,6 +307,7 @@ impl<'a> Live<'a> {
         };
         let balancer = &*settings.at(crew.reach(server)?)?;
         let yard = Yard::new(crew, balancer, &setup, cell.seed);
+        yard.adopt(crew.standing())?;
         yard.begin(start)?;
         let plan = plan_on(of.plan, server, cell)?;
         let others = servers.iter().filter(|of| of.role != ROLE).cloned();

@@ -83,8 +83,9 @@ pub(super) struct Life {
     pub(super) is_over: bool,
     /// What became of instances beside what was decided.
     pub(super) churn: Churn,
-    /// What balancers counted as lost that are gone.
+    /// What balancers counted as lost that are gone, and what the present one had counted before.
     pub(super) lost_before: Lost,
+    pub(super) lost_from: Lost,
     /// How many instances are wanted, as was decided last.
     wanted: u32,
     /// How many failed, and have nobody in their place.
@@ -155,6 +156,7 @@ impl<'a> Yard<'a> {
             is_over: false,
             churn: Churn::default(),
             lost_before: Lost::default(),
+            lost_from: Lost::default(),
             wanted: 0,
             owed: 0,
             patience: Patience::default(),
@@ -187,14 +189,50 @@ impl<'a> Yard<'a> {
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Starts the instances that are there at the beginning, and waits for them.
+    /// Takes in the servers that a killed process has left. The balancer is told of those that it
+    /// does not know, and of those that are gone.
+    ///
+    /// # Errors
+    /// Where the balancer does not answer.
+    pub(super) fn adopt(&self, servers: Vec<Server>) -> Result<(), TestbedError> {
+        let look = self.balancer.look()?;
+        self.life().lost_from = look.lost;
+        let is_there = |name: &str| servers.iter().any(|of| of.name == name);
+        for gone in look.instances.iter().filter(|of| !is_there(&of.name)) {
+            self.balancer.remove(&gone.name)?;
+        }
+        for server in servers {
+            let is_known = look.instances.iter().any(|of| of.name == server.name);
+            if let Some(newcomer) = newcomer(&server).filter(|_| !is_known) {
+                self.balancer.add(&newcomer)?;
+            }
+            let mut life = self.life();
+            let number = life.pool.launch(0, 0, 1.0).number;
+            life.note(number, &format!("adopted: {}", server.name));
+            life.note(number, &format!("ready: {}", server.name));
+            life.churn.adopted += 1;
+            life.servers.insert(number, server);
+        }
+        Ok(())
+    }
+
+    /// Starts the instances that are lacking at the beginning, and waits for them; ends those that
+    /// are too many.
     ///
     /// # Errors
     /// One that did not come to stand.
     pub(super) fn begin(&self, count: u32) -> Result<(), TestbedError> {
         self.life().wants(count);
+        let there = self.life().servers.len();
         std::thread::scope(|scope| {
-            for _ in 0..count {
+            for _ in count as usize..there {
+                let mut life = self.life();
+                let Some((number, server)) = life.servers.pop_last() else { break };
+                life.pool.drain(number, 0);
+                life.note(number, "draining");
+                scope.spawn(move || self.lower(number, &server));
+            }
+            for _ in there..count as usize {
                 let number = self.life().pool.launch(0, u64::MAX, 1.0).number;
                 scope.spawn(move || self.raise(number, Duration::ZERO));
             }
@@ -368,7 +406,8 @@ impl Yard<'_> {
         self.crew.again(balancer)?;
         self.balancer.forget()?;
         let mut life = self.life();
-        life.lost_before = life.lost_before.plus(lost);
+        life.lost_before = life.lost_before.plus(&lost.less(&life.lost_from));
+        life.lost_from = Lost::default();
         let servers = life.servers();
         drop(life);
         for newcomer in servers.iter().filter_map(newcomer) {
