@@ -54,6 +54,48 @@ fn cell<'a>(document: &'a Value, policy: &str) -> &'a Value {
     cells.iter().find(|cell| cell["factors"]["policy"] == policy).unwrap()
 }
 
+/// The same policy decides the same where it sees the same; another one would not have.
+fn replayed_alike(place: &Place, run: &Run, decisions: usize) {
+    let path = run.path().to_str().unwrap().to_owned();
+    let replayed = |policy: &str| {
+        place
+            .plimsoll(&["elastic", "replay", &path, "--policy", policy, "--json"])
+            .went_well()
+            .json()
+    };
+    let own = replayed("quick");
+    assert_eq!((&own["decisions"], &own["differ"]), (&decisions.into(), &0.into()), "{own}");
+    let other = replayed("fixed instances=5");
+    assert!(other["differ"].as_u64().unwrap() > 0, "{other}");
+    assert_eq!(other["moments"][0]["would"]["desired"], 5, "{other}");
+}
+
+/// What was predicted stands beside what came of it, and is what the simulation of the plan says.
+fn predicted_beside(place: &Place, live: &Value) {
+    let predicted = live["predictions"].as_array().unwrap();
+    let of = |policy: &str, figure: &str| {
+        let is_it = |one: &&Value| one["policy"] == policy && one["figure"] == figure;
+        predicted.iter().find(is_it).unwrap_or_else(|| panic!("{figure}: {predicted:?}")).clone()
+    };
+    let simulated =
+        place.plimsoll(&["run", "plan.toml", "--simulated", "--json"]).went_well().json();
+    for policy in ["quick", "fixed"] {
+        let (of, simulated) = (of(policy, "instance_hours"), cell(&simulated, policy));
+        let says = number(simulated, "instance_hours");
+        assert_eq!(of["simulated"].as_f64().map(f64::to_bits), Some(says.to_bits()), "{of}");
+        assert!(of["agrees"].is_boolean() && of["ratio"].as_f64().unwrap() > 0.2, "{of}");
+        let names = |of: &Value| of["figures"].as_object().unwrap().keys().cloned().collect();
+        let (one, other): (BTreeSet<String>, BTreeSet<String>) =
+            (names(cell(live, policy)), names(simulated));
+        let differ: Vec<&String> = one
+            .symmetric_difference(&other)
+            // Percentiles of which too few answers tell.
+            .filter(|name| !name.starts_with("response_us.p"))
+            .collect();
+        assert_eq!(differ, Vec::<&String>::new(), "{policy}");
+    }
+}
+
 #[test]
 fn policies_in_charge_of_real_servers_are_held_against_their_prediction() {
     let place = Place::alone();
@@ -97,43 +139,8 @@ fn policies_in_charge_of_real_servers_are_held_against_their_prediction() {
         ["pool_ready_instances", "predicted_ready_instances"]
     );
 
-    // The same policy decides the same where it sees the same; another one would not have.
-    let path = run.path().to_str().unwrap().to_owned();
-    let replayed = |policy: &str| {
-        place
-            .plimsoll(&["elastic", "replay", &path, "--policy", policy, "--json"])
-            .went_well()
-            .json()
-    };
-    let own = replayed("quick");
-    assert_eq!((&own["decisions"], &own["differ"]), (&decisions.len().into(), &0.into()), "{own}");
-    let other = replayed("fixed instances=5");
-    assert!(other["differ"].as_u64().unwrap() > 0, "{other}");
-    assert_eq!(other["moments"][0]["would"]["desired"], 5, "{other}");
-
-    // What was predicted stands beside it, and is what the simulation of the plan says.
-    let predicted = live["predictions"].as_array().unwrap();
-    let of = |policy: &str, figure: &str| {
-        let is_it = |one: &&Value| one["policy"] == policy && one["figure"] == figure;
-        predicted.iter().find(is_it).unwrap_or_else(|| panic!("{figure}: {predicted:?}")).clone()
-    };
-    let simulated =
-        place.plimsoll(&["run", "plan.toml", "--simulated", "--json"]).went_well().json();
-    for policy in ["quick", "fixed"] {
-        let (of, simulated) = (of(policy, "instance_hours"), cell(&simulated, policy));
-        let says = number(simulated, "instance_hours");
-        assert_eq!(of["simulated"].as_f64().map(f64::to_bits), Some(says.to_bits()), "{of}");
-        assert!(of["agrees"].is_boolean() && of["ratio"].as_f64().unwrap() > 0.2, "{of}");
-        let names = |of: &Value| of["figures"].as_object().unwrap().keys().cloned().collect();
-        let (one, other): (BTreeSet<String>, BTreeSet<String>) =
-            (names(cell(&live, policy)), names(simulated));
-        let differ: Vec<&String> = one
-            .symmetric_difference(&other)
-            // Percentiles of which too few answers tell.
-            .filter(|name| !name.starts_with("response_us.p"))
-            .collect();
-        assert_eq!(differ, Vec::<&String>::new(), "{policy}");
-    }
+    replayed_alike(&place, &run, decisions.len());
+    predicted_beside(&place, &live);
     place.plimsoll(&["testbed", "status"]).ended_with(0);
 }
 

@@ -28,8 +28,8 @@ Exit codes: 0 replayed, 2 wrong use, or a run without a live pool, 4 not readabl
 pub(crate) struct ElasticReplay {
     /// A run of a live pool: of an experiment, one of its cells
     pub(crate) run: PathBuf,
-    /// The policy: its kind and parameters, such as 'slo headroom=0.2', or the name that the plan of
-    /// the run has for one
+    /// The policy: its kind and parameters, such as 'slo headroom=0.2', or the name that the plan
+    /// of the run has for one
     #[arg(long, value_name = "POLICY")]
     pub(crate) policy: String,
     /// Show every moment, and not only those at which the two differ

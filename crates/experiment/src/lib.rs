@@ -22,6 +22,7 @@ pub mod plans;
 pub mod prepare;
 pub mod ready;
 pub mod record;
+pub mod replay;
 pub mod resume;
 mod rounds;
 pub mod scale;

@@ -21,8 +21,8 @@ use crate::work::Worker;
 pub struct Bed {
     /// A short id that stands in all names: lower-case letters and digits.
     pub id: String,
-    /// The cell that it is of, where it is of one: who goes on with that finds what a killed process
-    /// has left.
+    /// The cell that it is of, where it is of one: who goes on with that finds what a killed
+    /// process has left.
     pub of: Option<Owner>,
     /// The instances that stand already, left by a process that was killed.
     pub left: Vec<Serves>,

@@ -8,7 +8,7 @@ use crate::terminal::error::Result;
 use crate::terminal::paint::Paint;
 use crate::terminal::{pretty, print};
 use plimsoll_elastic::policy;
-use plimsoll_experiment::world::pool::replay::{Replayed, replay};
+use plimsoll_experiment::replay::{Replayed, replay};
 use plimsoll_plan::Setting;
 use plimsoll_runs::Run;
 use plimsoll_units::{show_count, show_duration};

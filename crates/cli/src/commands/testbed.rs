@@ -81,8 +81,9 @@ fn status(ledgers: &Path, as_json: bool) -> Result<Exit> {
     let others = without_ledger(&all);
     if as_json {
         let bed = |of: &Found| {
+            let experiment = of.of.as_ref().map(|of| &of.experiment);
             json!({
-                "id": of.bed, "experiment": of.of.as_ref().map(|of| &of.experiment), "is_running": of.is_held,
+                "id": of.bed, "experiment": experiment, "is_running": of.is_held,
                 "state": state(of).0, "things": of.things,
             })
         };

@@ -12,6 +12,7 @@ use super::{Ask, Of, PARTS, Ready, With, clusters, execute_designed, pools};
 use crate::adaptive;
 use crate::bench::{self, Bench, Text};
 use crate::between;
+use crate::control::Control;
 use crate::error::ExperimentError;
 use crate::factors::{self, Combination, levels_of};
 use crate::prepare::{Prepared, prepare};
@@ -92,7 +93,10 @@ impl Designed {
             Kind::Pool(pool) => execute_designed(pool, of, cells, with),
             Kind::LivePool(pool, _) => {
                 let find = |cell: &Cell| pool.of_cell(cell);
-                let live = Live::new(&find, rounds, with.path, with.place);
+                let pause = |plan: &Plan, prepared: &Prepared, control: &dyn Control| {
+                    between::pause(plan, prepared, &with.place, control)
+                };
+                let live = Live::new((&find, &pause), rounds, with.path, with.place);
                 execute_designed(&live, of, cells, with)
             }
             Kind::Clusters(clusters) => execute_designed(clusters, of, cells, with),

@@ -437,8 +437,8 @@ mod tests {
 
     #[test]
     fn the_status_is_read() {
-        let page = "HTTP/1.1 200 OK\r\n\r\nActive connections: 2 \nserver accepts handled requests\n \
-                    7 7 31 \nReading: 0 Writing: 3 Waiting: 1 \n";
+        let page = "HTTP/1.1 200 OK\r\n\r\nActive connections: 2 \n\
+                    server accepts handled requests\n 7 7 31 \nReading: 0 Writing: 3 Waiting: 1 \n";
         assert_eq!(status_of(page), Some(Status { requests: 31, writing: 3 }));
         assert_eq!(status_of("HTTP/1.1 404 Not Found\r\n\r\n"), None);
     }

@@ -10,7 +10,8 @@ use plimsoll_runs::event::Class;
 use plimsoll_runs::{DecisionRow, Event, RunWriter, Sink, SinkError, Tag};
 use serde_json::{Map, Value};
 
-/// When the last point of an observation was, and how long its period: seconds of the policy's time.
+/// When the last point of an observation was, and how long its period: seconds of the policy's
+/// time.
 const AT: &str = "at_s";
 const SECONDS: &str = "seconds";
 /// Points that arrived together with it, and are older.
@@ -79,7 +80,7 @@ pub(super) fn row(kind: &str, of: &Decided) -> DecisionRow {
 ///
 /// # Errors
 /// A text that is no observation.
-pub(super) fn arrived(observation: &str) -> serde_json::Result<Vec<Point>> {
+pub(crate) fn arrived(observation: &str) -> serde_json::Result<Vec<Point>> {
     let all: Map<String, Value> = serde_json::from_str(observation)?;
     let earlier = all.get(EARLIER).and_then(Value::as_array).into_iter().flatten();
     let points = earlier.filter_map(Value::as_object).chain([&all]);

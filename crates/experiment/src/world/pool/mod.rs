@@ -10,7 +10,6 @@ pub mod live;
 mod model;
 mod notes;
 pub(crate) mod parts;
-pub mod replay;
 pub mod tune;
 pub mod tuning;
 pub mod wish;

@@ -118,9 +118,9 @@ impl Clients<'_> {
         self.counters.errors_of(ErrorKind::InFlightAtEnd)
     }
 
-    /// All that was offered is served, lost or in flight. Why it was lost the balancer knows; of the
-    /// rest, as many as their clients say gave up in time, and the others did not reach a balancer,
-    /// or lost theirs.
+    /// All that was offered is served, lost or in flight. Why it was lost the balancer knows; of
+    /// the rest, as many as their clients say gave up in time, and the others did not reach a
+    /// balancer, or lost theirs.
     fn counted(&self, lost: &Lost) -> Counted {
         let of = &self.counters;
         let all = of.offered.saturating_sub(of.succeeded + self.in_flight());

@@ -3,7 +3,9 @@
 //!
 //! | module | what |
 //! | --- | --- |
+//! | `bed` | the servers of the plan and the balancer, new or left by a killed process |
 //! | `yard` | instances through their lives: started, given requests, drained, ended |
+//! | `plant` | the pool as its controller has it: what is launched, taken away, replaced |
 //! | `steer` | metrics from the balancer, and the controller's steps |
 //! | `patience` | when whoever starts instances is asked again after it has refused |
 //! | `processor` | how busy the processors of instances are |
@@ -12,8 +14,10 @@
 //! The policy, the controller, the pool's bookkeeping and the bill are those of the simulated world
 //! ([`plimsoll_elastic`]); here are the servers, the balancer and the clock.
 
+mod bed;
 mod books;
 mod patience;
+mod plant;
 mod processor;
 mod steer;
 mod yard;
@@ -29,31 +33,29 @@ use plimsoll_elastic::outcome::{Outcome as Prediction, Tick};
 use plimsoll_elastic::policy::Decider;
 use plimsoll_elastic::simulated::Setup;
 use plimsoll_monitor::Source;
-use plimsoll_plan::{Balancer, Plan};
+use plimsoll_plan::Plan;
 use plimsoll_runs::experiment::{Cell, Predicted};
 use plimsoll_runs::{Event, Kind, RunError, RunWriter, Sink, SinkError, World as Takes};
 use plimsoll_stats::Histogram;
 use plimsoll_testbed::balancers::{Balances, ROLE, Settings};
 use plimsoll_testbed::crew::{Crew, with_crew};
-use plimsoll_testbed::ledger::Serves;
-use plimsoll_testbed::{Bed, Instance as Server, Role};
+use plimsoll_testbed::{Instance as Server, Role};
 use plimsoll_units::{show_duration, show_share};
-use plimsoll_workload::balancer::Kind as BalancerKind;
 
+pub use self::bed::check;
 use self::books::{Clients, Heard};
 use self::steer::Steered;
 use self::yard::Yard;
-pub(super) use self::yard::{EVENT, NAME};
+pub(crate) use self::yard::{EVENT, NAME};
 use super::contents;
 use super::model::{Model, Named};
-use crate::between;
-use crate::control::{News, PoolNow};
+use crate::control::{Control, News, PoolNow};
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
-use crate::prepare::{Place, prepare};
+use crate::prepare::{Place, Prepared, prepare};
 use crate::record::Subject;
 use crate::rounds::Rounds;
-use crate::servers::{Kept, bed_id, bed_with, left_of, owner, undo_left};
+use crate::servers::{Kept, left_of, owner, undo_left};
 use crate::speed::compressed;
 use crate::world::load::ended;
 use crate::world::load::execute::{Beside, Setting, execute, meta};
@@ -77,6 +79,12 @@ pub struct OfCell<'a> {
 /// Tells what a cell is of.
 pub type Find<'a> = &'a (dyn Fn(&Cell) -> Result<OfCell<'a>, ExperimentError> + Sync);
 
+/// Does what a plan has before a load, but for a restart. Returns the events; `None` where the user
+/// has ended it.
+pub type Pause<'a> = &'a (
+        dyn Fn(&Plan, &Prepared, &dyn Control) -> Result<Option<Vec<Event>>, ExperimentError> + Sync
+    );
+
 /// A live pool under each combination of an experiment.
 pub struct Live<'a> {
     /// What each cell is of.
@@ -87,6 +95,8 @@ pub struct Live<'a> {
     pub path: PathBuf,
     /// Where it is executed.
     pub place: Place<'a>,
+    /// Does what comes before each cell.
+    pub pause: Pause<'a>,
     /// What the simulation says of cells, by their numbers.
     predicted: Mutex<BTreeMap<u32, Prediction>>,
 }
@@ -127,6 +137,55 @@ struct Under<'a> {
     sources: &'a [(String, Source)],
 }
 
+/// Who hears of decisions, and of ticks.
+type Hear<'a> = (&'a (dyn Fn(&Decided) + Sync), &'a (dyn Fn(&Tick) + Sync));
+
+impl<'a> Under<'a> {
+    /// What steers the pool, and what counts as its clients do.
+    fn parts(&self, (tells, hears): Hear<'a>, prepared: &Prepared) -> (Steered<'a>, Clients<'a>) {
+        let Under { of, setup, balancer, server, yard, processors, .. } = *self;
+        let terms = Terms {
+            demand: &of.model.demand,
+            slo: setup.slo.as_ref(),
+            cores: setup.rules.cores,
+            prices: &setup.prices,
+        };
+        let (events, heard_events) = std::sync::mpsc::channel();
+        let (decisions, made) = std::sync::mpsc::channel();
+        let steered =
+            Steered { balancer, server, setup, processors, terms, events, decisions, tells, hears };
+        let clients = Clients {
+            model: of.model,
+            terms,
+            yard,
+            balancer,
+            events: heard_events,
+            decisions: made,
+            kind: of.named.kind.name,
+            duration_ns: prepared.offer.duration_ns(),
+            close: None,
+            counters: plimsoll_runs::Counters::default(),
+            response: Histogram::default(),
+            waits_ns: 0,
+            fault: None,
+        };
+        (steered, clients)
+    }
+}
+
+/// How a pool stands at the end of a tick, beside what was predicted for that time.
+fn now<'a>(label: &'a str, tick: &Tick, predicted: &[Tick]) -> PoolNow<'a> {
+    let then = predicted.iter().find(|of| of.at_s >= tick.at_s - 1e-3);
+    PoolNow {
+        label,
+        ready: tick.ready,
+        predicted_ready: then.map(|of| of.ready),
+        rate: tick.rate,
+        lost: tick.lost,
+        predicted_lost: then.map(|of| of.lost),
+    }
+}
+
 /// What a live pool is, for its record: as the simulated one, but for where it takes place.
 #[must_use]
 pub fn subject(plan: &Plan, simulated: Subject) -> Subject {
@@ -154,58 +213,16 @@ pub fn check_period(plan: &Plan) -> Result<(), ExperimentError> {
     )))
 }
 
-/// The bed of a pool with one instance of the role that is scaled, as `check` shows it.
-///
-/// # Errors
-/// What keeps it from standing.
-pub fn check(plan: &Plan, model: &Model, place: &Place<'_>) -> Result<Bed, ExperimentError> {
-    let (mut bed, role, _) = bed_of(plan, model, ("example".to_owned(), Vec::new()), place)?;
-    bed.roles.iter_mut().filter(|of| of.name == role).for_each(|of| of.count = 1);
-    Ok(bed)
-}
-
-/// Whether all instances of a bed stand already whose number is known.
-fn stands(bed: &Bed) -> bool {
-    let stands = |name: String| bed.left.iter().any(|of| of.name == name);
-    let mut fixed = bed
-        .roles
-        .iter()
-        .flat_map(|role| (1..=role.count).map(|number| format!("{}-{number}", role.name)));
-    fixed.all(stands)
-}
-
-/// The bed of a cell: the plan's servers but those that come and go, and the balancer. Returns it
-/// with the name of the role that is scaled.
-fn bed_of(
-    plan: &Plan,
-    model: &Model,
-    (id, left): (String, Vec<Serves>),
-    place: &Place<'_>,
-) -> Result<(Bed, String, Settings), ExperimentError> {
-    let conflict = |text: String| ExperimentError::Conflict(text);
-    let found = plan.elastic.as_ref().and_then(|of| Some((of, of.pool.role.clone()?)));
-    let (elastic, role) = found.ok_or_else(|| {
-        conflict("run a pool live: `role` in [pool] says which role is scaled".to_owned())
-    })?;
-    let mut bed = bed_with(plan, id, left, place)?.ok_or_else(|| {
-        conflict("run a pool live: the plan has no [testbed] that starts its servers".to_owned())
-    })?;
-    let scaled = bed.roles.iter_mut().find(|of| of.name == role).ok_or_else(|| {
-        conflict(format!("scale the role `{role}`: the plan has no [role.{role}]"))
-    })?;
-    scaled.count = 0;
-    // An instance is well as long as it answers what showed that it was ready.
-    let check = scaled.recipe.recipe.check.http.clone();
-    let settings = settings(&elastic.balancer, &model.setup, check);
-    bed.roles.push(settings.role()?);
-    Ok((bed, role, settings))
-}
-
 impl<'a> Live<'a> {
     /// A live pool, of which nothing is predicted yet.
     #[must_use]
-    pub fn new(find: Find<'a>, rounds: Rounds, path: &Path, place: Place<'a>) -> Self {
-        Self { find, rounds, path: path.to_owned(), place, predicted: Mutex::default() }
+    pub fn new(
+        (find, pause): (Find<'a>, Pause<'a>),
+        rounds: Rounds,
+        path: &Path,
+        place: Place<'a>,
+    ) -> Self {
+        Self { find, rounds, path: path.to_owned(), place, pause, predicted: Mutex::default() }
     }
 
     fn predicted(&self) -> MutexGuard<'_, BTreeMap<u32, Prediction>> {
@@ -238,7 +255,8 @@ impl<'a> Live<'a> {
 
     fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
         let of = (self.find)(cell)?;
-        let (mut bed, role, settings) = self.bed(cell, of, to)?;
+        let (mut bed, role, settings) =
+            bed::of_cell((&self.path, cell.number), of, &self.place, to.control)?;
         bed.of = Some(owner(&self.path, cell.number, &self.place));
         to.record.keep_private();
         let kept = Kept::default();
@@ -255,39 +273,6 @@ impl<'a> Live<'a> {
         let (_, outputs) = kept.all();
         to.record.afterwards(cell, &[], &outputs)?;
         result
-    }
-
-    /// The bed of a cell: that which a killed process has left of it, where all servers but those
-    /// that come and go still serve; else a new one.
-    fn bed(
-        &self,
-        cell: &Cell,
-        of: OfCell<'_>,
-        to: &Execution<'_>,
-    ) -> Result<(Bed, String, Settings), ExperimentError> {
-        let owner = owner(&self.path, cell.number, &self.place);
-        for left in left_of(&self.path, &self.place)? {
-            if left.of.as_ref() != Some(&owner) {
-                continue;
-            }
-            let (id, serving) = (left.bed.clone(), left.serving.clone());
-            let adopted = bed_of(of.plan, of.model, (id, serving), &self.place);
-            if let Ok((bed, role, settings)) = adopted
-                && settings.kind == BalancerKind::BuiltIn
-                && stands(&bed)
-            {
-                let count = bed.left.iter().filter(|of| of.name.starts_with(&role)).count();
-                let text = format!(
-                    "adopts what a killed process has left of it: {}, with {count} instances",
-                    left.bed
-                );
-                to.control.tell(News::Says(&text));
-                return Ok((bed, role, settings));
-            }
-            undo_left(&left, &self.place, to.control)?;
-        }
-        let id = bed_id(&self.path, cell.number, (self.place.now_ns)());
-        bed_of(of.plan, of.model, (id, Vec::new()), &self.place)
     }
 
     /// Executes a cell on its servers.
@@ -328,19 +313,6 @@ impl<'a> Live<'a> {
         self.load(cell, to, &under, (policy.as_mut(), before))
     }
 
-    /// Writes what is known before the load: what was predicted, and what was done for the servers.
-    fn begin(
-        &self,
-        (cell, model): (&Cell, &Model),
-        writer: &mut RunWriter,
-        before: &[Event],
-    ) -> Result<(), SinkError> {
-        if let Some(predicted) = self.predicted().get(&cell.number) {
-            contents::series(writer, model, "predicted", predicted)?;
-        }
-        before.iter().try_for_each(|event| writer.event(event))
-    }
-
     /// Puts the load on the balancer while the policy is in charge of the pool.
     fn load(
         &self,
@@ -349,53 +321,23 @@ impl<'a> Live<'a> {
         under: &Under<'_>,
         (policy, before): (&mut dyn Decider, &[Event]),
     ) -> Result<(), ExperimentError> {
-        let Under { plan, of, setup, balancer, server, yard, processors, sources } = *under;
-        let OfCell { model, named, .. } = of;
+        let Under { plan, of, yard, sources, .. } = *under;
         let prepared = prepare(plan, &self.place, false)?;
-        let Some(paused) = between::pause(of.plan, &prepared, &self.place, to.control)? else {
-            return Ok(());
-        };
+        let Some(paused) = (self.pause)(of.plan, &prepared, to.control)? else { return Ok(()) };
         let before = [before, paused.as_slice()].concat();
         let setting = self.setting(plan, of.plan);
-        to.control.tell(News::Length(prepared.offer.duration_ns(), 0));
-        to.control.tell(News::Begins(cell));
-        let mut meta = meta(&prepared, &setting, Kind::Pool);
-        meta.host.extend(clocks(sources, self.place.now_ns));
-        let mut writer = to.record.begin(cell, meta)?;
-        if let Some(predicted) = self.prediction(cell) {
-            to.record.predicted(predicted)?;
-        }
-        self.begin((cell, model), &mut writer, &before).map_err(RunError::Unfinished)?;
-        let terms = Terms {
-            demand: &model.demand,
-            slo: setup.slo.as_ref(),
-            cores: setup.rules.cores,
-            prices: &setup.prices,
-        };
-        let (events, heard_events) = std::sync::mpsc::channel();
-        let (decisions, made) = std::sync::mpsc::channel();
-        let label = &show_levels(&cell.factors, &named.label);
+        let writer = self.begin(cell, to, under, (&prepared, &setting, &before))?;
+        let label = &show_levels(&cell.factors, &of.named.label);
+        let predicted = self.predicted().get(&cell.number).map(|of| of.ticks.clone());
         let tells = |of: &Decided| {
             if of.changes() {
                 let text = format!("{label}: {} → {}: {}", of.from, of.to, of.reason);
                 to.control.tell(News::Says(&text));
             }
         };
-        let predicted = self.predicted().get(&cell.number).map(|of| of.ticks.clone());
         let hears = |tick: &Tick| {
-            let then = predicted.iter().flatten().find(|of| of.at_s >= tick.at_s - 1e-3);
-            to.control.tell(News::Pool(&PoolNow {
-                label,
-                ready: tick.ready,
-                predicted_ready: then.map(|of| of.ready),
-                rate: tick.rate,
-                lost: tick.lost,
-                predicted_lost: then.map(|of| of.lost),
-            }));
+            to.control.tell(News::Pool(&now(label, tick, predicted.as_deref().unwrap_or(&[]))));
         };
-        let (tells, hears) = (&tells, &hears);
-        let steered =
-            Steered { balancer, server, setup, processors, terms, events, decisions, tells, hears };
         let watching = Watching::start(sources, of.plan, cell.seed)?;
         if let Some((watching, _)) = &watching {
             yard.watched_at(watching.gate(of.plan, self.place.system));
@@ -403,26 +345,12 @@ impl<'a> Live<'a> {
         let heard = Heard { control: to.control, yard };
         let rules = Rules::of(plan, &prepared);
         let executed = std::thread::scope(|scope| {
+            let (steered, mut clients) = under.parts((&tells, &hears), &prepared);
             let steers = scope.spawn(move || steered.run(policy, scope, yard));
-            let close = || {
+            clients.close = Some(Box::new(|| {
                 yard.ends();
                 steers.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            let mut clients = Clients {
-                model,
-                terms,
-                yard,
-                balancer,
-                events: heard_events,
-                decisions: made,
-                kind: named.kind.name,
-                duration_ns: prepared.offer.duration_ns(),
-                close: Some(Box::new(close)),
-                counters: plimsoll_runs::Counters::default(),
-                response: Histogram::default(),
-                waits_ns: 0,
-                fault: None,
-            };
+            }));
             let executed = execute(
                 &prepared,
                 writer,
@@ -438,6 +366,33 @@ impl<'a> Live<'a> {
             }
         });
         ended(cell, to, executed)
+    }
+
+    /// Begins the run of a cell, with what is known before the load: what was predicted, and what
+    /// was done for the servers.
+    fn begin(
+        &self,
+        cell: &Cell,
+        to: &Execution<'_>,
+        under: &Under<'_>,
+        (prepared, setting, before): (&Prepared, &Setting<'_>, &[Event]),
+    ) -> Result<RunWriter, ExperimentError> {
+        to.control.tell(News::Length(prepared.offer.duration_ns(), 0));
+        to.control.tell(News::Begins(cell));
+        let mut meta = meta(prepared, setting, Kind::Pool);
+        meta.host.extend(clocks(under.sources, self.place.now_ns));
+        let mut writer = to.record.begin(cell, meta)?;
+        if let Some(predicted) = self.prediction(cell) {
+            to.record.predicted(predicted)?;
+        }
+        let mut write = || -> Result<(), SinkError> {
+            if let Some(predicted) = self.predicted().get(&cell.number) {
+                contents::series(&mut writer, under.of.model, "predicted", predicted)?;
+            }
+            before.iter().try_for_each(|event| writer.event(event))
+        };
+        write().map_err(RunError::Unfinished)?;
+        Ok(writer)
     }
 
     /// What the run of a plan, with the load that is really put on it, is told of itself.
@@ -482,17 +437,5 @@ fn show_levels(levels: &BTreeMap<String, String>, policy: &str) -> String {
             .map(|(key, level)| format!("{key} {level}"))
             .collect::<Vec<_>>()
             .join(", "),
-    }
-}
-
-/// What the plan wants of the pool's balancer; `check` is what an instance answers that is well.
-fn settings(of: &Balancer, setup: &Setup, check: Option<String>) -> Settings {
-    Settings {
-        kind: of.kind,
-        rule: of.rule,
-        limit: setup.rules.limit,
-        queue: of.queue,
-        queue_timeout: of.queue_timeout,
-        check,
     }
 }

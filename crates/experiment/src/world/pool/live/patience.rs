@@ -88,7 +88,8 @@ mod tests {
                     patience.refused(now_ns, now_ns + takes_ns);
                 }
             }
-            let most = (now_ns / SECOND + 1).ilog2() + 1 + u32::try_from(now_ns / LONGEST_NS).unwrap();
+            let minutes = u32::try_from(now_ns / LONGEST_NS).unwrap();
+            let most = (now_ns / SECOND + 1).ilog2() + 1 + minutes;
             prop_assert!(asked <= most, "{} in {} s", asked, now_ns / SECOND);
         }
     }

@@ -17,8 +17,9 @@ use plimsoll_testbed::{Instance as Server, Role, TestbedError};
 use std::thread::Scope;
 
 use super::super::contents::scaled;
+use super::plant::LivePlant;
 use super::processor::Processors;
-use super::yard::{LivePlant, Yard};
+use super::yard::Yard;
 
 /// The balancer is asked so often within a tick.
 const SAMPLES: u32 = 5;
@@ -120,8 +121,8 @@ impl Steered<'_> {
         Ok(books)
     }
 
-    /// Waits until it is time for the next look, or for the end of the tick, and hands over what has
-    /// happened. Returns the time; `None` where all is over.
+    /// Waits until it is time for the next look, or for the end of the tick, and hands over what
+    /// has happened. Returns the time; `None` where all is over.
     fn wait(&self, yard: &Yard<'_>, tick_ns: u64, period: Duration) -> Option<u64> {
         let mut life = yard.life();
         let due_ns = (life.now_ns() + nanoseconds(period)).min(tick_ns);

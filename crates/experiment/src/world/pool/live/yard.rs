@@ -3,11 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::Scope;
 use std::time::Duration;
 
-use plimsoll_elastic::controller::Plant;
-use plimsoll_elastic::observation::Instance as Seen;
 use plimsoll_elastic::outcome::Churn;
 use plimsoll_elastic::pool::Pool;
 use plimsoll_elastic::simulated::Setup;
@@ -24,8 +21,8 @@ use plimsoll_workload::random::Stream;
 use super::patience::Patience;
 use crate::world::watch::Gate;
 
-/// The longest time until the balancer knows that an instance has failed: it asks once a second, and
-/// waits 2 s for the answer.
+/// The longest time until the balancer knows that an instance has failed, seconds: it asks once a
+/// second, and waits 2 s for the answer.
 const DETECTED_S: f64 = 3.0;
 /// The kind of the events that say what becomes of an instance, and how they begin: with its number
 /// behind that, and then its state.
@@ -64,7 +61,7 @@ impl Servers for Crew<'_> {
 pub(super) struct Yard<'a> {
     crew: &'a dyn Servers,
     balancer: &'a dyn Balances,
-    setup: &'a Setup,
+    pub(super) setup: &'a Setup,
     life: Mutex<Life>,
     /// Where those that are ready are watched.
     gate: OnceLock<Gate>,
@@ -76,8 +73,8 @@ pub(super) struct Yard<'a> {
 pub(super) struct Life {
     pub(super) pool: Pool,
     /// The servers of those that are ready, by their numbers in the pool.
-    servers: BTreeMap<usize, Server>,
-    clock: Clock,
+    pub(super) servers: BTreeMap<usize, Server>,
+    pub(super) clock: Clock,
     /// Where time begins on the clock: with the load.
     zero_ns: Option<u64>,
     pub(super) is_over: bool,
@@ -89,11 +86,11 @@ pub(super) struct Life {
     /// How many instances are wanted, as was decided last.
     wanted: u32,
     /// How many failed, and have nobody in their place.
-    owed: u64,
-    patience: Patience,
+    pub(super) owed: u64,
+    pub(super) patience: Patience,
     last_fault: Option<TestbedError>,
-    boot: Stream,
-    termination: Stream,
+    pub(super) boot: Stream,
+    pub(super) termination: Stream,
     events: Vec<Event>,
 }
 
@@ -104,7 +101,7 @@ impl Life {
     }
 
     /// Notes what has become of an instance.
-    fn note(&mut self, number: usize, state: &str) {
+    pub(super) fn note(&mut self, number: usize, state: &str) {
         let (at_ns, text) = (self.now_ns(), format!("{NAME}{} {state}", number + 1));
         let kind = EVENT.to_owned();
         self.events.push(Event { at_ns, class: Class::Action, kind, text });
@@ -130,7 +127,7 @@ impl Life {
     }
 
     /// Whether there are fewer instances than are wanted.
-    fn lacks(&self) -> bool {
+    pub(super) fn lacks(&self) -> bool {
         !self.is_over && self.pool.wanted().count() < self.wanted as usize
     }
 
@@ -260,7 +257,7 @@ impl<'a> Yard<'a> {
 
     /// Starts the server of an instance, and gives it requests when it has taken the least time
     /// that booting takes. One that is not wanted any more by then is ended.
-    fn raise(&self, number: usize, least: Duration) {
+    pub(super) fn raise(&self, number: usize, least: Duration) {
         let clock = Clock::start();
         let asked_ns = {
             let mut life = self.life();
@@ -346,7 +343,7 @@ impl<'a> Yard<'a> {
     }
 
     /// Takes requests from an instance, and ends it when it has answered what it has.
-    fn lower(&self, number: usize, server: &Server) {
+    pub(super) fn lower(&self, number: usize, server: &Server) {
         if let Err(error) = self.balancer.drain(&server.name, DRAIN) {
             self.life().note(number, &format!("was not drained: {}", chain(&error)));
         }
@@ -356,7 +353,7 @@ impl<'a> Yard<'a> {
 
 impl Yard<'_> {
     /// Takes out the instances that take requests no more, as their balancer says. Returns them.
-    fn failed(&self, before: &Look, look: &Look, seconds: f64) -> Vec<(usize, Server)> {
+    pub(super) fn failed(&self, before: &Look, look: &Look, seconds: f64) -> Vec<(usize, Server)> {
         let mut life = self.life();
         let is_out =
             |name: &str| look.instances.iter().any(|of| of.name == name && of.state == State::Out);
@@ -388,7 +385,7 @@ impl Yard<'_> {
     }
 
     /// Removes a server that takes no requests any more.
-    fn bury(&self, number: usize, server: &Server) {
+    pub(super) fn bury(&self, number: usize, server: &Server) {
         // A balancer that was made anew does not know it.
         drop(self.balancer.remove(&server.name));
         self.end(number, server);
@@ -432,88 +429,4 @@ impl Yard<'_> {
 fn newcomer(server: &Server) -> Option<Newcomer> {
     let address = format!("{}:{}", server.address, server.port).parse().ok()?;
     Some(Newcomer { name: server.name.clone(), address, weight: 1.0 })
-}
-
-/// The live pool as a controller has it.
-pub(super) struct LivePlant<'scope, 'env, 'a> {
-    pub(super) scope: &'scope Scope<'scope, 'env>,
-    pub(super) yard: &'env Yard<'a>,
-    /// How many were launched, and taken away.
-    pub(super) scaled: (u64, u64),
-}
-
-impl LivePlant<'_, '_, '_> {
-    /// Takes out what has failed since the look before, some seconds ago, and sees to it that there
-    /// are as many instances as were wanted last.
-    pub(super) fn mend(&mut self, before: &Look, look: &Look, seconds: f64) {
-        let yard = self.yard;
-        for (number, server) in yard.failed(before, look, seconds) {
-            self.scope.spawn(move || yard.bury(number, &server));
-        }
-        while yard.life().lacks() && self.start() {
-            let mut life = yard.life();
-            if life.owed > 0 {
-                life.owed -= 1;
-                life.churn.replaced += 1;
-            }
-        }
-    }
-
-    /// Launches an instance, unless whoever starts them has refused just before.
-    fn start(&self) -> bool {
-        let yard = self.yard;
-        let mut life = yard.life();
-        let now_ns = life.clock.now();
-        if life.is_over || !life.patience.asks(now_ns) {
-            return false;
-        }
-        let boot = &yard.setup.boot;
-        let least_ns =
-            boot.boot.sample_ns(&mut life.boot) + boot.configure.sample_ns(&mut life.boot);
-        let now_ns = life.now_ns();
-        let number = life.pool.launch(now_ns, u64::MAX, 1.0).number;
-        life.note(number, "requested");
-        drop(life);
-        self.scope.spawn(move || yard.raise(number, Duration::from_nanos(least_ns)));
-        true
-    }
-}
-
-impl Plant for LivePlant<'_, '_, '_> {
-    fn now_ns(&self) -> u64 {
-        self.yard.life().now_ns()
-    }
-
-    fn instances(&self) -> Vec<Seen> {
-        let life = self.yard.life();
-        life.pool.seen(life.now_ns())
-    }
-
-    fn launch(&mut self) -> bool {
-        let is_on_its_way = self.start();
-        self.scaled.0 += u64::from(is_on_its_way);
-        is_on_its_way
-    }
-
-    fn remove(&mut self) -> bool {
-        let yard = self.yard;
-        let mut life = yard.life();
-        let (now_ns, setup) = (life.now_ns(), yard.setup);
-        let Life { pool, termination, .. } = &mut *life;
-        let chosen = pool.choose(setup.termination, &setup.prices, now_ns, termination);
-        let Some(of) = chosen else { return false };
-        life.pool.drain(of.number, now_ns);
-        life.note(of.number, "draining");
-        let server = life.servers.remove(&of.number);
-        if server.is_none() {
-            // It is not charged any more; its thread ends it when it comes to stand.
-            life.pool.end(of.number, now_ns);
-        }
-        drop(life);
-        self.scaled.1 += 1;
-        if let Some(server) = server {
-            self.scope.spawn(move || yard.lower(of.number, &server));
-        }
-        true
-    }
 }

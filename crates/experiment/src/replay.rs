@@ -9,11 +9,11 @@ use plimsoll_elastic::policy::Verdict;
 use plimsoll_plan::{Setting, Written};
 use plimsoll_runs::{DecisionRow, Event, Run, World};
 
-use super::contents::arrived;
-use super::live::{EVENT, NAME};
-use super::model::model;
 use crate::error::ExperimentError;
 use crate::plans;
+use crate::world::pool::contents::arrived;
+use crate::world::pool::live::{EVENT, NAME};
+use crate::world::pool::model;
 
 /// A moment at which was decided, and what the other policy says of it.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,0 +1,95 @@
+//! The live pool as its controller has it: launches instances, takes them away, and replaces those
+//! that fail.
+
+use std::thread::Scope;
+use std::time::Duration;
+
+use plimsoll_elastic::controller::Plant;
+use plimsoll_elastic::observation::Instance as Seen;
+use plimsoll_testbed::balancers::Seen as Look;
+
+use super::yard::{Life, Yard};
+
+/// The live pool as a controller has it.
+pub(super) struct LivePlant<'scope, 'env, 'a> {
+    pub(super) scope: &'scope Scope<'scope, 'env>,
+    pub(super) yard: &'env Yard<'a>,
+    /// How many were launched, and taken away.
+    pub(super) scaled: (u64, u64),
+}
+
+impl LivePlant<'_, '_, '_> {
+    /// Takes out what has failed since the look before, some seconds ago, and sees to it that there
+    /// are as many instances as were wanted last.
+    pub(super) fn mend(&mut self, before: &Look, look: &Look, seconds: f64) {
+        let yard = self.yard;
+        for (number, server) in yard.failed(before, look, seconds) {
+            self.scope.spawn(move || yard.bury(number, &server));
+        }
+        while yard.life().lacks() && self.start() {
+            let mut life = yard.life();
+            if life.owed > 0 {
+                life.owed -= 1;
+                life.churn.replaced += 1;
+            }
+        }
+    }
+
+    /// Launches an instance, unless whoever starts them has refused just before.
+    fn start(&self) -> bool {
+        let yard = self.yard;
+        let mut life = yard.life();
+        let now_ns = life.clock.now();
+        if life.is_over || !life.patience.asks(now_ns) {
+            return false;
+        }
+        let boot = &yard.setup.boot;
+        let least_ns =
+            boot.boot.sample_ns(&mut life.boot) + boot.configure.sample_ns(&mut life.boot);
+        let now_ns = life.now_ns();
+        let number = life.pool.launch(now_ns, u64::MAX, 1.0).number;
+        life.note(number, "requested");
+        drop(life);
+        self.scope.spawn(move || yard.raise(number, Duration::from_nanos(least_ns)));
+        true
+    }
+}
+
+impl Plant for LivePlant<'_, '_, '_> {
+    fn now_ns(&self) -> u64 {
+        self.yard.life().now_ns()
+    }
+
+    fn instances(&self) -> Vec<Seen> {
+        let life = self.yard.life();
+        life.pool.seen(life.now_ns())
+    }
+
+    fn launch(&mut self) -> bool {
+        let is_on_its_way = self.start();
+        self.scaled.0 += u64::from(is_on_its_way);
+        is_on_its_way
+    }
+
+    fn remove(&mut self) -> bool {
+        let yard = self.yard;
+        let mut life = yard.life();
+        let (now_ns, setup) = (life.now_ns(), yard.setup);
+        let Life { pool, termination, .. } = &mut *life;
+        let chosen = pool.choose(setup.termination, &setup.prices, now_ns, termination);
+        let Some(of) = chosen else { return false };
+        life.pool.drain(of.number, now_ns);
+        life.note(of.number, "draining");
+        let server = life.servers.remove(&of.number);
+        if server.is_none() {
+            // It is not charged any more; its thread ends it when it comes to stand.
+            life.pool.end(of.number, now_ns);
+        }
+        drop(life);
+        self.scaled.1 += 1;
+        if let Some(server) = server {
+            self.scope.spawn(move || yard.lower(of.number, &server));
+        }
+        true
+    }
+}
