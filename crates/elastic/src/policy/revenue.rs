@@ -17,7 +17,7 @@
 //! minutes, because decisions are too rare, servers are removed at the full hour as well.
 
 use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, tried};
-use crate::observation::{Metric, Observation};
+use crate::observation::{Metric, Observation, Series};
 use plimsoll_stats::queueing::erlang_b;
 use plimsoll_units::parameter::Takes::{Count, Duration, Number, Switch, Text, Word};
 use plimsoll_units::{ParseError, duration};
@@ -43,9 +43,11 @@ pub(super) static KIND: Kind = Kind {
         parameter("price", Number(0.0, 1e12), "the plan's", "What an instance costs per hour."),
         parameter(
             "rate",
-            Text("mean or weighted:5m"),
+            Text("mean, steps:5m or weighted:5m"),
             "mean",
-            "The mean rate of the hour, or one weighted towards its end.",
+            "The mean rate of the hour; or one weighted towards its end: by steps, of which the \
+             newest of twelve counts twelve times the oldest, or by weights that fall by e in a \
+             time.",
         ),
         parameter(
             "hour",
@@ -89,6 +91,9 @@ enum Rate {
     Mean,
     /// Weights fall by e in this time, seconds.
     Weighted(f64),
+    /// The means of steps of this length, seconds: the newest counts as often as an hour has steps,
+    /// each before it once less.
+    Steps(f64),
 }
 
 struct Revenue {
@@ -119,8 +124,34 @@ fn rate(text: &str) -> Result<Rate, ParseError> {
         Some(("weighted", time)) => {
             Ok(Rate::Weighted(duration(time).map_err(|e| e.shifted(9))?.as_secs_f64().max(1.0)))
         }
-        _ => Err(ParseError::new("mean, or weighted:5m", text, 0, text.len())),
+        Some(("steps", time)) => {
+            let step_s = duration(time).map_err(|e| e.shifted(6))?.as_secs_f64();
+            match (1.0..=HOUR_S).contains(&step_s) {
+                true => Ok(Rate::Steps(step_s)),
+                false => Err(ParseError::new("steps from 1s to 1h", time, 6, time.len())),
+            }
+        }
+        _ => Err(ParseError::new("mean, steps:5m or weighted:5m", text, 0, text.len())),
     }
+}
+
+/// The mean of the steps of a time, weighted towards its end; a step in which nothing was seen is
+/// left out. `None` where there is none.
+fn of_steps(series: &Series, from_s: f64, to_s: f64, step_s: f64) -> Option<f64> {
+    let steps = (HOUR_S / step_s).ceil();
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for back in 0_u32.. {
+        let end_s = to_s - f64::from(back) * step_s;
+        if end_s - from_s < 1e-6 {
+            break;
+        }
+        let weight = (steps - f64::from(back)).max(1.0);
+        if let Some(mean) = series.average((end_s - step_s).max(from_s), end_s, Metric::Rate) {
+            sum += weight * mean;
+            weights += weight;
+        }
+    }
+    (weights > 0.0).then(|| sum / weights)
 }
 
 fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
@@ -209,6 +240,7 @@ impl Revenue {
             Rate::Mean => series.average(from_s, to_s, Metric::Rate),
             Rate::Weighted(time_s) => series
                 .weighted(from_s, to_s, Metric::Rate, |at_s| libm::exp((at_s - to_s) / time_s)),
+            Rate::Steps(step_s) => of_steps(series, from_s, to_s, step_s),
         }?;
         let before_s = series.seen_s(from_s - HOUR_S, from_s, Metric::Rate);
         let has_before = self.has_trend && before_s >= LEAST_SEEN_S - 1e-6;
@@ -279,6 +311,7 @@ impl Policy for Revenue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observation::Point;
 
     fn policy(blocking: Blocking, agents: u32) -> Revenue {
         Revenue {
@@ -314,6 +347,29 @@ mod tests {
         }
         // Twice as fast, half as many.
         assert_eq!(policy(Blocking::Modified, 1).best(2.0, 600.0, 100), 11);
+    }
+
+    /// Twelve means of five minutes, the newest twelve times, the oldest once.
+    #[test]
+    fn steps_weigh_the_hour_towards_its_end() {
+        let mut series = Series::default();
+        for minute in 1..=60_u32 {
+            let mut values = [f64::NAN; Metric::ALL.len()];
+            values[Metric::Rate as usize] = f64::from((minute - 1) / 5);
+            series.push(Point { at_s: 60.0 * f64::from(minute), seconds: 60.0, values });
+        }
+        let weighted: f64 = (0..12).map(|step| f64::from(step * (step + 1))).sum::<f64>() / 78.0;
+        let found = of_steps(&series, 0.0, 3600.0, 300.0).unwrap();
+        assert!((found - weighted).abs() < 1e-9, "{found} for {weighted}");
+        // Five minutes before the full hour there are eleven, the newest still the heaviest.
+        let eleven: f64 = (0..11).map(|step| f64::from(step * (step + 2))).sum::<f64>() / 77.0;
+        let found = of_steps(&series, 0.0, 3300.0, 300.0).unwrap();
+        assert!((found - eleven).abs() < 1e-9, "{found} for {eleven}");
+        // Of an hour of which nothing was seen nothing is said.
+        assert_eq!(of_steps(&series, 7200.0, 10_800.0, 300.0), None);
+        for (text, at) in [("steps:2h", 6), ("steps:x", 6), ("step:5m", 0), ("steps", 0)] {
+            assert_eq!(rate(text).err().unwrap().at, at, "{text}");
+        }
     }
 
     #[test]

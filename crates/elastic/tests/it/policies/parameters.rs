@@ -51,7 +51,7 @@ const CASES: [Case; 42] = [
     ("panic", &[("threshold", "0.5")], "threshold", "a number from 1"),
     ("revenue", &[("income", "0")], "income", "needs what a request earns"),
     ("revenue", &[("blocking", "erlang")], "blocking", "one of modified, erlang-b"),
-    ("revenue", &[("rate", "weighted")], "rate", "mean, or weighted:5m"),
+    ("revenue", &[("rate", "weighted")], "rate", "mean, steps:5m or weighted:5m"),
     ("revenue", &[("early", "1h")], "early", "a duration from 0s to 1800s"),
     ("schedule", &[], "times", "needs its times"),
     ("schedule", &[("times", "25:00=1")], "times", "a time and a count"),
