@@ -243,6 +243,7 @@ impl Books {
             response_sum_ns: self.sum_ns,
             bill,
             instances: used,
+            at_places: Vec::new(),
             cpu_mean: self.cpu_seconds / seconds.max(1e-9),
             busy_mean: self.work_ns as f64 / cores_ns.max(1.0),
             scale_out: self.scaled.0,

@@ -85,6 +85,8 @@ pub struct Outcome {
     pub bill: Bill,
     /// The lives of its instances, in the order of their launches, up to the end.
     pub instances: Vec<Used>,
+    /// What was done at each place behind the balancer, stretch by stretch; empty of a live pool.
+    pub at_places: Vec<AtPlace>,
     /// The mean processor time of the instances that took requests, as a policy sees it, per cent.
     pub cpu_mean: f64,
     /// The mean share of busy cores.
@@ -107,6 +109,59 @@ pub struct Outcome {
     pub ticks: Vec<Tick>,
     /// Decisions that changed something.
     pub decisions: Vec<Decided>,
+}
+
+/// What was done at a place behind the balancer in a stretch of the load: by the instances that
+/// stood there, one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct AtPlace {
+    /// The end of the stretch, seconds since the start.
+    pub at_s: f64,
+    /// The place, from 0: the first in the balancer's list.
+    pub slot: usize,
+    /// How long an instance stood there that had begun to take requests, nanoseconds.
+    pub ready_ns: u64,
+    /// Requests that it served.
+    pub served: u64,
+    /// Processor time, over the number of its cores, seconds.
+    pub cpu_s: f64,
+    /// The time that requests were at it, summed up, seconds.
+    pub stayed_s: f64,
+}
+
+impl AtPlace {
+    /// Adds another stretch of the same place, or of the same place in another replication.
+    pub fn add(&mut self, of: &Self) {
+        self.at_s = self.at_s.max(of.at_s);
+        self.ready_ns += of.ready_ns;
+        self.served += of.served;
+        self.cpu_s += of.cpu_s;
+        self.stayed_s += of.stayed_s;
+    }
+
+    /// How long, seconds.
+    #[must_use]
+    pub fn ready_s(&self) -> f64 {
+        self.ready_ns as f64 / 1e9
+    }
+
+    /// Processor time, per cent.
+    #[must_use]
+    pub fn cpu(&self) -> f64 {
+        100.0 * (self.cpu_s / self.ready_s().max(1e-9)).min(1.0)
+    }
+
+    /// Requests that it served, per second.
+    #[must_use]
+    pub fn served_per_s(&self) -> f64 {
+        self.served as f64 / self.ready_s().max(1e-9)
+    }
+
+    /// Requests at it, in the mean.
+    #[must_use]
+    pub fn concurrency(&self) -> f64 {
+        self.stayed_s / self.ready_s().max(1e-9)
+    }
 }
 
 /// What was seen in a tick.

@@ -1,7 +1,7 @@
 //! What `plimsoll simulate --json` says: one object, times in microseconds, a row for each policy.
 
 use crate::objective::holds;
-use crate::outcome::{Loss, Outcome};
+use crate::outcome::{AtPlace, Loss, Outcome};
 use plimsoll_stats::elasticity::{self, Elasticity};
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_stats::interval::{self, LEVEL};
@@ -72,6 +72,10 @@ pub struct PolicyResult {
     pub response_p99_us: Option<f64>,
     /// The mean processor time, per cent.
     pub cpu_mean: f64,
+    /// What was done at each place behind the balancer, in its order: how evenly it spreads its
+    /// requests. Empty of a live pool.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instances: Vec<Place>,
     /// Instances that were launched.
     pub scale_out: f64,
     /// Instances that were ended.
@@ -93,6 +97,41 @@ pub struct PolicyResult {
     /// Intervals of the means, by field; left out for a single replication.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ci95: BTreeMap<String, (f64, f64)>,
+}
+
+/// What the instances at a place came to, one after the other: means over the replications.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// The place in the balancer's list, from 1.
+    pub place: usize,
+    /// How long an instance took requests there, seconds.
+    pub ready_s: f64,
+    /// Requests that it served.
+    pub served: f64,
+    /// The same per second of that time.
+    pub served_per_s: f64,
+    /// Processor time, per cent.
+    pub cpu_mean: f64,
+    /// Requests at it, in the mean.
+    pub concurrency: f64,
+}
+
+/// The places of all replications, each over all its time.
+fn places(outcomes: &[Outcome]) -> Vec<Place> {
+    let mut sums: BTreeMap<usize, AtPlace> = BTreeMap::new();
+    for of in outcomes.iter().flat_map(|of| &of.at_places) {
+        sums.entry(of.slot).or_default().add(of);
+    }
+    let count = outcomes.len().max(1) as f64;
+    let place = |(slot, of): (usize, AtPlace)| Place {
+        place: slot + 1,
+        ready_s: of.ready_s() / count,
+        served: of.served as f64 / count,
+        served_per_s: of.served_per_s(),
+        cpu_mean: of.cpu(),
+        concurrency: of.concurrency(),
+    };
+    sums.into_iter().map(place).collect()
 }
 
 /// How far the supply was off to one side.
@@ -285,6 +324,7 @@ impl PolicyResult {
             response_mean_us: finite(figure::RESPONSE_MEAN_US),
             response_p99_us: finite(figure::RESPONSE_P99_US),
             cpu_mean: of_all(figure::CPU_MEAN),
+            instances: places(outcomes),
             scale_out: of_all(figure::SCALE_OUT),
             scale_in: of_all(figure::SCALE_IN),
             under: off(|of| of.under),

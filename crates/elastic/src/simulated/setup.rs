@@ -59,6 +59,13 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// The processor time of cores that have worked for so many seconds, over their number: a core
+    /// that works is busy with a processor for a share of the time.
+    #[must_use]
+    pub fn cpu_of(&self, worked_s: f64) -> f64 {
+        worked_s * self.cpu_s / self.service.mean() / f64::from(self.rules.cores)
+    }
+
     /// What the controller is told of the pool.
     #[must_use]
     pub fn terms(&self) -> Terms {

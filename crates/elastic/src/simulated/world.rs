@@ -3,8 +3,10 @@
 //! What happens in a tick belongs to it: work when it is done, answers when they are given, losses
 //! when the client knows. What is in flight when the load ends is neither served nor lost.
 
+mod places;
 mod ticks;
 
+use self::places::Places;
 use super::engine::{Engine, Rules, TICK_NS, Tally, fixed};
 use super::requests::Requests;
 use super::setup::Setup;
@@ -55,6 +57,8 @@ struct World<'a> {
     books: Books,
     controller: Controller,
     streams: Streams,
+    /// What has been done at each place behind the balancer.
+    places: Places,
     duration_ns: u64,
 }
 
@@ -98,6 +102,7 @@ impl<'a> World<'a> {
                 termination: stream("termination"),
                 noise: stream("noise"),
             },
+            places: Places::new(duration_ns.div_ceil(setup.tick_ns.max(1)), setup.most),
             duration_ns,
         };
         for _ in 0..setup.start {
@@ -116,6 +121,7 @@ impl<'a> World<'a> {
                 self.change();
             }
             self.tick();
+            self.count_places(end_ns == self.duration_ns);
             if end_ns < self.duration_ns {
                 self.decide(policy);
                 self.change();
@@ -184,6 +190,7 @@ impl<'a> World<'a> {
                 self.has_begun[of.number] = true;
                 let slowness = self.slowness(&of);
                 self.engine.open(of.slot, slowness, now, &mut self.tally);
+                self.mark(&of);
             } else if self.steps_up(&of) {
                 let slowness = self.slowness(&of);
                 self.engine.set_slowness(of.slot, slowness);
@@ -191,6 +198,7 @@ impl<'a> World<'a> {
             // What has done all before it would have failed has ended, and not failed.
             match of.draining_ns {
                 Some(since) if self.engine.present(of.slot) == 0 => {
+                    self.look_at(&of);
                     self.pool.end(of.number, since.max(self.engine.done_at(of.slot) * TICK_NS));
                 }
                 _ if self.fails_ns[of.number] == Some(self.now_ns) => self.fail(of),
@@ -217,6 +225,7 @@ impl<'a> World<'a> {
             self.failed_work += self.work_of(&of);
         }
         self.engine.fail(of.slot, self.now_ns / TICK_NS, &mut self.tally);
+        self.look_at(&of);
         self.pool.end(of.number, self.now_ns);
         if of.draining_ns.is_none() {
             self.books.churn.replaced += 1;

@@ -20,9 +20,6 @@ type Requests = (Vec<u64>, Vec<u64>);
 /// A mean service, ticks.
 const SERVICE: f64 = 1_000_000.0;
 
-/// Response times of 4.9 hours and more count as that, on the fast paths' presence too.
-const LONGEST: u64 = (1 << 38) - 1;
-
 /// Requests with exponential gaps and services; `wild` ones have a gap of hours now and then, and a
 /// service as long.
 fn requests(seed: u64, count: usize, gap: f64, wild: bool) -> Requests {
@@ -76,9 +73,10 @@ fn by_engine(
         let lost: u64 = tally.lost.iter().sum();
         assert_eq!(tally.offered, tally.served + lost + in_flight);
         seen.extend([tally.served, tally.sum]);
-        if tally.max < LONGEST {
-            seen.push(engine.presence(now));
-        }
+        seen.push(engine.presence(now));
+        let accounts: Vec<_> = (0..open.len()).map(|slot| engine.account(slot, now)).collect();
+        assert_eq!(accounts.iter().map(|of| of.served).sum::<u64>(), tally.served);
+        seen.extend(accounts.iter().flat_map(|of| [of.served, of.stayed]));
         let Some(&(slot, what)) = steps.next() else { continue };
         seen.extend([u64::from(engine.present(slot)), engine.worked(slot, now)]);
         if open[slot] && what < 4 {

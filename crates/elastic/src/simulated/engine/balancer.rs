@@ -29,9 +29,16 @@ pub(super) struct Balancer {
     /// The place in the list after the one taken last.
     next: usize,
     chance: Stream,
-    /// All requests at instances.
-    all_present: u64,
-    /// When requests left less when they came, summed up modulo 2⁶⁴.
+    /// What each instance was given.
+    given: Vec<Given>,
+}
+
+/// What an instance was given.
+#[derive(Debug, Clone, Copy, Default)]
+struct Given {
+    /// How many requests.
+    count: u64,
+    /// When they left less when they came, summed up modulo 2⁶⁴.
     stayed: u64,
 }
 
@@ -49,8 +56,7 @@ impl Balancer {
             gained: Vec::new(),
             next: 0,
             chance,
-            all_present: 0,
-            stayed: 0,
+            given: Vec::new(),
         }
     }
 
@@ -60,6 +66,7 @@ impl Balancer {
             self.present.resize(slot + 1, 0);
             self.weight.resize(slot + 1, 1);
             self.gained.resize(slot + 1, 0);
+            self.given.resize(slot + 1, Given::default());
         }
         if let Err(place) = self.open.binary_search(&slot) {
             self.open.insert(place, slot);
@@ -94,21 +101,31 @@ impl Balancer {
         self.present.get(slot).copied().unwrap_or(0)
     }
 
-    /// The time that requests were at instances, up to a time, ticks modulo 2⁶⁴.
-    pub(super) fn presence(&self, now: u64) -> u64 {
-        self.stayed.wrapping_add(self.all_present.wrapping_mul(now))
+    /// How many places there are.
+    pub(super) fn places(&self) -> usize {
+        self.given.len()
     }
 
-    /// Says what [`Balancer::presence`] would be at time zero, if none of those present left.
-    pub(super) fn set_presence_origin(&mut self, origin: u64) {
-        self.stayed = origin;
+    /// How many requests an instance was ever given, and how long requests have stayed at it up to a
+    /// time, ticks modulo 2⁶⁴.
+    pub(super) fn account(&self, slot: usize, now: u64) -> (u64, u64) {
+        let Given { count, stayed } = self.given.get(slot).copied().unwrap_or_default();
+        let present = u64::from(self.present(slot));
+        (count, stayed.wrapping_add(present.wrapping_mul(now)))
+    }
+
+    /// Says what an instance was given elsewhere, and what [`Balancer::account`] would say of the
+    /// stay at time zero, if none of those present left.
+    pub(super) fn set_given(&mut self, slot: usize, count: u64, stayed: u64) {
+        self.given[slot] = Given { count, stayed };
     }
 
     /// One request more at an instance, which then has so many.
     #[inline(always)]
     pub(super) fn add(&mut self, slot: usize, now: u64) -> u32 {
-        self.all_present += 1;
-        self.stayed = self.stayed.wrapping_sub(now);
+        let given = &mut self.given[slot];
+        given.count += 1;
+        given.stayed = given.stayed.wrapping_sub(now);
         let before = self.present[slot];
         self.present[slot] = before + 1;
         self.levels.change(slot, before, before + 1);
@@ -118,8 +135,7 @@ impl Balancer {
     /// One request fewer.
     #[inline(always)]
     pub(super) fn remove(&mut self, slot: usize, at: u64) {
-        self.all_present -= 1;
-        self.stayed = self.stayed.wrapping_add(at);
+        self.given[slot].stayed = self.given[slot].stayed.wrapping_add(at);
         let before = self.present[slot];
         self.present[slot] = before - 1;
         self.levels.change(slot, before, before - 1);
@@ -128,8 +144,8 @@ impl Balancer {
     /// All requests of an instance that is closed are gone.
     pub(super) fn clear(&mut self, slot: usize, now: u64) {
         let gone = u64::from(std::mem::take(&mut self.present[slot]));
-        self.all_present -= gone;
-        self.stayed = self.stayed.wrapping_add(gone.wrapping_mul(now));
+        let given = &mut self.given[slot];
+        given.stayed = given.stayed.wrapping_add(gone.wrapping_mul(now));
     }
 
     fn has_room(&self, slot: usize) -> bool {

@@ -3,11 +3,11 @@
 //! Time goes from one request that leaves an instance to the next; each makes a place that what
 //! waits at the balancer may take.
 
-use super::Rules;
 use super::balancer::Balancer;
 use super::compare::has_vectors;
 use super::queue::{Queue, Request};
 use super::tally::Tally;
+use super::{Account, Rules};
 use plimsoll_workload::random::Stream;
 
 /// What takes requests behind a balancer: instances by their places, slow by a factor over 2³².
@@ -41,6 +41,9 @@ pub(super) trait Instances {
 
     /// An instance loses what it has.
     fn fail(&mut self, slot: usize, now: u64, tally: &mut Tally);
+
+    /// How many requests have ever left a place without being served in time.
+    fn lost(&self, slot: usize) -> u64;
 
     /// When an instance has done all that it was given, as far as that is known.
     fn done_at(&self, slot: usize) -> u64;
@@ -87,15 +90,22 @@ impl<I: Instances> Dispatcher<I> {
         }
     }
 
-    /// Says what [`Dispatcher::presence`] would be at time zero, if none of those present left.
-    pub(super) fn set_presence_origin(&mut self, origin: u64) {
-        self.balancer.set_presence_origin(origin);
+    /// Says what an instance was given elsewhere: how many requests, and how long they would have
+    /// stayed by time zero, if none of those present left.
+    pub(super) fn set_given(&mut self, slot: usize, count: u64, stayed: u64) {
+        self.balancer.set_given(slot, count, stayed);
     }
 
-    /// The time that requests were at instances, up to a time by which all who left have left:
-    /// ticks, modulo 2⁶⁴.
-    pub(super) fn presence(&self, now: u64) -> u64 {
-        self.balancer.presence(now)
+    /// How many places there are.
+    pub(super) fn places(&self) -> usize {
+        self.balancer.places()
+    }
+
+    /// What was done at a place, up to a time by which all who left have left.
+    pub(super) fn account(&self, slot: usize, now: u64) -> Account {
+        let (count, stayed) = self.balancer.account(slot, now);
+        let left = count - u64::from(self.balancer.present(slot));
+        Account { served: left - self.instances.lost(slot), stayed }
     }
 
     /// Says of each request whose client waits for it when it was due.

@@ -48,6 +48,8 @@ pub(super) struct General {
     /// Of each instance: how slow it is, and the work that it was given since it was opened.
     slowness: Vec<u64>,
     given: Vec<u64>,
+    /// Of each place: requests that left it, or will, without being served in time.
+    lost: Vec<u64>,
     /// Those at instances whose clients will give up before they are served: when, and where.
     leaving: VecDeque<(u64, usize)>,
 }
@@ -67,6 +69,7 @@ impl General {
             slots: Vec::new(),
             slowness: Vec::new(),
             given: Vec::new(),
+            lost: Vec::new(),
             leaving: VecDeque::new(),
         }
     }
@@ -126,6 +129,7 @@ impl General {
         }
         let slowness = self.rules.slowdown.at(present, self.slowness[slot]);
         let held = self.place(slot, request, slowness, now);
+        self.lost[slot] += u64::from(self.is_late(&held));
         if !self.rules.can_fail {
             count(&self.rules, held, tally);
         }
@@ -169,6 +173,19 @@ impl General {
         }
     }
 
+    /// Whether a request's client will have given up, or has, before it is served.
+    fn is_late(&self, held: &Held) -> bool {
+        held.due == GIVEN_UP || held.at - held.due > self.rules.client_timeout
+    }
+
+    /// What the cores of an instance have.
+    fn held(&self, slot: usize) -> impl Iterator<Item = &Held> {
+        let cores = self.cores_of(slot);
+        let heads = self.head.get(cores.clone()).unwrap_or_default().iter();
+        let behind = self.behind.get(cores).unwrap_or_default().iter().flatten();
+        heads.filter(|head| head.at != NONE.at).chain(behind)
+    }
+
     fn cores_of(&self, slot: usize) -> std::ops::Range<usize> {
         slot * self.cores..(slot + 1) * self.cores
     }
@@ -193,6 +210,7 @@ impl Instances for General {
         if slots > self.slowness.len() {
             self.slowness.resize(slots, super::ONE);
             self.given.resize(slots, 0);
+            self.lost.resize(slots, 0);
             self.free.resize(slots * self.cores, 0);
             self.head.resize(slots * self.cores, NONE);
             self.behind.resize(slots * self.cores, VecDeque::new());
@@ -214,6 +232,10 @@ impl Instances for General {
     }
 
     fn fail(&mut self, slot: usize, now: u64, tally: &mut Tally) {
+        // None of what it has is served; of that the late ones are counted already.
+        let leaving = self.leaving.iter().filter(|(_, of)| *of == slot).count();
+        let in_time = self.held(slot).filter(|held| !self.is_late(held)).count();
+        self.lost[slot] += (leaving + in_time) as u64;
         self.given[slot] = self.worked(slot, now);
         for core in self.cores_of(slot) {
             let head = Some(std::mem::replace(&mut self.head[core], NONE));
@@ -228,6 +250,15 @@ impl Instances for General {
         let before = self.leaving.len();
         self.leaving.retain(|&(_, of)| of != slot);
         tally.lose(Loss::InstanceFailed, (before - self.leaving.len()) as u64);
+    }
+
+    fn lost(&self, slot: usize) -> u64 {
+        let ever = self.lost.get(slot).copied().unwrap_or(0);
+        if self.rules.client_timeout == u64::MAX {
+            return ever;
+        }
+        // Those that are still there have not left.
+        ever - self.held(slot).filter(|held| self.is_late(held)).count() as u64
     }
 
     fn done_at(&self, slot: usize) -> u64 {
@@ -276,6 +307,7 @@ impl Instances for General {
             && served.is_none_or(|(_, served_at)| at < served_at)
         {
             self.leaving.pop_front();
+            self.lost[slot] += 1;
             tally.lose(Loss::ClientTimeout, 1);
             return Some((slot, at));
         }
@@ -312,6 +344,7 @@ impl Instances for General {
             && at <= now
         {
             self.leaving.pop_front();
+            self.lost[slot] += 1;
             tally.lose(Loss::ClientTimeout, 1);
             balancer.remove(slot, at);
         }

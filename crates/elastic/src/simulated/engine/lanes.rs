@@ -16,6 +16,7 @@
 //!   again by then is a branch of its own, seldom taken: so neither the comparison nor the new
 //!   departure's time is part of the chain from request to request.
 
+use super::Account;
 use super::compare::{Compare, Heads, LANES, Plain, has_vectors};
 use super::tally::Tally;
 use crate::outcome::Loss;
@@ -53,12 +54,21 @@ pub(super) struct Lanes {
     limit: u32,
     /// Service times are multiplied by this over 2³².
     slowness: [u64; PLACES],
-    /// The work that an instance was given since it was opened, ticks of cores.
-    given: [u64; PLACES],
-    /// How long all requests that were accepted stay, modulo 2⁶⁴.
-    residence: u64,
+    /// What an instance was given.
+    given: [Given; PLACES],
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no such vectors"))]
     has_vectors: bool,
+}
+
+/// What an instance was given.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Given {
+    /// The work since it was opened, ticks of cores.
+    pub(super) work: u64,
+    /// How many requests were ever accepted at its place.
+    pub(super) count: u64,
+    /// How long these stay, ticks, modulo 2⁶⁴.
+    stay: u64,
 }
 
 /// What changes with every request: in registers while requests are offered.
@@ -136,8 +146,7 @@ impl Lanes {
             open: 0,
             limit,
             slowness: [super::ONE; PLACES],
-            given: [0; PLACES],
-            residence: 0,
+            given: [Given::default(); PLACES],
             has_vectors: with_vectors && has_vectors(),
         }
     }
@@ -148,7 +157,7 @@ impl Lanes {
         self.open |= 1 << slot;
         self.free[slot] = [now, if cores > 1 { now } else { u64::MAX }];
         self.slowness[slot] = slowness;
-        self.given[slot] = 0;
+        self.given[slot].work = 0;
     }
 
     /// Changes the speed of an instance, for requests that it accepts from now on.
@@ -192,34 +201,32 @@ impl Lanes {
         head.into_iter().chain(behind.map(move |place| self.rings[lane][place % RING]))
     }
 
-    /// The work that an instance was given since it was opened.
-    pub(super) fn given(&self, slot: usize) -> u64 {
-        self.given.get(slot).copied().unwrap_or(0)
+    /// What an instance was given.
+    pub(super) fn given(&self, slot: usize) -> Given {
+        self.given.get(slot).copied().unwrap_or_default()
     }
 
     /// The work that an instance has done since it was opened, up to a time, ticks of cores.
     pub(super) fn worked(&self, slot: usize, now: u64) -> u64 {
         // It was given all that keeps its cores from being free.
-        self.given(slot) - self.free(slot).map(|at| at.saturating_sub(now)).sum::<u64>()
+        self.given(slot).work - self.free(slot).map(|at| at.saturating_sub(now)).sum::<u64>()
     }
 
-    /// The time that requests were at instances, up to a time by which all who left have left:
+    /// What was done at a place, up to a time by which all who left have left.
+    pub(super) fn account(&self, slot: usize, now: u64) -> Account {
+        if slot >= SLOTS {
+            return Account::default();
+        }
+        let present = u64::from(self.present(slot));
+        let stayed = self.stay_origin(slot).wrapping_add(present.wrapping_mul(now));
+        Account { served: self.given(slot).count - present, stayed }
+    }
+
+    /// How long requests would have stayed at a place by time zero, if none of those present left:
     /// ticks, modulo 2⁶⁴.
-    pub(super) fn presence(&self, now: u64) -> u64 {
-        let (count, leave) = self.departures();
-        self.residence.wrapping_sub(leave).wrapping_add(count.wrapping_mul(now))
-    }
-
-    /// How many requests there are, and when they leave, summed up modulo 2⁶⁴.
-    fn departures(&self) -> (u64, u64) {
-        let all = (0..SLOTS).flat_map(|slot| [0, 1].map(|core| (slot, core)));
-        let leave = all.flat_map(|(slot, core)| self.held(slot, core));
-        leave.fold((0, 0), |(count, sum), at| (count + 1, at.wrapping_add(sum)))
-    }
-
-    /// What [`Lanes::presence`] would be at time zero, if none of those present left.
-    pub(super) fn presence_origin(&self) -> u64 {
-        self.residence.wrapping_sub(self.departures().1)
+    pub(super) fn stay_origin(&self, slot: usize) -> u64 {
+        let leave = [0, 1].into_iter().flat_map(|core| self.held(slot, core));
+        leave.fold(self.given(slot).stay, u64::wrapping_sub)
     }
 
     /// The time of a lane's head, where it has one.
@@ -289,7 +296,6 @@ impl Lanes {
         let last = due.len() - 1;
         let mut live: Live<C> = self.live.by();
         let mut left = live.heads.come(self.relative(first)) & live.busy;
-        let residence = tally.residence();
         let (mut sums, counts, later) = tally.running();
         let mut lost = 0;
         for (index, (&t, &service)) in due.iter().zip(service).enumerate() {
@@ -304,8 +310,6 @@ impl Lanes {
         }
         tally.resume(sums);
         tally.lose(Loss::NoSlot, lost);
-        let more = tally.residence().wrapping_sub(residence);
-        self.residence = self.residence.wrapping_add(more);
         self.live = live.by();
     }
 
@@ -385,7 +389,10 @@ impl Lanes {
         let work = super::scaled(service, self.slowness[slot]);
         let at = free.max(t) + work;
         self.free[slot][core] = at;
-        self.given[slot] += work;
+        let given = &mut self.given[slot];
+        given.work += work;
+        given.count += 1;
+        given.stay = given.stay.wrapping_add(at - t);
         live.add(slot);
         let lane = slot + core * SLOTS;
         let bit = 1_u64 << lane;

@@ -142,6 +142,16 @@ impl SlowdownTable {
     }
 }
 
+/// What was done at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Account {
+    /// Requests that were served in time.
+    pub served: u64,
+    /// The time that requests were there, ticks modulo 2⁶⁴: differences over a time are what
+    /// counts.
+    pub stayed: u64,
+}
+
 /// A factor over [`ONE`].
 #[must_use]
 pub fn fixed(factor: f64) -> u64 {
@@ -242,8 +252,9 @@ impl Engine {
                 continue;
             }
             path.open(slot, lanes.slowness(slot), 0, &mut nothing);
-            path.instances.set_given(slot, lanes.given(slot));
+            path.instances.set_given(slot, lanes.given(slot).work);
             path.set_present(slot, lanes.present(slot));
+            path.set_given(slot, lanes.given(slot).count, lanes.stay_origin(slot));
             for (core, free) in lanes.free(slot).enumerate() {
                 path.instances.take_over(slot, core, free, lanes.held(slot, core));
             }
@@ -251,7 +262,6 @@ impl Engine {
                 path.close(slot);
             }
         }
-        path.set_presence_origin(lanes.presence_origin());
         path
     }
 
@@ -292,7 +302,16 @@ impl Engine {
     /// over a time are what counts. `now` is the time up to which [`Engine::pass`] went last.
     #[must_use]
     pub fn presence(&self, now: u64) -> u64 {
-        on_path!(&self.path, of => of.presence(now), of.presence(now))
+        let places = on_path!(&self.path, _of => lanes::SLOTS, _of.places());
+        let stayed = (0..places).map(|slot| self.account(slot, now).stayed);
+        stayed.fold(0, u64::wrapping_add)
+    }
+
+    /// What was done at a place since the beginning, whichever instances stood there. `now` is the
+    /// time up to which [`Engine::pass`] went last.
+    #[must_use]
+    pub fn account(&self, slot: usize, now: u64) -> Account {
+        on_path!(&self.path, of => of.account(slot, now), of.account(slot, now))
     }
 
     /// Ends a stretch of time at which [`Engine::pass`] and the tally's horizon are: counts clients

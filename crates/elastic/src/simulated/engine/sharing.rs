@@ -42,6 +42,8 @@ struct Instance {
     done_at: u64,
     /// The work that it has done since it was opened, ticks of cores.
     worked: u64,
+    /// Requests that ever left its place without being served in time.
+    lost: u64,
 }
 
 /// How fast an instance's own clock runs with so many requests, one over it, and how many cores
@@ -122,8 +124,15 @@ impl Instances for Sharing {
     fn grow(&mut self, slots: usize) {
         if slots > self.instances.len() {
             let slowness = super::ONE;
-            let idle =
-                Instance { own: 0.0, at: 0, held: Vec::new(), slowness, done_at: 0, worked: 0 };
+            let idle = Instance {
+                own: 0.0,
+                at: 0,
+                held: Vec::new(),
+                slowness,
+                done_at: 0,
+                worked: 0,
+                lost: 0,
+            };
             self.instances.resize(slots, idle);
             self.first.grow(slots);
         }
@@ -141,11 +150,16 @@ impl Instances for Sharing {
 
     fn fail(&mut self, slot: usize, now: u64, tally: &mut Tally) {
         self.bring(slot, now);
+        self.instances[slot].lost += self.instances[slot].held.len() as u64;
         let held = self.instances[slot].held.drain(..);
         for held in held.filter(|held| held.due != GIVEN_UP) {
             tally.lose(self.rules.fails_as(held.due, now), 1);
         }
         self.first.set(slot, None);
+    }
+
+    fn lost(&self, slot: usize) -> u64 {
+        self.instances.get(slot).map_or(0, |of| of.lost)
     }
 
     fn done_at(&self, slot: usize) -> u64 {
@@ -206,12 +220,13 @@ impl Instances for Sharing {
             of.own = 0.0;
         }
         self.plan(slot);
-        if first.due != GIVEN_UP {
-            let response = at - first.due;
-            if response > self.rules.client_timeout {
+        let is_late = first.due == GIVEN_UP || at - first.due > self.rules.client_timeout;
+        if !is_late {
+            tally.serve(at - first.due);
+        } else {
+            self.instances[slot].lost += 1;
+            if first.due != GIVEN_UP {
                 tally.lose(Loss::ClientTimeout, 1);
-            } else {
-                tally.serve(response);
             }
         }
         Some((slot, at))

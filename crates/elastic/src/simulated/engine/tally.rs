@@ -53,7 +53,7 @@ impl Default for Tally {
         let counts = vec![0; BUCKETS].into_boxed_slice();
         let counts = counts.try_into().unwrap_or_else(|_| unreachable!("of that length"));
         let lost = [0; Loss::ALL.len()];
-        let later = Later { horizon: u64::MAX, ends: BinaryHeap::new(), residence: 0 };
+        let later = Later { horizon: u64::MAX, ends: BinaryHeap::new() };
         Self { offered: 0, lost, served: 0, sum: 0, min: u64::MAX, max: 0, counts, later }
     }
 }
@@ -73,8 +73,6 @@ pub(super) struct Later {
     horizon: u64,
     /// The earliest first.
     ends: BinaryHeap<Reverse<End>>,
-    /// The response times of all that were ever put here to be served, summed up modulo 2⁶⁴.
-    residence: u64,
 }
 
 impl Later {
@@ -82,7 +80,6 @@ impl Later {
     #[cold]
     #[inline(never)]
     pub(super) fn serve(&mut self, due: u64, at: u64) {
-        self.residence = self.residence.wrapping_add(at - due);
         self.ends.push(Reverse(End { at, due, loss: None }));
     }
 }
@@ -187,12 +184,6 @@ impl Tally {
     /// When the requests were due whose end is known and lies after the horizon.
     pub(super) fn waiting(&self) -> impl Iterator<Item = u64> + '_ {
         self.later.ends.iter().map(|Reverse(end)| end.due)
-    }
-
-    /// The response times of all that were taken in to be served, now or later, modulo 2⁶⁴. Only
-    /// differences mean anything.
-    pub(super) fn residence(&self) -> u64 {
-        self.sum.wrapping_add(self.later.residence)
     }
 
     /// What to count with, until [`Tally::resume`].

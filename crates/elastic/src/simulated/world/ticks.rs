@@ -103,6 +103,7 @@ impl World<'_> {
     /// Makes the bill, and counts what is in flight.
     pub(super) fn finish(mut self) -> Outcome {
         let (waited, books) = (self.waited(), std::mem::take(&mut self.books));
-        books.close(&self.terms(), &self.pool, self.now_ns, &waited)
+        let at_places = self.at_places();
+        Outcome { at_places, ..books.close(&self.terms(), &self.pool, self.now_ns, &waited) }
     }
 }

@@ -32,6 +32,11 @@ fn check(setup: &Setup, of: &Outcome) {
     assert!((per_tick(|of| of.lost) - of.lost() as f64).abs() < 1e-3, "and of what was lost");
     let ready_s = per_tick(|of| of.ready);
     assert!(ready_s >= 0.0 && of.ticks.iter().all(|of| (0.0..=100.0).contains(&of.cpu)));
+    let at_places = || of.at_places.iter();
+    assert_eq!(at_places().map(|of| of.served).sum::<u64>(), of.served, "places and total agree");
+    // What drains is still at its place.
+    assert!(at_places().map(|of| of.ready_s()).sum::<f64>() >= ready_s - 1e-3);
+    assert!(at_places().all(|of| of.concurrency() >= 0.0 && (0.0..=100.0).contains(&of.cpu())));
     let mean_s = of.response_mean_s();
     if let (Some(min), Some(max)) = (of.response.min(), of.response.max()) {
         let range = min as f64 / 1e9 - 1e-12..=max as f64 / 1e9 + 1e-12;
@@ -198,4 +203,23 @@ fn the_script_is_followed() {
     assert_eq!(decided, [(20, 4, 6), (30, 6, 2), (40, 2, 20)]);
     assert_eq!((of.scale_out, of.scale_in), (2 + 18, 4));
     assert_eq!(policy.saw.len(), 11, "none at the end");
+}
+
+/// At a low load the first in the list of "fair" does most of the work, and the last almost none;
+/// round robin gives all of them the same.
+#[test]
+fn the_use_of_single_instances_is_seen() {
+    let fixed = |choice: Choice| {
+        let rules = Rules { choice, ..setup("20/s for 10m").rules };
+        played(&Setup { rules, start: 5, least: 5, most: 5, ..setup("20/s for 10m") }, &[5])
+    };
+    let served = |of: &Outcome| -> [u64; 5] {
+        let mut served = [0; 5];
+        of.at_places.iter().for_each(|of| served[of.slot] += of.served);
+        served
+    };
+    let fair = served(&fixed(Choice::Fair(Ties::First)));
+    assert!(fair.is_sorted_by(|one, next| one >= next) && fair[4] * 3 < fair[0], "{fair:?}");
+    let turns = served(&fixed(Choice::RoundRobin));
+    assert!(turns.iter().max().unwrap() - turns.iter().min().unwrap() <= 10, "{turns:?}");
 }

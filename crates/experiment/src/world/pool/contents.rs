@@ -30,6 +30,7 @@ pub fn write(
     outcome: &Outcome,
 ) -> Result<(), SinkError> {
     series(writer, model, "pool", outcome)?;
+    at_places(writer, outcome)?;
     for decided in &outcome.decisions {
         writer.event(&scaled(decided))?;
     }
@@ -132,6 +133,23 @@ pub fn series(
         let labels = [("quantile", quantile.as_str())];
         let value = seconds(course.quantile_us[tick]);
         writer.series(&format!("{prefix}_response_quantile_seconds"), &labels, at_ns, value)?;
+    }
+    Ok(())
+}
+
+/// Writes what was done at each place behind the balancer: how evenly it spreads its requests.
+fn at_places(writer: &mut RunWriter, outcome: &Outcome) -> Result<(), SinkError> {
+    for of in &outcome.at_places {
+        let (at_ns, place) = (nanoseconds(of.at_s), (of.slot + 1).to_string());
+        let samples = [
+            ("pool_instance_ready_seconds", of.ready_s()),
+            ("pool_instance_served_requests_per_second", of.served_per_s()),
+            ("pool_instance_cpu_ratio", of.cpu() / 100.0),
+            ("pool_instance_concurrent_requests", of.concurrency()),
+        ];
+        for (name, value) in samples {
+            writer.series(name, &[("place", place.as_str())], at_ns, value)?;
+        }
     }
     Ok(())
 }

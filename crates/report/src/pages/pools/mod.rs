@@ -7,6 +7,7 @@ mod courses;
 mod decisions;
 mod figures;
 mod paired;
+mod places;
 mod policies;
 mod predicted;
 mod revenue;
@@ -150,6 +151,9 @@ fn sections(pools: &Pools<'_>) -> Vec<Section> {
     }
     if let Some(block) = revenue::block(pools) {
         sections.push(Section::new("revenue", "Revenue", vec![block]));
+    }
+    if !pools.places.is_empty() {
+        sections.push(Section::new("places", "Single instances", places::blocks(pools)));
     }
     sections.extend([
         Section::new("figures", "Other figures", figures::others(pools)),

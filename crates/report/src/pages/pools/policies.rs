@@ -10,6 +10,7 @@ use plimsoll_stats::figure::{self, Figure};
 use plimsoll_stats::interval::{self, LEVEL};
 
 use super::paired;
+use super::places::{self, Place};
 use crate::cells::{Cells, Row};
 use crate::error::ReportError;
 
@@ -30,6 +31,8 @@ pub(crate) struct Pools<'a> {
     pub(super) paired: Vec<Paired>,
     /// The course of each policy's first replication, of those that kept it.
     pub(super) courses: Vec<Course>,
+    /// What was done in it at each place behind the balancer, by the policy's label.
+    pub(super) places: Vec<(String, BTreeMap<u32, Place>)>,
 }
 
 /// A policy, and what it came to.
@@ -72,15 +75,19 @@ impl<'a> Pools<'a> {
             row,
         };
         let policies = cells.rows.iter().map(policy).collect();
-        let mut courses = Vec::new();
+        let (mut courses, mut places) = (Vec::new(), Vec::new());
         for row in &cells.rows {
             let Some(run) = &row.run else { continue };
             let found = course(run, row.label.clone(), "pool").map_err(ReportError::of(run))?;
             if !found.at_s.is_empty() {
                 courses.push(found);
             }
+            let found = places::of_run(run).map_err(ReportError::of(run))?;
+            if !found.is_empty() {
+                places.push((row.label.clone(), found));
+            }
         }
-        Ok(Self { cells, about, slo, policies, paired: differences(cells), courses })
+        Ok(Self { cells, about, slo, policies, paired: differences(cells), courses, places })
     }
 
     /// Whether a request earns anything.
