@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use plimsoll_runs::Kind;
 use plimsoll_stats::interval::Method;
+use plimsoll_workload::instance_type::PricedType;
 use serde::Serialize;
 
 use crate::predictions::Prediction;
@@ -45,6 +46,9 @@ pub struct Analysis {
     /// What was predicted of live cells, beside what came of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub predictions: Vec<Prediction>,
+    /// The instance types that a simulated pool was compared on, each with its cheapest pool.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<PricedType>,
 }
 
 /// The experiment as a whole.

@@ -12,6 +12,7 @@
 //! | [`screening`] | of a screening, which runs come next, and what it ended with |
 //! | `notes` | the faults of benchmarks that are looked for |
 //! | `predictions` | what was predicted of live cells, beside what came of them |
+//! | `types` | what a request costs on each instance type, and the cheapest pool of each |
 //! | `worlds` | a live experiment against the same one simulated |
 //!
 //! A cell whose availability did not hold has answered something else than what was asked: it is in
@@ -26,6 +27,7 @@ mod ranking;
 mod respond;
 pub mod screening;
 mod spread;
+mod types;
 mod worlds;
 
 pub use document::*;
@@ -54,6 +56,7 @@ pub fn analyse(experiment: &Experiment) -> Result<Analysis, RunError> {
     };
     let mut analysis = of(whole, &meta.plan_text, cells::of_experiment(experiment)?);
     analysis.predictions = predictions::of(experiment, &analysis.cells)?;
+    analysis.types = types::of(&meta.about, &analysis.combinations, &analysis.cells);
     Ok(analysis)
 }
 
@@ -204,6 +207,7 @@ fn of(whole: Whole, plan_text: &str, cells: Vec<CellResult>) -> Analysis {
         sizes,
         best,
         predictions: Vec::new(),
+        types: Vec::new(),
         cells,
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct Simulate {
     /// One more policy: its kind and parameters, such as 'slo headroom=0.2' or 'calm: threshold'
     #[arg(long, value_name = "POLICY", help_heading = "What is simulated")]
     pub(crate) policy: Vec<String>,
-    /// Only these policies of the plan
+    /// Only these policies, or instance types, of the plan
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',', help_heading = "What is simulated")]
     pub(crate) only: Vec<String>,
     /// Replications of each policy; intervals need at least two

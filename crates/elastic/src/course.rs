@@ -5,6 +5,7 @@ use crate::observation::Metric;
 use crate::outcome::{Outcome, Tick};
 use crate::policy::{Facts, revenue_per_hour};
 use crate::result::SimulationResult;
+use plimsoll_workload::instance_type::InstanceType;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -32,6 +33,9 @@ pub struct About {
     pub load: String,
     /// Instances: cores, service time, limits.
     pub instance: String,
+    /// The instance types that are compared; empty where the plan names none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<InstanceType>,
     /// The balancer.
     pub balancer: String,
     /// Prices.

@@ -7,6 +7,7 @@ use plimsoll_stats::figure::{self, Figure};
 use plimsoll_stats::interval::{self, LEVEL};
 use plimsoll_stats::slo::{self, Clause, Metric, Verdict, few_beyond};
 use plimsoll_stats::{Histogram, Percentiles, Slo};
+use plimsoll_workload::instance_type::{PricedPool, PricedType};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -29,6 +30,9 @@ pub struct SimulationResult {
     pub policies: Vec<PolicyResult>,
     /// Differences of each policy from the first, on the same requests.
     pub paired: Vec<Paired>,
+    /// The instance types that were compared, each with its cheapest pool; empty without types.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<PricedType>,
     /// The time it took: the only part that differs between two runs with one seed.
     pub timing: Timing,
 }
@@ -40,6 +44,9 @@ pub struct PolicyResult {
     pub label: String,
     /// The kind of policy.
     pub kind: String,
+    /// The label of its instance type; `None` where the plan names none.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub instance_type: Option<String>,
     /// How many replications.
     pub replications: usize,
     /// Hours of instances that are charged.
@@ -48,6 +55,9 @@ pub struct PolicyResult {
     pub instance_hours_used: f64,
     /// What it costs.
     pub cost: f64,
+    /// That, over the requests that were served, where instance types are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_per_request: Option<f64>,
     /// Requests due.
     pub offered: f64,
     /// Requests that were served.
@@ -309,10 +319,12 @@ impl PolicyResult {
         Self {
             label: label.to_owned(),
             kind: kind.to_owned(),
+            instance_type: None,
             replications: outcomes.len(),
             instance_hours: of_all(figure::INSTANCE_HOURS),
             instance_hours_used: of_all(figure::INSTANCE_HOURS_USED),
             cost: of_all(figure::COST),
+            cost_per_request: None,
             offered: of_all(figure::OFFERED),
             served: of_all(figure::SERVED),
             lost: of_all(figure::LOST),
@@ -337,6 +349,25 @@ impl PolicyResult {
             slo_violated_s: of_all(figure::SLO_VIOLATED_S),
             demand: demand.to_owned(),
             ci95: ci95.collect(),
+        }
+    }
+
+    /// The same, of instances of a type.
+    #[must_use]
+    pub fn of_type(mut self, label: &str) -> Self {
+        self.instance_type = Some(label.to_owned());
+        self.cost_per_request = (self.served > 0.0).then(|| self.cost / self.served);
+        self
+    }
+
+    /// What it costs, to be compared with other pools.
+    #[must_use]
+    pub fn priced(&self) -> PricedPool {
+        PricedPool {
+            policy: self.label.clone(),
+            cost: self.cost,
+            cost_per_request: self.cost_per_request,
+            slo: (!self.slo.is_empty()).then(|| self.holds()),
         }
     }
 

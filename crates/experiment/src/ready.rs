@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use plimsoll_cache::bound::Bound;
 use plimsoll_cache::simulate::Comparison;
 use plimsoll_plan::{
-    CachePlan, Plan, PlanKind, Setting, Varied, Written, compares_caches, kind_of,
+    CachePlan, Plan, PlanKind, Setting, TYPE, Varied, Written, compares_caches, kind_of,
 };
 use plimsoll_runs::Kind;
 use plimsoll_runs::experiment::Cell;
@@ -252,9 +252,10 @@ impl Ready {
         }
         let replications = 0..plan.repeat.into();
         let grid = Grid { before: 0, policies: model.policies.len(), replications };
+        let only = only_type(&model);
         Ok(Self {
             subject: pool::subject(&plan, &model, ask.place.here),
-            cells: pool::cells(&model, &grid, &[]).collect(),
+            cells: pool::cells(&model, &grid, &only).collect(),
             notes: model.notes.clone(),
             length_s: None,
             steps: Vec::new(),
@@ -269,6 +270,12 @@ impl Ready {
         let plan = ask.plan()?;
         if plan.testbed.is_none() || plan.elastic.as_ref().is_none_or(|of| of.pool.role.is_none()) {
             return Err(not_live("a pool"));
+        }
+        if plan.types().len() > 1 {
+            let text = "run several instance types live: the servers of a live pool are those of \
+                        its role; choose one by a plan of one [instance.LABEL], and give the role \
+                        what it may use";
+            return Err(ExperimentError::Conflict(text.to_owned()));
         }
         if plan.is_experiment() {
             return designed::live_pool(ask, &plan);
@@ -510,6 +517,12 @@ fn refuse_tuned(plan: &Plan) -> Result<(), ExperimentError> {
              settings are tried; leave one of them out"
         ))),
     }
+}
+
+/// The level that all cells of a pool have where its plan names the type of its instances.
+fn only_type(model: &Model) -> Vec<(String, String)> {
+    let label = model.instance_type.as_ref().map(|of| of.label.clone());
+    label.map(|label| (TYPE.to_owned(), label)).into_iter().collect()
 }
 
 fn not_live(what: &str) -> ExperimentError {

@@ -16,7 +16,7 @@ use crate::sections::experiment::{
 };
 use crate::sections::load::Load;
 use crate::sections::measure::Measure;
-use crate::sections::own_factors::{POLICY, add_policies, only};
+use crate::sections::own_factors::{POLICY, TYPE, add_of_pool, compares_types, only};
 use crate::sections::search::Search;
 use crate::sections::store::Store;
 use crate::sections::target::Target;
@@ -107,8 +107,13 @@ impl Plan {
         let experiment = given(Experiment::SECTION).and_then(|of| Experiment::read(&of));
         let mut factors = read_factors(reading, root);
         let is_pool = search.is_none() && !top.has(Tune::SECTION.path);
-        if is_pool && (experiment.is_some() || !factors.is_empty()) {
-            add_policies(reading, root, &mut factors);
+        if is_pool && (experiment.is_some() || !factors.is_empty() || compares_types(root)) {
+            add_of_pool(reading, root, &mut factors);
+        }
+        if compares_types(root) && (!is_pool || !top.has("policy")) {
+            let message = "several instance types are compared in a pool, under its policies";
+            let hint = "leave all but one [instance.LABEL] out, or give a [policy.LABEL]";
+            top.fault("instance", message, Some(hint));
         }
         if let Some(of) = &experiment {
             check_constraints(&open(Experiment::SECTION), &of.constraints, &factors);
@@ -193,21 +198,83 @@ impl Plan {
         out.finish()
     }
 
-    /// What it varies. The policies of a pool are a factor of its experiment; a single one is a
-    /// level that all cells have.
+    /// What it varies. The policies and the instance types of a pool are factors of its experiment;
+    /// a single one is a level that all cells have.
     #[must_use]
     pub fn varied(&self) -> Varied {
         let is_pool = self.search.is_none() && self.tune.is_none();
-        let policies = self.elastic.iter().filter(|_| is_pool).flat_map(|of| &of.policies);
-        let policies: Vec<&str> = policies.map(|of| of.label.as_str()).collect();
+        let pool = || self.elastic.iter().filter(|_| is_pool);
+        let policies: Vec<&str> = pool().flat_map(|of| &of.policies).map(|of| &*of.label).collect();
+        let types: Vec<&str> = pool().flat_map(|of| &of.types).map(|of| &*of.label).collect();
         Varied {
             seed: self.seed,
             repeat: self.repeat,
             experiment: self.experiment.clone(),
             factors: self.factors.clone(),
-            common: only(POLICY, &policies),
+            common: [only(TYPE, &types), only(POLICY, &policies)].concat(),
             slo: self.measure.slo.as_ref().map(ToString::to_string),
         }
+    }
+
+    /// Whether it is an experiment of more than the policies and the instance types that stand in
+    /// it: `plimsoll run` executes such plans.
+    #[must_use]
+    pub fn is_designed(&self) -> bool {
+        self.experiment.is_some() || self.factors.iter().any(|of| !of.is_own())
+    }
+
+    /// The labels of the instance types that are compared, in their order; none where the plan has
+    /// no types.
+    #[must_use]
+    pub fn types(&self) -> Vec<String> {
+        let factor = self.factors.iter().find(|of| of.key == TYPE && of.is_own());
+        let all = || self.elastic.iter().flat_map(|of| &of.types).map(|of| of.label.clone());
+        factor.map_or_else(|| all().collect(), |of| of.levels.clone())
+    }
+
+    /// Leaves those of its policies that are among some labels, and of its instance types; of a kind
+    /// that none of them names all stay.
+    pub fn keep(&mut self, labels: &[String]) {
+        let Some(elastic) = &mut self.elastic else { return };
+        let is_named = |of: &str| labels.iter().any(|label| label == of);
+        if elastic.policies.iter().any(|of| is_named(&of.label)) {
+            elastic.policies.retain(|of| is_named(&of.label));
+        }
+        if elastic.types.iter().any(|of| is_named(&of.label)) {
+            elastic.types.retain(|of| is_named(&of.label));
+        }
+        elastic.instance =
+            elastic.types.first().map_or(elastic.instance.clone(), |of| of.instance.clone());
+        let policies: Vec<&str> = elastic.policies.iter().map(|of| &*of.label).collect();
+        let types: Vec<&str> = elastic.types.iter().map(|of| &*of.label).collect();
+        for factor in self.factors.iter_mut().filter(|of| of.is_own()) {
+            let known = if factor.key == TYPE { &types } else { &policies };
+            factor.levels.retain(|level| known.contains(&&**level));
+            factor.sets.truncate(factor.levels.len());
+        }
+        self.factors.retain(|of| of.levels.len() > 1);
+    }
+
+    /// The plan with nothing but the policies that are compared, in their order, and one of its
+    /// instance types, where it has some.
+    #[must_use]
+    pub fn chosen(mut self, instance_type: Option<&str>) -> Self {
+        let factor = self.factors.iter().find(|of| of.key == POLICY && of.is_own());
+        let levels = factor.map(|of| of.levels.clone());
+        let Some(elastic) = &mut self.elastic else { return self };
+        if let Some(levels) = levels {
+            let place = |label: &String| levels.iter().position(|level| level == label);
+            elastic.policies.retain(|of| place(&of.label).is_some());
+            elastic.policies.sort_by_key(|of| place(&of.label));
+        }
+        if let Some(label) = instance_type {
+            elastic.types.retain(|of| of.label == label);
+            elastic.instance = elastic
+                .types
+                .first()
+                .map_or_else(|| elastic.instance.clone(), |of| of.instance.clone());
+        }
+        self
     }
 
     /// Whether it is an experiment: what it varies, or how often, is its own to say.

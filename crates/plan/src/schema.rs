@@ -28,7 +28,7 @@ impl Schema<'_> {
         let mut schema = self.table(of);
         match of.path {
             // Beside what holds for all of them stands a table of the user's name for each.
-            "cluster" => schema["additionalProperties"] = self.table(of),
+            "cluster" | "instance" => schema["additionalProperties"] = self.table(of),
             "policy.LABEL" => {
                 let kinds = self.vocabulary.policies.iter();
                 let kinds: Vec<_> = kinds.map(|kind| policy(schema.clone(), kind)).collect();

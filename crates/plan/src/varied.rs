@@ -7,7 +7,7 @@ use crate::sections::cluster;
 use crate::sections::experiment::{Experiment, FactorPlan, read_factors};
 use crate::sections::measure::Measure;
 use crate::sections::own_factors::{
-    CLUSTERS, POLICY, add_clusters, add_needs, add_policies, only, policies,
+    CLUSTERS, add_clusters, add_needs, add_of_pool, common_of_pool, compares_types, only,
 };
 use crate::sections::search::Search;
 use crate::sections::top::Top;
@@ -25,7 +25,8 @@ pub struct Varied {
     pub experiment: Option<Experiment>,
     /// Its factors, in the order of the plan: those of `[factor]`, then those of its own sections.
     pub factors: Vec<FactorPlan>,
-    /// The levels that all cells have: of the only policy of a pool, of the only cluster.
+    /// The levels that all cells have: of the only policy and the only type of a pool, of the only
+    /// cluster.
     pub common: Vec<(String, String)>,
     /// Its SLO, as text; `None` where it has none.
     pub slo: Option<String>,
@@ -44,17 +45,17 @@ impl Varied {
         let mut experiment = section.and_then(|of| Experiment::read(&of));
         let mut factors = read_factors(&reading, &root);
         let mut common = Vec::new();
-        if experiment.is_some() || !factors.is_empty() {
+        let is_pool = !has(Search::SECTION.path) && !has(Tune::SECTION.path);
+        if experiment.is_some() || !factors.is_empty() || is_pool && compares_types(&root) {
             if has(CLUSTERS) {
                 let clusters = cluster::read(&reading, &root).unwrap_or_default();
                 add_clusters(&reading, &root, &clusters, &mut factors);
                 add_needs(&mut experiment, &clusters, &factors);
                 let labels: Vec<&str> = clusters.iter().map(|of| of.label.as_str()).collect();
                 common = only(CLUSTERS, &labels);
-            } else if !has(Search::SECTION.path) && !has(Tune::SECTION.path) {
-                add_policies(&reading, &root, &mut factors);
-                let labels = policies(&root);
-                common = only(POLICY, &labels.iter().map(String::as_str).collect::<Vec<_>>());
+            } else if is_pool {
+                add_of_pool(&reading, &root, &mut factors);
+                common = common_of_pool(&root);
             }
         }
         if reading.is_faulty() {

@@ -13,7 +13,8 @@ use crate::error::ReportError;
 
 /// Factors whose levels name a row by themselves, in the order in which a name has them. The level
 /// of any other factor stands behind the factor's own name.
-const SPEAKING: [&str; 7] = ["policy", "cluster", "protocol", "spread", "size", "admit", "run"];
+const SPEAKING: [&str; 8] =
+    ["policy", "type", "cluster", "protocol", "spread", "size", "admit", "run"];
 /// Of these a row has the level in its name even where all have the same.
 const ALWAYS: [&str; 3] = ["policy", "cluster", "run"];
 /// The most rows whose runs are opened.

@@ -94,6 +94,8 @@ fn of_experiment(
             true => of_design(&cells, analysis, title)?,
             false => of_cells(&cells, title)?,
         };
+        let place = document.sections.len().min(1);
+        document.sections.splice(place..place, pages::of_types(analysis, &cells.currency));
         // What was said beforehand is held against what came of it first.
         document.sections.splice(0..0, pages::of_predictions(&cells, analysis)?);
         return Ok(document);

@@ -9,6 +9,7 @@ pub mod arrivals;
 pub mod balancer;
 pub mod distribution;
 mod gzip;
+pub mod instance_type;
 pub mod objects;
 pub mod pool;
 pub mod profile;

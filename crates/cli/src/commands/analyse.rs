@@ -1,6 +1,7 @@
 //! `plimsoll analyse`: the effects of an experiment's factors, its verdicts, and its best cell.
 
 use super::runs::show_path;
+use super::simulate::types;
 use crate::exit::Exit;
 use crate::found;
 use crate::run_args::Analyse;
@@ -32,8 +33,19 @@ pub(super) fn show(path: &Path, json: bool) -> Result<Exit> {
     } else {
         show_path(path, &[], false)?;
         print(&text(&analysis))?;
+        print(&types(&analysis.types, &currency(path)?))?;
     }
     Ok(exit(&analysis))
+}
+
+/// The sign before amounts of money in the record of an experiment; empty where it tells none.
+fn currency(path: &Path) -> Result<String> {
+    if !is_experiment(path) {
+        return Ok(String::new());
+    }
+    let about: serde_json::Value =
+        serde_json::from_str(&Experiment::open(path)?.meta().about).unwrap_or_default();
+    Ok(about["currency"].as_str().unwrap_or_default().to_owned())
 }
 
 /// What an experiment says, or a single run as the experiment of one cell that it is.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::Path;
 
-use plimsoll_plan::{Plan, Varied};
+use plimsoll_plan::{POLICY, Plan, TYPE, Varied};
 use plimsoll_runs::experiment::Cell;
 
 use crate::bench::Text;
@@ -16,13 +16,10 @@ use crate::factors::{Combination, levels_of};
 use crate::record::{Own, Subject};
 use crate::world::load::identity;
 use crate::world::pool::live::OfCell;
-use crate::world::pool::{Model, Named, hand_over, model, simulate, subject};
+use crate::world::pool::{Model, Named, hand_over, model, simulate, subject_of};
 
 /// The level of each factor of a combination.
 type Levels = BTreeMap<String, String>;
-
-/// The factor whose levels are the policies.
-const POLICY: &str = "policy";
 
 /// What is simulated of each combination.
 pub(super) struct Combinations {
@@ -56,7 +53,8 @@ impl Combinations {
         for of in all {
             let levels = but_policy(&levels_of(varied, of));
             if let Entry::Vacant(place) = places.entry(levels) {
-                let plan = chosen(text.plan(&text.settings(of), None, environment)?, varied);
+                let plan = text.plan(&text.settings(of), None, environment)?;
+                let plan = plan.chosen(place.key().get(TYPE).map(String::as_str));
                 let model = model(&plan)?;
                 place.insert(cases.len());
                 cases.push(Case { plan, model });
@@ -128,7 +126,8 @@ impl Combinations {
             own.insert(levels.clone(), depends);
         }
         let (first, _) = self.at(self.all.first().unwrap_or(&Levels::new()))?;
-        let of = subject(&first.plan, &first.model, here);
+        let cases: Vec<_> = self.cases.iter().map(|case| (&case.plan, &case.model)).collect();
+        let of = subject_of(&first.plan, &cases, here);
         let load = |of: &Case| (of.model.schedule.total(), of.model.schedule.duration_ns());
         let is_same = |other: &Case| load(other) == load(first);
         let what = match self.cases.iter().all(is_same) {
@@ -141,17 +140,6 @@ impl Combinations {
         let plan_text = plan.to_toml_from(here);
         Ok(Subject { what, plan_text, identity: String::new(), own, files, ..of })
     }
-}
-
-/// A plan with nothing but the policies that are compared, in their order.
-fn chosen(mut plan: Plan, varied: &Varied) -> Plan {
-    let factor = varied.factors.iter().find(|of| of.key == POLICY);
-    if let (Some(factor), Some(elastic)) = (factor, &mut plan.elastic) {
-        let place = |label: &String| factor.levels.iter().position(|level| level == label);
-        elastic.policies.retain(|of| place(&of.label).is_some());
-        elastic.policies.sort_by_key(|of| place(&of.label));
-    }
-    plan
 }
 
 /// The levels of all factors but the policy.

@@ -101,6 +101,7 @@ fn beyond(elastic: &Elastic) -> Option<&'static str> {
     let known = [
         ("instance.discipline", instance.discipline == Discipline::Sharing),
         ("instance.slowdown", instance.slowdown.is_some()),
+        ("instance.capacity", instance.capacity.is_some()),
         ("instance.speed_variation", instance.speed_variation > 0.0),
         ("instance.mttf", instance.failures.0.is_some()),
     ];

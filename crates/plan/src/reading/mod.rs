@@ -71,8 +71,13 @@ impl Reading {
         Self::new(Source::flag("", ""), &[])
     }
 
+    /// Notes a fault, once: what holds for several tables is read for each of them.
     pub(crate) fn note(&self, fault: Fault) {
         let mut faults = self.faults.borrow_mut();
+        let is_same = |of: &Fault| of.place == fault.place && of.message == fault.message;
+        if faults.iter().any(is_same) {
+            return;
+        }
         if faults.len() < MAX_FAULTS {
             faults.push(fault);
         } else {

@@ -9,7 +9,7 @@ use crate::takes::{Number, Parsed, SIZE, TIME, word};
 
 /// No price is greater.
 const GREATEST: f64 = 1e9;
-const PRICE: Number = Number(0.0, GREATEST);
+pub(crate) const PRICE: Number = Number(0.0, GREATEST);
 
 section! {
     /// What a pool costs and what its requests earn.

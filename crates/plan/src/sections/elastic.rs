@@ -1,5 +1,5 @@
-//! The sections of an elastic pool together: `[pool]`, `[instance]`, `[balancer]`, `[billing]` and
-//! `[policy.LABEL]`. A plan with any of them is of a pool, and needs no target to be simulated.
+//! The sections of an elastic pool together: `[pool]`, `[instance]` or `[instance.LABEL]`,
+//! `[balancer]`, `[billing]` and `[policy.LABEL]`. A plan with any of them is of a pool, and needs no target to be simulated.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::reading::tree::Table;
 use crate::section::Section;
 use crate::sections::balancer::Balancer;
 use crate::sections::billing::Billing;
-use crate::sections::instance::Instance;
+use crate::sections::instance::{self, Instance, InstanceType};
 use crate::sections::policies::{self, PolicyPlan};
 use crate::sections::pool::Pool;
 use crate::write::Writer;
@@ -18,8 +18,10 @@ use crate::write::Writer;
 pub struct Elastic {
     /// How many instances, and how they are decided about.
     pub pool: Pool,
-    /// What one of them can do.
+    /// What one of them can do: of several types, one of the first.
     pub instance: Instance,
+    /// The instance types that are compared, in the order of the plan; none where it names none.
+    pub types: Vec<InstanceType>,
     /// Which one takes a request.
     pub balancer: Balancer,
     /// What they cost.
@@ -43,7 +45,7 @@ impl Elastic {
             return None;
         }
         let pool = Pool::read(&Section::open(reading, root, Pool::SECTION));
-        let instance = Instance::read(&Section::open(reading, root, Instance::SECTION));
+        let instances = instance::read(reading, root);
         let balancer = Balancer::read(&Section::open(reading, root, Balancer::SECTION));
         let billing = Billing::read(&Section::open(reading, root, Billing::SECTION));
         let read = policies::read(reading, root);
@@ -52,13 +54,15 @@ impl Elastic {
         for policy in &read {
             policy.check_start(reading, &pool);
         }
+        let (instance, types) = instances?;
+        instance::check_starts(reading, root, &pool);
         let (balancer, billing) = (balancer?, billing?);
-        Some(Self { pool, instance: instance?, balancer, billing, policies })
+        Some(Self { pool, instance, types, balancer, billing, policies })
     }
 
     pub(crate) fn write(&self, out: &mut Writer) {
         self.pool.write(out);
-        self.instance.write(out);
+        instance::write(&self.instance, &self.types, out);
         self.balancer.write(out);
         self.billing.write(out);
         policies::write(&self.policies, out);
@@ -66,6 +70,19 @@ impl Elastic {
 
     /// The files that the sections name.
     pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        self.instance.files()
+        let others = self.types.iter().skip(1).map(|of| &of.instance);
+        std::iter::once(&self.instance).chain(others).flat_map(Instance::files)
+    }
+
+    /// What an instance costs per hour.
+    #[must_use]
+    pub fn price(&self) -> f64 {
+        self.instance.price.unwrap_or(self.billing.price)
+    }
+
+    /// How many instances there are at the beginning, where a policy does not say otherwise.
+    #[must_use]
+    pub fn start(&self) -> u32 {
+        self.instance.start.unwrap_or(self.pool.start)
     }
 }

@@ -13,7 +13,7 @@ use crate::reading::{Reading, parts};
 use crate::section::Section;
 use crate::sections::constraint::Constraint;
 use crate::sections::key_at;
-use crate::sections::own_factors::{POLICY, policies};
+use crate::sections::own_factors::{POLICY, TYPE, of_pool};
 use crate::takes::{Count, Line, List, Parsed, Small, TIME, either};
 use crate::write::Writer;
 
@@ -203,8 +203,9 @@ pub(crate) fn read_factors(reading: &Reading, root: &Table) -> Vec<FactorPlan> {
         reading.wrong_type(node, "a table [factor] of keys and levels", Some(hint.to_owned()));
         return Vec::new();
     };
-    let has_policies = !policies(root).is_empty();
-    let read = |of: &Entry| read_one(reading, &of.key, &of.node, has_policies);
+    let own = of_pool(root);
+    let is_own = |key: &str| own.iter().any(|(own, labels)| *own == key && !labels.is_empty());
+    let read = |of: &Entry| read_one(reading, &of.key, &of.node, is_own(&of.key));
     let factors: Vec<FactorPlan> = table.entries.iter().filter_map(read).collect();
     if factors.len() > MOST {
         reading.fault(node.place, format!("expected at most {MOST} factors"), None);
@@ -244,7 +245,7 @@ pub(crate) fn check_between(section: &Section<'_>, of: &Experiment, can_restart:
 fn check_key(reading: &Reading, key: &str, node: &Node) -> Option<()> {
     // What a section with a name of the user's choice has behind it is known when it is read.
     let free = ["role.", "policy.", "target.headers.", "cluster.", "workload.class."];
-    let is_free = free.iter().any(|of| key.starts_with(of));
+    let is_free = free.iter().any(|of| key.starts_with(of)) || is_of_type(key);
     let is_own = ["experiment", "factor", "testbed"].iter().any(|of| key.starts_with(of));
     if ["seed", "repeat"].contains(&key) {
         let message = format!("expected a factor that is not `{key}`: every cell has its own seed");
@@ -261,12 +262,17 @@ fn check_key(reading: &Reading, key: &str, node: &Node) -> Option<()> {
     Some(())
 }
 
-fn read_one(reading: &Reading, key: &str, node: &Node, has_policies: bool) -> Option<FactorPlan> {
+/// Whether it is a key of one instance type: `instance.LABEL.boot`.
+fn is_of_type(key: &str) -> bool {
+    let of = key.strip_prefix("instance.").and_then(|rest| rest.rsplit_once('.'));
+    of.is_some_and(|(_, key)| key_at(&format!("instance.{key}")).is_some())
+}
+
+/// Reads a factor; the policies and the instance types of a pool are its own levels, by their names.
+fn read_one(reading: &Reading, key: &str, node: &Node, is_own: bool) -> Option<FactorPlan> {
     if let Value::Table(table) = &node.value {
         return read_named(reading, key, node, table);
     }
-    // The policies of a pool are levels by their names.
-    let is_own = key == POLICY && has_policies;
     if !is_own {
         check_key(reading, key, node)?;
     }
@@ -343,9 +349,10 @@ fn check_levels(reading: &Reading, key: &str, node: &Node, levels: &[String]) ->
 }
 
 /// Writes the factors that stand in `[factor]`: those of keys, then those that set several. Of the
-/// plan's own sections only a choice of policies stands there.
+/// plan's own sections only a choice of policies, or of instance types, stands there.
 pub(crate) fn write_factors(factors: &[FactorPlan], out: &mut Writer) {
-    let of_keys = || factors.iter().filter(|of| of.sets.is_empty() || of.key == POLICY);
+    let is_choice = |of: &FactorPlan| of.is_own() && [POLICY, TYPE].contains(&of.key.as_str());
+    let of_keys = || factors.iter().filter(|of| of.sets.is_empty() || is_choice(of));
     let named = || factors.iter().filter(|of| !of.sets.is_empty() && !of.is_own());
     if of_keys().count() + named().count() == 0 {
         return;

@@ -1,6 +1,7 @@
-//! Factors that stand in sections of the plan themselves: the policies of a pool, the clusters of
-//! caches, and the keys of clusters that have several levels. In an experiment they are factors
-//! like those of `[factor]`; their levels set nothing, as they stand in the plan already.
+//! Factors that stand in sections of the plan themselves: the policies and the instance types of a
+//! pool, the clusters of caches, and the keys of clusters that have several levels. In an experiment
+//! they are factors like those of `[factor]`; their levels set nothing, as they stand in the plan
+//! already.
 
 use plimsoll_units::nearest;
 
@@ -10,9 +11,12 @@ use crate::reading::tree::{Table, Value};
 use crate::sections::cluster::{CLUSTER, ClusterPlan};
 use crate::sections::constraint::{Condition, Constraint};
 use crate::sections::experiment::{Experiment, FactorPlan};
+use crate::sections::instance::labels as types;
 
 /// The factor whose levels are the policies of a pool.
-pub(crate) const POLICY: &str = "policy";
+pub const POLICY: &str = "policy";
+/// The factor whose levels are instance types.
+pub const TYPE: &str = "type";
 /// The factor whose levels are clusters of caches.
 pub(crate) const CLUSTERS: &str = "cluster";
 /// The level of a key that a cluster does not have.
@@ -26,23 +30,42 @@ pub(crate) fn policies(root: &Table) -> Vec<String> {
     }
 }
 
-/// Adds the policies of a pool to the factors of its experiment, where there are several; a factor
-/// `policy` of the plan's own says which of them are compared.
-pub(crate) fn add_policies(reading: &Reading, root: &Table, factors: &mut Vec<FactorPlan>) {
-    let labels = policies(root);
-    let Some(given) = factors.iter().find(|of| of.key == POLICY) else {
-        factors.extend((labels.len() > 1).then(|| FactorPlan::own(POLICY, labels)));
-        return;
-    };
-    if !given.is_own() {
-        let hint = "call a factor that sets keys otherwise";
-        let message = "`policy` is the factor of the pool's policies";
-        reading.fault(place(root, POLICY), message, Some(hint.to_owned()));
-    } else if let Some(level) = given.levels.iter().find(|level| !labels.contains(level)) {
-        let near = nearest(level, labels.iter().map(String::as_str));
-        let message = format!("expected a policy of the plan, found `{level}`");
-        let hint = near.map(|near| format!("did you mean `{near}`?"));
-        reading.fault(place(root, POLICY), message, hint);
+/// Whether the plan of a pool compares instance types: that makes it an experiment.
+pub(crate) fn compares_types(root: &Table) -> bool {
+    types(root).len() > 1
+}
+
+/// The factors of a pool whose levels stand in sections of its plan, with these; types first, as
+/// all policies of a type have a model in common.
+pub(crate) fn of_pool(root: &Table) -> [(&'static str, Vec<String>); 2] {
+    [(TYPE, types(root)), (POLICY, policies(root))]
+}
+
+/// Adds the instance types and the policies of a pool to the factors of its experiment, where there
+/// are several of them; a factor `type` or `policy` of the plan's own says which are compared.
+pub(crate) fn add_of_pool(reading: &Reading, root: &Table, factors: &mut Vec<FactorPlan>) {
+    for (key, labels) in of_pool(root) {
+        let Some(given) = factors.iter().find(|of| of.key == key) else {
+            factors.extend((labels.len() > 1).then(|| FactorPlan::own(key, labels)));
+            continue;
+        };
+        let (one, all) = match key {
+            TYPE => ("an instance type", "instance types"),
+            _ => ("a policy", "policies"),
+        };
+        if !given.is_own() {
+            // A plan without types may call a factor of its own so.
+            if !labels.is_empty() || key == POLICY {
+                let hint = "call a factor that sets keys otherwise";
+                let message = format!("`{key}` is the factor of the pool's {all}");
+                reading.fault(place(root, key), message, Some(hint.to_owned()));
+            }
+        } else if let Some(level) = given.levels.iter().find(|level| !labels.contains(level)) {
+            let near = nearest(level, labels.iter().map(String::as_str));
+            let message = format!("expected {one} of the plan, found `{level}`");
+            let hint = near.map(|near| format!("did you mean `{near}`?"));
+            reading.fault(place(root, key), message, hint);
+        }
     }
 }
 
@@ -137,6 +160,14 @@ fn needs_of_clusters(clusters: &[ClusterPlan], factors: &[FactorPlan]) -> Vec<Co
         })
     };
     pairs.filter_map(need).collect()
+}
+
+/// The levels that all cells of a pool have: of its only type, and its only policy.
+pub(crate) fn common_of_pool(root: &Table) -> Vec<(String, String)> {
+    let only = |(key, labels): (&str, Vec<String>)| {
+        only(key, &labels.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    of_pool(root).into_iter().flat_map(only).collect()
 }
 
 /// The level that all cells have of a factor which has no other; nothing where the plan has several

@@ -10,7 +10,7 @@ use crate::takes::{Count, DURATION, Form, Line, Parsed, SHARE, Small, TIME, word
 
 /// The most instances that can be asked for.
 pub(crate) const MOST_INSTANCES: u32 = 10_000;
-const INSTANCES: Small = Count(1..=MOST_INSTANCES);
+pub(crate) const INSTANCES: Small = Count(1..=MOST_INSTANCES);
 const MOST_DEFAULT: u32 = 20;
 
 section! {

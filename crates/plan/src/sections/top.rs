@@ -56,7 +56,7 @@ section! {
         measure { Nested("table"), said "{}", "" }
         /// How many instances there may be: the section `[pool]`.
         pool { Nested("table"), "" }
-        /// What one of them can do: the section `[instance]`.
+        /// What one of them can do: `[instance]`, and its types: `[instance.LABEL]`.
         instance { Nested("table"), "" }
         /// Which one takes a request: the section `[balancer]`.
         balancer { Nested("table"), "" }

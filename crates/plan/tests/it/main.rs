@@ -10,6 +10,7 @@ mod golden;
 mod mutation;
 mod round_trip;
 mod secrets;
+mod types;
 
 use std::sync::LazyLock;
 

@@ -210,6 +210,7 @@ pub(crate) fn simulation(policies: &[(&str, &str)], ticks: usize, replications: 
             load: "a day of 22.2 million requests, 90/s to 600/s, poisson arrivals".to_owned(),
             instance: "2 cores, service time exponential of 70 ms, 60 ms of CPU, boots in 2m"
                 .to_owned(),
+            types: Vec::new(),
             balancer: "least connections, at most 20 an instance, no queue".to_owned(),
             billing: "€0.17 for each started hour from when it is ready".to_owned(),
             currency: "€".to_owned(),

@@ -6,6 +6,7 @@ mod plans;
 mod table;
 
 pub(crate) use plans::{policy_settings, read_plan};
+pub(crate) use table::types;
 
 use crate::commands::report::write_page;
 use crate::exit::Exit;
@@ -23,8 +24,9 @@ use plimsoll_experiment::control::Control;
 use plimsoll_experiment::engine::{ending, execute};
 use plimsoll_experiment::record::Record;
 use plimsoll_experiment::world::pool::{
-    Grid, Model, Pool, cells as cells_of, model, simulation, subject,
+    Grid, Model, Pool, cells as cells_of, model, simulation, subject_of, together,
 };
+use plimsoll_plan::Plan;
 use plimsoll_units::{ParseError, count};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -38,13 +40,14 @@ pub(crate) fn run(args: &Simulate) -> Result<Exit> {
     let path = args.plan.as_deref().unwrap_or_default();
     let cases = plans::cases(path, args)?;
     if args.print_plan {
-        for case in &cases {
-            print(&case.plan.to_toml())?;
+        let of_cases = cases.chunk_by(|one, other| one.whole == other.whole);
+        for whole in of_cases.filter_map(|of| Some(&of.first()?.whole)) {
+            print(&whole.to_toml())?;
         }
         return Ok(Exit::Held);
     }
     crate::files::check_report(args.report.as_deref())?;
-    crate::files::check_single(cases.iter().any(|case| case.plan.is_experiment()), "simulate")?;
+    crate::files::check_single(cases.iter().any(|case| case.whole.is_designed()), "simulate")?;
     let threads = threads(args.threads.as_deref())?;
     let interrupts = Interrupts::watch()?;
     let models = models(&cases)?;
@@ -154,9 +157,14 @@ fn grids(cases: &[Case], models: &[Model]) -> Vec<Grid> {
 fn record<'a>(args: &'a Simulate, cases: &[Case], models: &[Model]) -> Result<Record<'a>> {
     let here = std::env::current_dir()?;
     let count = grids(cases, models).iter().map(Grid::cells).sum();
-    let of = subject(&cases[0].plan, &models[0], &here);
+    let of = subject_of(&cases[0].whole, &pairs(cases, models), &here);
     let plan = args.plan.as_deref().unwrap_or_default();
     Ok(cells::record(&args.out, plan, of, (count, cells::keeps(args.keep_cells))))
+}
+
+/// Each case's plan with its model.
+fn pairs<'a>(cases: &'a [Case], models: &'a [Model]) -> Vec<(&'a Plan, &'a Model)> {
+    cases.iter().map(|case| &case.plan).zip(models).collect()
 }
 
 /// All cases one after the other, in one result; `None` where it was interrupted too early.
@@ -173,7 +181,7 @@ fn simulate_all(
     for ((case, model), grid) in all() {
         planned.push(record.plan(cells_of(model, grid, &case.differs))?);
     }
-    let mut together: Option<Simulation> = None;
+    let mut simulated = Vec::new();
     for (((case, model), grid), cells) in all().zip(&planned) {
         let pool = Pool::new(model, grid.clone(), &|outcome| outcome)?;
         execute(&pool, cells, record, control, threads)?;
@@ -192,14 +200,7 @@ fn simulate_all(
             case.name(&mut paired.label);
             case.name(&mut paired.with);
         }
-        match &mut together {
-            None => together = Some(one),
-            Some(all) => {
-                all.result.policies.append(&mut one.result.policies);
-                all.result.paired.append(&mut one.result.paired);
-                all.courses.append(&mut one.courses);
-            }
-        }
+        simulated.push(one);
     }
-    Ok(together)
+    Ok(together(simulated, &pairs(cases, models)))
 }

@@ -1,11 +1,12 @@
-//! From a command line to plans: one, or one for each combination of the values that `--set` lists.
+//! From a command line to plans: one, or one for each combination of the values that `--set` lists
+//! and of the instance types of the plan.
 
 use crate::flags::PoolFlags;
 use crate::place::environment;
 use crate::simulate_args::Simulate;
 use crate::terminal::error::{FlagError, Result, UsageError};
 use plimsoll_experiment::plans;
-use plimsoll_plan::{Plan, PlanErrors, Setting, Written};
+use plimsoll_plan::{Plan, PlanErrors, Setting, TYPE, Written};
 use plimsoll_stats::design::{full, size};
 use plimsoll_units::ParseError;
 
@@ -14,7 +15,9 @@ const MOST_CASES: usize = 1000;
 
 /// A plan, and what distinguishes it from the others.
 pub(crate) struct Case {
-    /// The plan.
+    /// The plan with all its instance types.
+    pub(crate) whole: Plan,
+    /// The plan with one of them, and the policies that are compared.
     pub(crate) plan: Plan,
     /// The values that differ, by their keys: `const:60s` of `instance.boot`.
     pub(crate) differs: Vec<(String, String)>,
@@ -23,8 +26,13 @@ pub(crate) struct Case {
 impl Case {
     /// Adds what differs to a label.
     pub(crate) fn name(&self, label: &mut String) {
+        let is_only = self.whole.types().len() < 2;
         for (key, value) in &self.differs {
-            label.push_str(&format!(" · {key}={value}"));
+            match key.as_str() {
+                TYPE if is_only => {}
+                TYPE => label.push_str(&format!(" · {value}")),
+                _ => label.push_str(&format!(" · {key}={value}")),
+            }
         }
     }
 }
@@ -77,7 +85,18 @@ pub(super) fn cases(path: &str, args: &Simulate) -> Result<Vec<Case>> {
         let mut plan = read(&set)?;
         only(&mut plan, &args.only)?;
         let differs = set.into_iter().filter(|of| varies(&of.key));
-        all.push(Case { plan, differs: differs.map(|of| (of.key, of.value)).collect() });
+        let differs: Vec<(String, String)> = differs.map(|of| (of.key, of.value)).collect();
+        let of_type = |label: Option<String>| Case {
+            plan: plan.clone().chosen(label.as_deref()),
+            whole: plan.clone(),
+            differs: [label.map(|of| (TYPE.to_owned(), of)).into_iter().collect(), differs.clone()]
+                .concat(),
+        };
+        let types = plan.types();
+        match types.is_empty() {
+            true => all.push(of_type(None)),
+            false => all.extend(types.into_iter().map(Some).map(of_type)),
+        }
     }
     Ok(all)
 }
@@ -90,20 +109,22 @@ fn values(setting: &Setting, read: &dyn Fn(&Setting) -> Result<Plan, PlanErrors>
     setting.value.split(',').map(|part| part.trim().to_owned()).collect()
 }
 
-/// The policies that are wanted.
+/// Leaves the policies, and the instance types, that are wanted.
 fn only(plan: &mut Plan, labels: &[String]) -> Result<()> {
-    let Some(elastic) = plan.elastic.as_mut().filter(|_| !labels.is_empty()) else { return Ok(()) };
-    let known: Vec<String> = elastic.policies.iter().map(|of| of.label.clone()).collect();
+    let Some(elastic) = plan.elastic.as_ref().filter(|_| !labels.is_empty()) else { return Ok(()) };
+    let policies = elastic.policies.iter().map(|of| of.label.as_str());
+    let known: Vec<&str> =
+        policies.chain(elastic.types.iter().map(|of| of.label.as_str())).collect();
     for label in labels {
-        if !known.contains(label) {
+        if !known.contains(&label.as_str()) {
             let list = known.join(", ");
-            let near = plimsoll_units::nearest(label, known.iter().map(String::as_str));
+            let near = plimsoll_units::nearest(label, known.iter().copied());
             let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
             let text = format!("find the policy `{label}` in the plan: it has {list}{hint}");
             return Err(UsageError(text).into());
         }
     }
-    elastic.policies.retain(|of| labels.contains(&of.label));
+    plan.keep(labels);
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use plimsoll_elastic::course::Simulation;
 use plimsoll_elastic::result::{HELD, Paired, PolicyResult};
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_units::{show_duration, show_rate};
+use plimsoll_workload::instance_type::{PricedPool, PricedType};
 use std::fmt::Write;
 
 /// The figures that are columns of the table, in their order.
@@ -47,6 +48,7 @@ pub(super) fn render(simulation: &Simulation) -> String {
     let mut out = String::new();
     align(&mut out, &rows, 1, paint);
     write_differences(&mut out, simulation);
+    out.push_str(&types(&result.types, &simulation.about.currency));
     let about = &simulation.about;
     let _ = writeln!(out, "\nload      {}", about.load);
     let _ = writeln!(out, "instance  {}", about.instance);
@@ -84,6 +86,43 @@ fn row(simulation: &Simulation, policy: &PolicyResult, has_slo: bool) -> Vec<Str
     }
     row.extend(has_slo.then(|| held(policy)));
     row
+}
+
+/// What a request costs on each instance type, and the cheapest pool of each; nothing without
+/// types.
+pub(crate) fn types(all: &[PricedType], sign: &str) -> String {
+    let Some(cheapest) = PricedType::cheapest_request(all) else { return String::new() };
+    let heads = ["type", "an hour", "at most", "a million", "cheapest pool", "cost", "a million"];
+    let a_million = |price: f64| figure::COST_PER_MILLION.unit.show_in(1e6 * price, sign);
+    let dash = || "–".to_owned();
+    let row = |PricedType { of, cheapest }: &PricedType| {
+        let pool = cheapest.as_ref();
+        let cost = |pool: &PricedPool| figure::COST.unit.show_in(pool.cost, sign);
+        vec![
+            of.label.clone(),
+            price(of.price_per_hour, sign),
+            show_rate(of.capacity_per_s),
+            format!("{sign}{:.3}", 1e6 * of.price_per_request),
+            pool.map_or_else(dash, |pool| pool.policy.clone()),
+            pool.map_or_else(dash, cost),
+            pool.and_then(|pool| pool.cost_per_request).map_or_else(dash, a_million),
+        ]
+    };
+    let heads = heads.map(str::to_owned).to_vec();
+    let rows: Vec<Vec<String>> = std::iter::once(heads).chain(all.iter().map(row)).collect();
+    let mut out = "\n".to_owned();
+    align(&mut out, &rows, 1, Paint::stdout());
+    let pool = PricedType::cheapest_pool(all).map_or_else(
+        || "no pool holds the SLO".to_owned(),
+        |(of, pool)| format!("the cheapest pool is of {}: {}", of.of.label, pool.policy),
+    );
+    let _ = writeln!(out, "cheapest per request at full load: {}; {pool}", cheapest.of.label);
+    out
+}
+
+/// A price as the plan gives it.
+fn price(value: f64, sign: &str) -> String {
+    format!("{sign}{value}")
 }
 
 /// Whether the SLO held under a policy, and what of it did not.

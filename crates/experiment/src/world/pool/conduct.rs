@@ -11,6 +11,7 @@ use crate::world::load::identity;
 use plimsoll_elastic::course::{Course, Simulation};
 use plimsoll_elastic::demand::MOST;
 use plimsoll_elastic::outcome::Outcome;
+use plimsoll_elastic::policy;
 use plimsoll_elastic::result::{Paired, PolicyResult, SCHEMA, SimulationResult, Timing};
 use plimsoll_elastic::simulated::{Setup, run};
 use plimsoll_plan::Plan;
@@ -18,6 +19,7 @@ use plimsoll_runs::experiment::Cell;
 use plimsoll_runs::{Kind, RunWriter};
 use plimsoll_stats::figure;
 use plimsoll_units::{show_count, show_duration};
+use plimsoll_workload::instance_type::{InstanceType, PricedType};
 use plimsoll_workload::random::seed_of;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -84,13 +86,20 @@ pub fn cells<'a>(
 /// What a plan's pool is, for its record; `here` is the working folder.
 #[must_use]
 pub fn subject(plan: &Plan, model: &Model, here: &Path) -> Subject {
+    subject_of(plan, &[(plan, model)], here)
+}
+
+/// The same of a plan of several models, each with the plan that it is of.
+#[must_use]
+pub fn subject_of(plan: &Plan, cases: &[(&Plan, &Model)], here: &Path) -> Subject {
+    let model = cases[0].1;
     let (requests, long) = (model.schedule.total(), model.schedule.duration_ns());
     Subject {
         name: plan.name.clone().unwrap_or_default(),
         kind: Kind::Pool,
         world: plimsoll_runs::World::Simulated,
         what: format!("a pool, {} requests in {}", show_count(requests), show_duration(long)),
-        about: serde_json::to_string(&words::about(plan, model)).unwrap_or_default(),
+        about: serde_json::to_string(&words::about(cases)).unwrap_or_default(),
         plan_text: plan.to_toml_from(here),
         identity: identity(plan, here),
         own: BTreeMap::new(),
@@ -169,6 +178,9 @@ pub(crate) fn hand_over(
     if let Some(slo) = &model.setup.slo {
         figures.push((figure::SLO_HELD, f64::from(u8::from(outcome.holds(slo)))));
     }
+    if model.instance_type.is_some() && outcome.served > 0 {
+        figures.push((figure::COST_PER_MILLION, 1e6 * outcome.bill.cost / outcome.served as f64));
+    }
     to.done(cell, rows_of(&figures), &write)
 }
 
@@ -199,9 +211,15 @@ pub fn simulation(plan: &Plan, model: &Model, outcomes: &[Vec<Outcome>]) -> Opti
     }
     let (demand, slo) = (model.demand.describe(), model.setup.slo.as_ref());
     let labels = || model.policies.iter().zip(outcomes);
-    let policies = labels()
+    let of_type = |result: PolicyResult| match &model.instance_type {
+        Some(of) => result.of_type(&of.label),
+        None => result,
+    };
+    let policies: Vec<PolicyResult> = labels()
         .map(|(named, of)| PolicyResult::of(&named.label, named.kind.name, &demand, slo, of))
+        .map(of_type)
         .collect();
+    let about = words::about(&[(plan, model)]);
     let paired = labels()
         .skip(1)
         .filter_map(|(named, of)| {
@@ -213,10 +231,40 @@ pub fn simulation(plan: &Plan, model: &Model, outcomes: &[Vec<Outcome>]) -> Opti
         warnings: warnings(model, outcomes),
         policies,
         paired,
+        types: Vec::new(),
         timing: Timing::default(),
     };
     let courses = labels().map(|(named, of)| Course::of(&named.label, &of[0])).collect();
-    Some(Simulation { result, about: words::about(plan, model), courses })
+    Some(Simulation { result, about, courses })
+}
+
+/// What simulations of several models come to together.
+#[must_use]
+pub fn together(all: Vec<Simulation>, cases: &[(&Plan, &Model)]) -> Option<Simulation> {
+    let about = words::about(cases);
+    let mut all = all.into_iter();
+    let mut together = all.next()?;
+    for mut one in all {
+        together.result.policies.append(&mut one.result.policies);
+        together.result.paired.append(&mut one.result.paired);
+        together.courses.append(&mut one.courses);
+        for warning in one.result.warnings {
+            if !together.result.warnings.contains(&warning) {
+                together.result.warnings.push(warning);
+            }
+        }
+    }
+    // What is told the future is none to choose.
+    let is_real =
+        |of: &&PolicyResult| !policy::kind(&of.kind).is_ok_and(policy::Kind::knows_future);
+    let policies = &together.result.policies;
+    let priced = |of: &InstanceType| {
+        let pools = policies.iter().filter(|one| one.instance_type.as_ref() == Some(&of.label));
+        PricedType::new(of.clone(), pools.filter(is_real).map(PolicyResult::priced))
+    };
+    together.result.types = about.types.iter().map(priced).collect();
+    together.about = about;
+    Some(together)
 }
 
 /// What a reader should know of the model, and of what came out.

@@ -15,7 +15,7 @@ pub mod tuning;
 pub mod wish;
 mod words;
 
-pub use conduct::{Grid, Keep, Pool, cells, simulation, subject};
+pub use conduct::{Grid, Keep, Pool, cells, simulation, subject, subject_of, together};
 pub(crate) use conduct::{hand_over, simulate};
 pub(crate) use model::check;
 pub use model::{Model, Named, model};

@@ -13,6 +13,7 @@ use plimsoll_plan::{
 };
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::balancer::Rule;
+use plimsoll_workload::instance_type::InstanceType;
 use plimsoll_workload::schedule::Schedule;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,6 +37,8 @@ pub struct Model {
     pub notes: Vec<String>,
     /// The schedule of the first replication.
     pub schedule: Arc<Schedule>,
+    /// The type of its instances; `None` where the plan names none.
+    pub instance_type: Option<InstanceType>,
 }
 
 /// A policy of a plan.
@@ -67,7 +70,7 @@ pub(crate) fn check(of: &PolicyPlan, elastic: &Elastic) -> Vec<KeyFault> {
         service_s,
         service_points_s: Arc::new([service_s]),
         income: elastic.billing.income,
-        price_per_hour: elastic.billing.price,
+        price_per_hour: elastic.price(),
         slo: None,
         boot_s: 0.0,
         future: Some(Arc::new(Future { step_s: NO_FUTURE, rates: vec![1.0] })),
@@ -107,6 +110,11 @@ pub fn model(plan: &Plan) -> Result<Model, ExperimentError> {
              `schedule`, `rate`, `trace` or `profile` in [load]",
         ));
     };
+    if elastic.types.len() > 1 {
+        return Err(conflict(
+            "look at one pool of several instance types: leave all but one [instance.LABEL] out",
+        ));
+    }
     let mut notes = Vec::new();
     let (first, load) = load(source, plan.seed, &mut notes)?;
     check_load(plan, &first, *arrivals)?;
@@ -124,13 +132,15 @@ pub fn model(plan: &Plan) -> Result<Model, ExperimentError> {
         notes.push(format!("{slo}: no percentile of the response time, and no rule for demand"));
     }
     let setup = setup(plan, elastic, &server, load);
+    let points_s = server.points_s().into_iter().map(|point_s| point_s * server.loaded);
     let facts = Facts {
         cores: server.cores,
         limit: server.limit,
-        service_s: server.service.mean(),
-        service_points_s: server.points_s().into(),
+        // As long as it is when instances are full: policies count by what one can serve.
+        service_s: server.service.mean() * server.loaded,
+        service_points_s: points_s.collect(),
         income: elastic.billing.income,
-        price_per_hour: elastic.billing.price,
+        price_per_hour: elastic.price(),
         slo: bound,
         boot_s: (elastic.instance.boot.mean() + elastic.instance.configure.mean())
             * setup.prices.speed,
@@ -139,7 +149,12 @@ pub fn model(plan: &Plan) -> Result<Model, ExperimentError> {
     let policies: Result<Vec<Named>, _> = elastic.policies.iter().map(named).collect();
     let demand = Demand::new(&facts);
     let schedule = simulated::schedule(&setup, 0);
-    let mut model = Model { setup, facts, demand, policies: policies?, notes, schedule };
+    let instance_type = elastic
+        .types
+        .first()
+        .map(|of| InstanceType::new(of.label.clone(), elastic.price(), server.capacity_per_s()));
+    let policies = policies?;
+    let mut model = Model { setup, facts, demand, policies, notes, schedule, instance_type };
     let more = super::notes::notes(&model);
     model.notes.extend(more);
     model.notes.extend(live_only(plan));
@@ -214,10 +229,10 @@ fn setup(plan: &Plan, elastic: &Elastic, server: &Server, load: Load) -> Setup {
         speed_variation: elastic.instance.speed_variation,
         boot: boot(&elastic.instance),
         failures: failures(&elastic.instance),
-        start: pool.start,
+        start: elastic.start(),
         least: pool.least,
         most: pool.most,
-        prices: prices(&elastic.billing, plan.speed.unwrap_or(1.0)),
+        prices: prices(elastic, plan.speed.unwrap_or(1.0)),
         termination: pool.terminate,
         slo: plan.measure.slo.clone(),
         tick_ns: nanoseconds(pool.decide_every),

@@ -6,6 +6,7 @@ use plimsoll_elastic::simulated::engine::{Rules, SlowdownTable, TICK_NS};
 use plimsoll_elastic::simulated::{Boot, Failures, SlowStart};
 use plimsoll_plan as plan;
 use plimsoll_plan::Elastic;
+use plimsoll_units::show_rate;
 use plimsoll_workload::pool::Discipline;
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::service_model::{ServiceModel, ServiceTime};
@@ -18,6 +19,12 @@ pub(crate) struct Server {
     /// Processor time of a request, seconds.
     pub(super) cpu_s: f64,
     pub(crate) limit: Option<u32>,
+    /// The factors of service for 1, 2, … requests, the last for all above; none without slowdown.
+    slowdown: Vec<f64>,
+    /// The most requests per second that it was measured to serve, where the plan says so, and how
+    /// many times longer service is then; 1 without.
+    measured: Option<f64>,
+    pub(super) loaded: f64,
 }
 
 /// Points of a service time, and draws for each.
@@ -38,12 +45,31 @@ impl Server {
             let text = "find a service time above zero: a model that takes none has no capacity";
             return Err(ExperimentError::Conflict(text.to_owned()));
         }
-        Ok(Self {
-            service,
-            cores: given.cores.unwrap_or(model.cores.get()),
-            cpu_s,
-            limit: given.limit.unwrap_or(model.concurrency.map(std::num::NonZeroU32::get)),
-        })
+        let cores = given.cores.unwrap_or(model.cores.get());
+        let limit = given.limit.unwrap_or(model.concurrency.map(std::num::NonZeroU32::get));
+        let of_cores = f64::from(cores) / service.mean();
+        let (slowdown, loaded) = match (given.capacity, &given.slowdown) {
+            (Some(capacity), _) => of_capacity(capacity, of_cores, cores)?,
+            (None, Some(slowdown)) => (slowdown.factors(cores, limit), 1.0),
+            (None, None) => (Vec::new(), 1.0),
+        };
+        Ok(Self { service, cores, cpu_s, limit, slowdown, measured: given.capacity, loaded })
+    }
+
+    /// The most requests per second that it serves: as measured, else with whatever number of
+    /// requests it serves most.
+    pub(super) fn capacity_per_s(&self) -> f64 {
+        if let Some(measured) = self.measured {
+            return measured;
+        }
+        let most = self.limit.unwrap_or(u32::MAX);
+        let listed = u32::try_from(self.slowdown.len()).unwrap_or(u32::MAX).max(self.cores);
+        let of = |present: u32| {
+            let place = (present as usize - 1).min(self.slowdown.len().saturating_sub(1));
+            let slower = self.slowdown.get(place).copied().unwrap_or(1.0);
+            f64::from(present.min(self.cores)) / (self.service.mean() * slower)
+        };
+        (1..=listed.min(most).max(1)).map(of).fold(0.0, f64::max)
     }
 
     /// Points of equal weight of the service time, seconds, with its mean.
@@ -75,13 +101,34 @@ impl Server {
             queue_room: balancer.queue as usize,
             queue_timeout: ticks(balancer.queue_timeout),
             client_timeout: ticks(elastic.pool.client_timeout),
-            slowdown: instance.slowdown.as_ref().map_or_else(SlowdownTable::default, |of| {
-                SlowdownTable::of(&of.factors(self.cores, self.limit))
-            }),
+            slowdown: SlowdownTable::of(&self.slowdown),
             can_fail: instance.failures.0.is_some(),
             is_shared: instance.discipline == Discipline::Sharing,
         }
     }
+}
+
+/// By which factors service is slower so that an instance whose cores would serve more comes to a
+/// capacity: not at all as long as each request has a core; and the factor beyond.
+fn of_capacity(
+    capacity: f64,
+    of_cores: f64,
+    cores: u32,
+) -> Result<(Vec<f64>, f64), ExperimentError> {
+    let beyond = of_cores / capacity;
+    // What is written of a rate is rounded.
+    if !(beyond > 0.99 && beyond.is_finite()) {
+        let text = format!(
+            "serve {} by one instance: its cores come to {} at most; say a lower \
+             `instance.capacity`, or a shorter service time",
+            show_rate(capacity),
+            show_rate(of_cores)
+        );
+        return Err(ExperimentError::Conflict(text));
+    }
+    let mut factors = vec![1.0; cores as usize];
+    factors.push(beyond);
+    Ok((factors, beyond))
 }
 
 /// How instances begin.
@@ -102,7 +149,8 @@ pub(super) fn failures(instance: &plan::Instance) -> Option<Failures> {
 }
 
 /// The price list.
-pub(super) fn prices(billing: &plan::Billing, speed: f64) -> Prices {
+pub(super) fn prices(elastic: &Elastic, speed: f64) -> Prices {
+    let billing = &elastic.billing;
     Prices {
         speed,
         unit: billing.unit,
@@ -110,7 +158,7 @@ pub(super) fn prices(billing: &plan::Billing, speed: f64) -> Prices {
             .least
             .map_or(0, |least| u64::try_from(least.as_nanos()).unwrap_or(u64::MAX)),
         from: billing.charge_from,
-        per_hour: billing.price,
+        per_hour: elastic.price(),
         per_request: billing.per_request,
         per_gb: billing.per_gb,
         answer_bytes: billing.answer_bytes as f64,

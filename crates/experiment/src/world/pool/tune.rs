@@ -325,6 +325,7 @@ impl Halving<'_> {
             policies: settings.map(named).collect(),
             notes: Vec::new(),
             schedule: Arc::clone(&self.model.schedule),
+            instance_type: None,
         }
     }
 

@@ -6,22 +6,60 @@ use plimsoll_plan::{Elastic, LoadShape, Plan, RateSource, Service};
 use plimsoll_units::{Words, show_count, show_duration, show_rate};
 use plimsoll_workload::pool::{ChargeFrom, Discipline};
 
-/// What a model is about.
-pub(super) fn about(plan: &Plan, model: &Model) -> About {
+/// What a model is about; of several, which differ in what is varied, what is told of all of them.
+pub(super) fn about(cases: &[(&Plan, &Model)]) -> About {
+    let Some(&(plan, model)) = cases.first() else { return About::default() };
     let elastic = plan.elastic.as_ref();
+    let types = of_types(cases);
+    let of_each = |tell: fn(&Elastic, &Model) -> String| {
+        let told = types.iter().filter_map(|(plan, model)| {
+            let label = model.instance_type.as_ref().filter(|_| types.len() > 1);
+            let text = tell(plan.elastic.as_ref()?, model);
+            Some(label.map_or_else(|| text.clone(), |of| format!("{}: {text}", of.label)))
+        });
+        told.collect::<Vec<_>>().join("; ")
+    };
+    let known = types.iter().filter_map(|(_, model)| model.instance_type.clone()).collect();
     About {
         load: load(plan, model),
-        instance: elastic.map(|elastic| instance(elastic, model)).unwrap_or_default(),
+        instance: of_each(instance),
+        types: if are_alike(cases) { known } else { Vec::new() },
         balancer: elastic.map(balancer).unwrap_or_default(),
-        billing: elastic.map(billing).unwrap_or_default(),
+        billing: of_each(|elastic, _| billing(elastic)),
         currency: elastic.map(|elastic| elastic.billing.currency.clone()).unwrap_or_default(),
         // Compressed, an hour of the day is a minute of the clock.
         clock_s: clock_s(plan).filter(|_| plan.speed.is_none()),
         speed: plan.speed,
-        demand: model.demand.describe(),
+        demand: of_each(|_, model| model.demand.describe()),
         kinds: model.policies.iter().map(kind).collect(),
-        revenue: revenue(model),
+        // Its curves are of one price and one service time.
+        revenue: if types.len() > 1 { Vec::new() } else { revenue(model) },
     }
+}
+
+/// The first case of each instance type, in their order.
+fn of_types<'a>(cases: &[(&'a Plan, &'a Model)]) -> Vec<(&'a Plan, &'a Model)> {
+    let mut firsts: Vec<(&Plan, &Model)> = Vec::new();
+    for (plan, model) in cases {
+        let is_same = |(_, other): &(&Plan, &Model)| label(other) == label(model);
+        if !firsts.iter().any(is_same) {
+            firsts.push((plan, model));
+        }
+    }
+    firsts
+}
+
+fn label(model: &Model) -> Option<&str> {
+    model.instance_type.as_ref().map(|of| of.label.as_str())
+}
+
+/// Whether a type costs and serves the same in all cases: else nothing can be told of the type
+/// alone.
+fn are_alike(cases: &[(&Plan, &Model)]) -> bool {
+    cases.iter().all(|(_, model)| {
+        let mut same = cases.iter().filter(|(_, other)| label(other) == label(model));
+        same.all(|(_, other)| other.instance_type == model.instance_type)
+    })
 }
 
 /// The kind of a policy, by its label.
@@ -75,6 +113,10 @@ fn instance(elastic: &Elastic, model: &Model) -> String {
         Service::Law(law) => format!("service {law}"),
         Service::Model(path) => format!("service model {}", path.display()),
     };
+    let capacity = elastic
+        .instance
+        .capacity
+        .map_or_else(String::new, |rate| format!(", {} at most", show_rate(rate)));
     let limit = model.facts.limit.map_or_else(
         || "any number of requests".to_owned(),
         |limit| format!("up to {limit} requests"),
@@ -87,7 +129,8 @@ fn instance(elastic: &Elastic, model: &Model) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
     let cpu = show_duration((1e9 * model.setup.cpu_s) as u64);
     format!(
-        "{cores} at once, {how}, {service}, {cpu} of processor time a request, {limit}, boot {}",
+        "{cores} at once, {how}, {service}{capacity}, {cpu} of processor time a request, {limit}, \
+         boot {}",
         elastic.instance.boot
     )
 }
@@ -111,6 +154,7 @@ fn billing(elastic: &Elastic) -> String {
     };
     format!(
         "{sign}{} an instance and hour, every started {unit} from {from}; a request earns {sign}{}",
-        billing.price, billing.income
+        elastic.price(),
+        billing.income
     )
 }
