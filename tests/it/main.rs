@@ -41,6 +41,7 @@ mod plans;
 mod pools;
 mod program;
 mod prometheus;
+mod published_types;
 mod quota;
 mod rabbit;
 mod reading;

@@ -5,6 +5,8 @@
 use plimsoll_analysis::{
     Against, Analysis, Best, CellResult, CombinationResult, Levels, MeanResult,
 };
+use plimsoll_plan::Varied;
+use plimsoll_stats::design::Design;
 use plimsoll_stats::figure::{self, Better, Figure};
 use plimsoll_stats::interval::Method;
 
@@ -282,13 +284,21 @@ fn described(figure: &Figure, mean: &MeanResult) -> Cell {
 /// The figures that respond over each factor that is a number, where few enough are drawn.
 fn charts(cells: &Cells, analysis: &Analysis) -> Option<Section> {
     let full: usize = analysis.experiment.factors.iter().map(|of| of.levels.len()).product();
-    if full > MAX_FOR_CHARTS || analysis.combinations.len() < full {
+    // Of a design that is no full one each line would have a point or two.
+    let is_whole = analysis.combinations.len() >= full || is_constrained(cells);
+    if full > MAX_FOR_CHARTS || !is_whole {
         return None;
     }
     let respond = analysis.experiment.respond.iter().filter_map(|name| figure::named(name));
     let charts = levels::charts(cells, &respond.collect::<Vec<_>>());
     (!charts.is_empty())
         .then(|| Section::new("levels", "Over the levels", vec![Block::Charts(charts)]))
+}
+
+/// Whether the plan runs all combinations but for those that its constraints leave out.
+fn is_constrained(cells: &Cells) -> bool {
+    let varied = Varied::of(&cells.plan).and_then(|of| of.experiment);
+    varied.is_some_and(|of| of.design == Design::Full && !of.constraints.is_empty())
 }
 
 /// The cells whose availability did not hold: they answered something else than what was asked.
