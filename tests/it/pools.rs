@@ -402,3 +402,73 @@ fn the_processors_of_instances_are_those_of_their_cgroups() {
         }
     }
 }
+
+#[test]
+fn somebody_elses_pool_is_watched_and_nothing_is_done() {
+    let place = Place::alone();
+    // Two hosts of one, each with an agent; one goes away meanwhile.
+    let agent = |port: &str| {
+        let listen = format!("127.0.0.1:{port}");
+        place.start(place.command(PLIMSOLL, &["agent", "--listen", &listen, "--every", "250ms"]))
+    };
+    let (first, second) = (agent("18481"), agent("18482"));
+    let plan = "\
+name = 'watched'
+[collect]
+agents = { web1 = '127.0.0.1:18481', web2 = '127.0.0.1:18482' }
+every = '250ms'
+[pool]
+max = 5
+decide_every = '1s'
+[instance]
+service = 'exp:20ms'
+[load]
+rate = '10/s'
+for = '1m'
+[policy.eager]
+kind = 'target'
+target = 0.001
+period = '1s'
+[policy.calm]
+kind = 'threshold'
+upper = 100.5
+lower = 0
+datapoints = 1
+period = '1s'
+";
+    place.write("plan.toml", plan);
+    for port in [&first, &second] {
+        wait_for("an agent", || port.out().contains("listening").then_some(()));
+    }
+    let going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--shadow", "--json"]));
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    drop(second);
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    going.signal(Signal::INT);
+    let told = going.wait().ended_with(0).json();
+    let cells = told["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 2, "{told}");
+    for of in cells {
+        assert_eq!(of["world"], "shadow", "{of}");
+        let run = Run::open(&place.path(of["run"].as_str().unwrap())).unwrap();
+        assert_eq!(run.meta().world, plimsoll_runs::World::Shadow);
+        let decisions = run.decisions().unwrap();
+        assert!(decisions.len() >= 6, "{decisions:?}");
+        assert!(decisions.iter().all(|of| of.done == 0), "{decisions:?}");
+        assert!(decisions[1].observation.contains("\"cpu\":"), "{:?}", decisions[1]);
+        assert_eq!((decisions[2].before, decisions.last().unwrap().before), (2, 1));
+        let texts: Vec<String> = run.events().unwrap().into_iter().map(|of| of.text).collect();
+        assert!(texts.iter().any(|of| of == "instance web2 silent"), "{texts:?}");
+        // One would always have more; it has not acted, so it says so again and again.
+        let changes = decisions.iter().filter(|of| of.desired > of.before).count();
+        let is_eager = of["factors"]["policy"] == "eager";
+        assert_eq!(changes > 3, is_eager, "{of}: {decisions:?}");
+    }
+    drop(first);
+    // What cannot be watched is refused.
+    place.write("none.toml", plan.replace("agents =", "#"));
+    let none = place.plimsoll(&["run", "none.toml", "--shadow"]).ended_with(2);
+    none.says(&["agents", "plimsoll agent"]);
+    place.write("rare.toml", plan.replace("every = '250ms'", "every = '1s'"));
+    place.plimsoll(&["run", "rare.toml", "--shadow"]).ended_with(2).says(&["collect.every"]);
+}

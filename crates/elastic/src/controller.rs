@@ -112,9 +112,16 @@ impl Controller {
             limited_by: if is_refused { Some(Bound::Provider) } else { verdict.limited_by },
             done: u32::try_from(launched + removed).unwrap_or(u32::MAX),
             reason: verdict.reason,
-            seen: self.series.points().last().map_or([f64::NAN; _], |point| point.values),
+            seen: self.last(),
             arrived,
         }
+    }
+
+    /// The metrics of the last point that has arrived, in the order of [`Metric::ALL`]; not numbers
+    /// where there was none.
+    #[must_use]
+    pub fn last(&self) -> [f64; Metric::ALL.len()] {
+        self.series.points().last().map_or([f64::NAN; _], |point| point.values)
     }
 
     /// A point has arrived at the policy, in the policy's time.

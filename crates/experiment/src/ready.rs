@@ -41,6 +41,13 @@ use std::time::Duration;
 /// Parts of a trace, each a point of a line over time.
 const PARTS: usize = 200;
 
+/// That somebody else's pool is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shadow {
+    /// How long; until the user ends it where nothing is said.
+    pub limit: Option<Duration>,
+}
+
 /// What is asked of a plan.
 pub struct Ask<'a> {
     /// The text of the plan.
@@ -55,6 +62,8 @@ pub struct Ask<'a> {
     pub installs: bool,
     /// Whether it is to be simulated.
     pub is_simulated: bool,
+    /// Whether somebody else's pool is to be watched, and how long.
+    pub shadow: Option<Shadow>,
     /// Whether the target may be asked: not where the plan is only checked.
     pub asks: bool,
     /// By which factor durations are longer than the plan says, where that is asked for.
@@ -151,6 +160,8 @@ impl Ready {
             return Err(ExperimentError::Conflict(text.to_owned()));
         }
         match (kind, ask.is_simulated) {
+            (PlanKind::Pool, _) if ask.shadow.is_some() => Self::shadowed(ask),
+            (_, _) if ask.shadow.is_some() => Err(not_watched()),
             (PlanKind::Load, _) => Self::load(ask),
             (PlanKind::Search, _) => Self::search(ask),
             (PlanKind::Pool, true) => Self::pool(ask),
@@ -277,13 +288,16 @@ impl Ready {
                         what it may use";
             return Err(ExperimentError::Conflict(text.to_owned()));
         }
-        if plan.is_experiment() {
-            return designed::live_pool(ask, &plan);
-        }
-        // Its policies are compared, so it is an experiment, whether it says so or not.
-        let settings = [ask.settings, &[Setting::new("experiment.at_once", "1", "")]].concat();
+        let settings = compared(ask)?;
         let ask = Ask { settings: &settings, ..*ask };
         designed::live_pool(&ask, &ask.plan()?)
+    }
+
+    /// A pool that somebody else runs.
+    fn shadowed(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
+        let settings = compared(ask)?;
+        let ask = Ask { settings: &settings, ..*ask };
+        designed::shadow_pool(&ask, &ask.plan()?)
     }
 
     fn caches(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
@@ -523,6 +537,20 @@ fn refuse_tuned(plan: &Plan) -> Result<(), ExperimentError> {
 fn only_type(model: &Model) -> Vec<(String, String)> {
     let label = model.instance_type.as_ref().map(|of| of.label.clone());
     label.map(|label| (TYPE.to_owned(), label)).into_iter().collect()
+}
+
+/// The settings of a plan whose policies are compared: so it is an experiment, whether it says so
+/// or not.
+fn compared(ask: &Ask<'_>) -> Result<Vec<Setting>, ExperimentError> {
+    let as_experiment = Setting::new("experiment.at_once", "1", "");
+    let is_one = ask.plan()?.is_experiment();
+    Ok([ask.settings, if is_one { &[] } else { std::slice::from_ref(&as_experiment) }].concat())
+}
+
+fn not_watched() -> ExperimentError {
+    let text = "watch somebody's pool by a plan that has none: --shadow goes with a plan that has \
+                policies";
+    ExperimentError::Conflict(text.to_owned())
 }
 
 fn not_live(what: &str) -> ExperimentError {

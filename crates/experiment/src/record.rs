@@ -272,7 +272,7 @@ impl<'a> Record<'a> {
     #[must_use]
     pub fn is_of_several(&self) -> bool {
         let of = &self.opening.of;
-        self.opening.cells > 1 || (of.kind == Kind::Pool && of.world == World::Live)
+        self.opening.cells > 1 || (of.kind == Kind::Pool && of.world != World::Simulated)
     }
 
     /// Says that this thread begins a cell.
@@ -474,6 +474,12 @@ impl<'a> Record<'a> {
             Keeps::Few => self.opening.cells <= MAX_RUNS || is_first,
             Keeps::All => true,
         }
+    }
+
+    /// What the run of a cell that has no load of its own is told of itself.
+    #[must_use]
+    pub fn meta_of(&self, cell: &Cell) -> RunMeta {
+        self.meta(String::new(), cell, (self.opening.now_ns)())
     }
 
     fn meta(&self, id: String, cell: &Cell, started_unix_ns: u64) -> RunMeta {

@@ -15,11 +15,14 @@ pub enum Class {
     /// Somebody, or a policy, did something to the system under test: a server was restarted, a
     /// cache emptied, an instance started.
     Action,
+    /// Something became of a part of the system under test: an instance is ready, a balancer is
+    /// gone.
+    Infrastructure,
 }
 
 impl Class {
     /// Every class.
-    pub const ALL: [Self; 3] = [Self::Run, Self::Failure, Self::Action];
+    pub const ALL: [Self; 4] = [Self::Run, Self::Failure, Self::Action, Self::Infrastructure];
 
     /// The name in files.
     #[must_use]
@@ -28,6 +31,7 @@ impl Class {
             Self::Run => "run",
             Self::Failure => "failure",
             Self::Action => "action",
+            Self::Infrastructure => "infrastructure",
         }
     }
 

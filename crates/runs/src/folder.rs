@@ -499,7 +499,7 @@ impl Sink for RunWriter {
 /// When the files of a run in a world are synced.
 fn syncs(world: World) -> Syncs {
     match world {
-        World::Live => Syncs::WhereNeeded,
+        World::Live | World::Shadow => Syncs::WhereNeeded,
         World::Simulated => Syncs::Never,
     }
 }

@@ -16,22 +16,25 @@ pub enum World {
     Live,
     /// Inside a simulator.
     Simulated,
+    /// Beside a real system that somebody else runs: it was watched, and nothing was done.
+    Shadow,
 }
 
 impl World {
-    /// The name in files: `live`, `simulated`.
+    /// The name in files: `live`, `simulated`, `shadow`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Live => "live",
             Self::Simulated => "simulated",
+            Self::Shadow => "shadow",
         }
     }
 
     /// The world of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Live, Self::Simulated].into_iter().find(|world| world.name() == name)
+        [Self::Live, Self::Simulated, Self::Shadow].into_iter().find(|world| world.name() == name)
     }
 }
 

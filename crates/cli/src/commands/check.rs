@@ -22,7 +22,7 @@ const MAX_CELLS: usize = 20;
 /// Runs the command.
 pub(crate) fn run(args: &Check) -> Result<Exit> {
     let here = std::env::current_dir()?;
-    let ready = ready(&args.of, (false, false), &here)?;
+    let ready = ready(&args.of, None, (false, false), &here)?;
     let between = ready.between(&place(&here))?;
     let document = || format!("{:#}\n", document(&ready, &between));
     print(&if args.json { document() } else { shown(&ready, &between) })?;

@@ -7,13 +7,13 @@ use crate::place::{VERSION, environment, place, run_id, unix_ns};
 use crate::run_args::{PlanFlags, Run};
 use crate::terminal::error::{Error, FlagError, Result, UsageError, read};
 use crate::terminal::screen::Screen;
-use crate::terminal::{print, say, verdict};
+use crate::terminal::{pretty, print, say, verdict};
 use plimsoll_experiment::bench::Text;
 use plimsoll_experiment::bounds::Budget;
 use plimsoll_experiment::control::News;
 use plimsoll_experiment::engine::ending;
 use plimsoll_experiment::locks::Locks;
-use plimsoll_experiment::ready::{Ask, Ready, With};
+use plimsoll_experiment::ready::{Ask, Ready, Shadow, With};
 use plimsoll_experiment::record::{Opening, Record};
 use plimsoll_experiment::resume::{Unfinished, unfinished};
 use plimsoll_experiment::series::result_of;
@@ -34,16 +34,11 @@ pub(super) const MANY_CELLS: u64 = 10_000;
 pub(crate) fn run(args: &Run) -> Result<Exit> {
     let here = std::env::current_dir()?;
     let interrupts = Interrupts::watch()?;
-    let ready = ready(&args.of, (true, args.install), &here)?;
+    let ready = ready(&args.of, shadow(args)?, (true, args.install), &here)?;
     check_cells(args, &ready)?;
     let budget = budget(args, &ready)?;
     let plan_file = crate::files::plan_file(Some(&args.of.plan));
-    let found = match args.new || !ready.goes_on() {
-        true => None,
-        false => {
-            unfinished(&args.out, &plan_file, &ready.subject.name).map_err(ExperimentError::from)?
-        }
-    };
+    let found = found(args, &ready, &plan_file)?;
     let quiet = args.quiet || args.json;
     let hear = |news: &News<'_>| {
         if let (News::Window(judged), Some(quantile), false) = (news, ready.quantile(), quiet) {
@@ -66,7 +61,11 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
     };
     let executed = ready.execute(&cells, &with);
     screen.clear();
-    let ended = ending(&executed, &screen);
+    let ended = match ending(&executed, &screen) {
+        // Who watches ends it when enough is seen.
+        Ended::Interrupted if args.shadow => Ended::Complete,
+        ended => ended,
+    };
     if let Some(why) = record.ends_early() {
         say(&format!("ended: {why}"));
     }
@@ -77,6 +76,9 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
         say("ended before there was a result");
         return Ok(Exit::Incomplete);
     };
+    if args.shadow {
+        return shadowed(&path, args.json);
+    }
     if ready.has_effects() && is_experiment(&path) {
         let exit = super::analyse::show(&path, args.json)?;
         if !args.json {
@@ -98,6 +100,44 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
     Ok(exit.and(exit_of(&path)?))
 }
 
+/// An experiment of this plan that could be gone on with.
+fn found(args: &Run, ready: &Ready, plan_file: &str) -> Result<Option<Unfinished>> {
+    if args.new || args.shadow || !ready.goes_on() {
+        return Ok(None);
+    }
+    let found = unfinished(&args.out, plan_file, &ready.subject.name);
+    Ok(found.map_err(ExperimentError::from)?)
+}
+
+/// Shows what policies would have done: how often each would have changed the pool.
+fn shadowed(path: &Path, as_json: bool) -> Result<Exit> {
+    let experiment = Experiment::open(path)?;
+    let (mut cells, mut text) = (Vec::new(), String::new());
+    for row in experiment.cells()? {
+        let Some(run) = experiment.run(row.cell.number)? else { continue };
+        let decisions = run.decisions()?;
+        let changes = decisions.iter().filter(|of| of.desired != of.before).count();
+        let of = row.cell.factors.get("policy").cloned().unwrap_or_default();
+        text.push_str(&format!(
+            "{of}: {} decisions, {changes} would have changed the pool\n",
+            show_count(decisions.len() as u64)
+        ));
+        cells.push(serde_json::json!({
+            "id": row.cell.number, "factors": row.cell.factors, "world": "shadow",
+            "run": run.path(), "decisions": decisions.len(), "changes": changes,
+        }));
+    }
+    if as_json {
+        let document = serde_json::json!({
+            "schema": 1, "warnings": [], "experiment": path, "cells": cells,
+        });
+        print(&pretty(&document)?)?;
+    } else {
+        print(&format!("{text}\n  {:<14}{}\n", "run", path.display()))?;
+    }
+    Ok(Exit::Held)
+}
+
 /// Shows what came of it to a person: of a single search, and of one for parameters, its result.
 fn show(path: &Path) -> Result<()> {
     if let Some(tuned) = tuned_of(path)? {
@@ -117,6 +157,7 @@ fn show(path: &Path) -> Result<()> {
 /// The plan of a command line, ready to be executed.
 pub(super) fn ready(
     flags: &PlanFlags,
+    shadow: Option<Shadow>,
     (asks, installs): (bool, bool),
     here: &Path,
 ) -> Result<Ready> {
@@ -129,6 +170,7 @@ pub(super) fn ready(
         testbed: testbed.as_ref().map(|(text, origin)| (text.as_str(), origin.as_str())),
         installs,
         is_simulated: flags.simulated,
+        shadow,
         asks,
         scale: flags.scale.as_deref().map(scale).transpose()?,
         place: place(here),
@@ -160,6 +202,12 @@ fn scale(text: &str) -> Result<f64> {
         share if share > 0.0 => Ok(share),
         _ => Err(ParseError::new("a share above 0%", text, 0, text.len())),
     })?)
+}
+
+/// Whether somebody's pool is watched, and how long.
+fn shadow(args: &Run) -> Result<Option<Shadow>> {
+    let limit = args.shadow_for.as_ref().map(|text| read("--for", text, duration)).transpose()?;
+    Ok(args.shadow.then_some(Shadow { limit }))
 }
 
 /// The time that the experiment may take: by the flag, else by the plan.

@@ -2,6 +2,7 @@
 //! whole before anything is started, and the world that executes them.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use plimsoll_plan::{CachePlan, FactorPlan, Plan, Varied};
 use plimsoll_runs::Kind as RunKind;
@@ -20,6 +21,7 @@ use crate::record::{CellPlan, Subject};
 use crate::rounds::Rounds;
 use crate::servers;
 use crate::world::pool::live::{self, Live};
+use crate::world::pool::shadow::{self, Shadow};
 use crate::world::search::Asked;
 use crate::world::simulated::{Instance, live_only};
 use crate::world::watch::sources;
@@ -44,6 +46,8 @@ enum Kind {
     Pool(pools::Combinations),
     /// Pools of real servers; the plan.
     LivePool(pools::Combinations, Box<Plan>),
+    /// Pools of somebody else's, watched so long.
+    ShadowPool(pools::Combinations, Option<Duration>),
     Clusters(clusters::Combinations),
 }
 
@@ -98,6 +102,11 @@ impl Designed {
                 };
                 let live = Live::new((&find, &pause), rounds, with.path, with.place);
                 execute_designed(&live, of, cells, with)
+            }
+            Kind::ShadowPool(pool, limit) => {
+                let find = |cell: &Cell| pool.of_cell(cell);
+                let shadow = Shadow { find: &find, limit: *limit, place: with.place };
+                execute_designed(&shadow, of, cells, with)
             }
             Kind::Clusters(clusters) => execute_designed(clusters, of, cells, with),
         }
@@ -333,6 +342,21 @@ pub(super) fn live_pool(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentE
         cell_s: lengths.iter().copied().fold(0.0, f64::max),
         ..design.ready(subject, &notes, varied, of)
     })
+}
+
+/// Policies beside each other that watch a pool of somebody else's.
+pub(super) fn shadow_pool(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError> {
+    shadow::check(plan, &ask.place)?;
+    let (text, varied) = (text_of(ask, &plan.factors), plan.varied());
+    let design = Design::of(&varied, RunKind::Pool)?;
+    if design.most > design.all.len() as u64 {
+        let text = "watch a pool more than once: leave `replications` and `until` out";
+        return Err(ExperimentError::Conflict(text.to_owned()));
+    }
+    let pool = pools::Combinations::of(&text, &varied, &design.all, ask.place.environment)?;
+    let subject = shadow::subject(plan, pool.subject(plan, ask.place.here)?);
+    let limit = ask.shadow.and_then(|of| of.limit);
+    Ok(design.ready(subject, &[], varied, Kind::ShadowPool(pool, limit)))
 }
 
 /// An experiment of simulated clusters of caches.

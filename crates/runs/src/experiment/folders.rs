@@ -18,7 +18,7 @@ const CUT: &str = ".cut-";
 pub(super) fn keep(experiment: &Path, number: u32, world: World) -> Result<(), RunError> {
     let (from, to) = (part_folder(experiment, number), cell_folder(experiment, number));
     match world {
-        World::Live => rename(experiment, &from, &to),
+        World::Live | World::Shadow => rename(experiment, &from, &to),
         World::Simulated if from.exists() => {
             fs::rename(&from, &to).map_err(RunError::file("rename", &from))
         }

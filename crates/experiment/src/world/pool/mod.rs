@@ -10,6 +10,7 @@ pub mod live;
 mod model;
 mod notes;
 pub(crate) mod parts;
+pub mod shadow;
 pub mod tune;
 pub mod tuning;
 pub mod wish;

@@ -104,7 +104,7 @@ impl Life {
     pub(super) fn note(&mut self, number: usize, state: &str) {
         let (at_ns, text) = (self.now_ns(), format!("{NAME}{} {state}", number + 1));
         let kind = EVENT.to_owned();
-        self.events.push(Event { at_ns, class: Class::Action, kind, text });
+        self.events.push(Event { at_ns, class: Class::Infrastructure, kind, text });
     }
 
     /// The servers that take requests.
@@ -421,7 +421,7 @@ impl Yard<'_> {
     fn note_balancer(&self, text: &str) {
         let mut life = self.life();
         let (at_ns, kind, text) = (life.now_ns(), "balancer".to_owned(), text.to_owned());
-        life.events.push(Event { at_ns, class: Class::Action, kind, text });
+        life.events.push(Event { at_ns, class: Class::Infrastructure, kind, text });
     }
 }
 
