@@ -9,7 +9,7 @@ use crate::host::{
 };
 use crate::read::keyed;
 use crate::sample::Samples;
-use crate::service::{agent, memcached, nginx, prometheus, redis, statsd, target};
+use crate::service::{agent, memcached, nginx, phpfpm, prometheus, redis, statsd, target};
 
 /// A parser with a text that it understands wholly.
 struct Parser {
@@ -97,6 +97,11 @@ const PARSERS: &[Parser] = &[
         name: "memcached",
         text: MEMCACHED,
         parse: |text, out| memcached::parse(text, out).is_ok(),
+    },
+    Parser {
+        name: "phpfpm",
+        text: phpfpm::tests::PAGE,
+        parse: |text, out| phpfpm::parse(text, out).is_ok(),
     },
     Parser { name: "agent", text: AGENT, parse: |text, out| agent::parse(text, out).is_ok() },
     Parser { name: "target", text: TARGET, parse: |text, out| target::parse(text, out).is_ok() },

@@ -195,6 +195,8 @@ pub const KINDS: &[&Kind] = &[
     &service::nginx::KIND,
     &service::redis::KIND,
     &service::memcached::KIND,
+    &service::mariadb::KIND,
+    &service::phpfpm::KIND,
     &service::target::KIND,
     &service::prometheus::KIND,
     &service::statsd::KIND,

@@ -2,8 +2,10 @@
 
 pub(crate) mod agent;
 mod ask;
+pub(crate) mod mariadb;
 pub(crate) mod memcached;
 pub(crate) mod nginx;
+pub(crate) mod phpfpm;
 pub(crate) mod prometheus;
 pub(crate) mod redis;
 pub(crate) mod statsd;

@@ -3,7 +3,7 @@
 //! Both are bounded in length and time. A connection of a store is kept from one sample to the
 //! next, so that watching leaves no socket in `TIME_WAIT` behind, which others count.
 
-use std::io::{self, Read as _, Write as _};
+use std::io;
 use std::time::Duration;
 
 use plimsoll_net::http::client::{Ask, Deadline, Dial, Error, Limits, Peer, Plain, Wire};
@@ -68,7 +68,16 @@ pub(crate) struct Conversation {
     port: u16,
     limits: Limits,
     wire: Option<Box<dyn Wire>>,
+    /// What is said first over a new connection.
+    opening: Option<Opening>,
 }
+
+/// Sends something over a connection, and reads until the answer is whole.
+pub(crate) type Talk<'a> =
+    dyn FnMut(&[u8], &dyn Fn(&[u8]) -> bool) -> Result<Vec<u8>, CollectError> + 'a;
+
+/// Says what has to be said before anything is asked.
+type Opening = Box<dyn Fn(&mut Talk<'_>) -> Result<(), CollectError> + Send>;
 
 impl Conversation {
     /// A conversation with the service at `HOST:PORT`, or at a URL of this scheme. Without a port,
@@ -93,7 +102,15 @@ impl Conversation {
             return Err(ParseError::new(wanted, "@", 0, address.len()));
         }
         let (host, port) = parts.host_and_port().map_err(shifted)?;
-        Ok(Self { host, port: port.unwrap_or(usual_port), limits, wire: None })
+        Ok(Self { host, port: port.unwrap_or(usual_port), limits, wire: None, opening: None })
+    }
+
+    /// The same, whose connections begin with what this says.
+    pub(crate) fn opened_by(
+        self,
+        opening: impl Fn(&mut Talk<'_>) -> Result<(), CollectError> + Send + 'static,
+    ) -> Self {
+        Self { opening: Some(Box::new(opening)), ..self }
     }
 
     /// Sends a request, and reads the answer until `is_whole` holds of it.
@@ -105,24 +122,40 @@ impl Conversation {
         is_whole: impl Fn(&[u8]) -> bool,
     ) -> Result<Vec<u8>, CollectError> {
         let deadline = Deadline::after(self.limits.total);
-        if let Some(wire) = self.wire.take() {
-            match self.exchange(wire, request, &is_whole, &deadline) {
+        if let Some(mut wire) = self.wire.take() {
+            match self.exchange(&mut *wire, request, &is_whole, &deadline) {
                 Err(Error::Exchange(_)) => {}
-                result => return result.map_err(|error| self.failed(error)),
+                result => return self.kept(wire, result),
             }
         }
         let peer = Peer::new(&self.host, self.port);
-        let wire = Plain.dial(peer, &deadline).map_err(|error| self.failed(error))?;
-        let answer = self.exchange(wire, request, &is_whole, &deadline);
-        answer.map_err(|error| self.failed(error))
+        let mut wire = Plain.dial(peer, &deadline).map_err(|error| self.failed(error))?;
+        if let Some(opening) = &self.opening {
+            opening(&mut |request, is_whole| {
+                let answer = self.exchange(&mut *wire, request, is_whole, &deadline);
+                answer.map_err(|error| self.failed(error))
+            })?;
+        }
+        let answer = self.exchange(&mut *wire, request, &is_whole, &deadline);
+        self.kept(wire, answer)
     }
 
-    /// Asks over a connection, and keeps it only where the answer came whole.
-    fn exchange(
+    /// Keeps a connection whose answer came whole.
+    fn kept(
         &mut self,
-        mut wire: Box<dyn Wire>,
+        wire: Box<dyn Wire>,
+        answer: Result<Vec<u8>, Error>,
+    ) -> Result<Vec<u8>, CollectError> {
+        let answer = answer.map_err(|error| self.failed(error))?;
+        self.wire = Some(wire);
+        Ok(answer)
+    }
+
+    fn exchange(
+        &self,
+        wire: &mut dyn Wire,
         request: &[u8],
-        is_whole: &impl Fn(&[u8]) -> bool,
+        is_whole: &dyn Fn(&[u8]) -> bool,
         deadline: &Deadline,
     ) -> Result<Vec<u8>, Error> {
         wire.limit(deadline.left()?).map_err(Error::Exchange)?;
@@ -140,7 +173,6 @@ impl Conversation {
                 Err(error) => return Err(deadline.named(error)),
             }
         }
-        self.wire = Some(wire);
         Ok(read)
     }
 

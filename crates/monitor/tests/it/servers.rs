@@ -64,6 +64,33 @@ impl Server {
         })
     }
 
+    /// A MariaDB with the user `monitor`, who may do nothing.
+    pub(crate) fn mariadb() -> Option<Self> {
+        Self::start("mariadbd", "mariadb", |port, folder| {
+            let at = folder.display();
+            if !folder.join("data").exists() {
+                let made = Command::new("mariadb-install-db")
+                    .args(["--no-defaults", "--skip-test-db"])
+                    .args(["--auth-root-authentication-method=normal"])
+                    .arg(format!("--datadir={at}/data"))
+                    .output()
+                    .unwrap();
+                assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+                let user =
+                    "CREATE OR REPLACE USER monitor@'%';\nCREATE DATABASE IF NOT EXISTS a;\n";
+                std::fs::write(folder.join("init.sql"), user).unwrap();
+            }
+            let mut words = vec!["--no-defaults".to_owned(), "--skip-name-resolve".to_owned()];
+            words.push(format!("--datadir={at}/data"));
+            words.push(format!("--socket={at}/socket"));
+            words.push(format!("--pid-file={at}/pid"));
+            words.push(format!("--init-file={at}/init.sql"));
+            words.push(format!("--port={port}"));
+            words.extend(["--bind-address=127.0.0.1", "--user=root"].map(str::to_owned));
+            words
+        })
+    }
+
     /// An HAProxy with its page for Prometheus.
     pub(crate) fn haproxy() -> Option<Self> {
         Self::start("haproxy", "prometheus", |port, folder| {
@@ -132,6 +159,21 @@ impl Server {
         let files = std::fs::read_dir(format!("/proc/{}/fd", self.child.id()));
         let mut files = files.into_iter().flatten().flatten();
         files.any(|file| std::fs::read_link(file.path()).is_ok_and(|target| target == socket))
+    }
+
+    /// What a MariaDB answers to statements, with a table of one number beside them.
+    pub(crate) fn sql(&self, statements: &str) -> String {
+        let table = "CREATE TABLE IF NOT EXISTS a.b (c INT);";
+        let socket = self.folder.path().join("socket");
+        let said = Command::new("mariadb")
+            .args(["--no-defaults", "-u", "root", "--batch", "-e"])
+            .arg(format!("{table} {statements}"))
+            .arg("--socket")
+            .arg(socket)
+            .output()
+            .unwrap();
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        String::from_utf8(said.stdout).unwrap()
     }
 
     /// Where it listens.

@@ -153,6 +153,40 @@ fn memcached_counts_what_it_was_sent() {
 }
 
 #[test]
+fn mariadb_counts_what_it_was_sent() {
+    let Some(server) = Server::mariadb() else { return };
+    let mut watched = open("mariadb", server.address());
+    let before = watched.collect().unwrap();
+    let asked = server.sql("SELECT 1; SELECT 2; SELECT 3; DO 1; INSERT INTO a.b VALUES (1), (2);");
+    assert_eq!(asked, "1\n1\n2\n2\n3\n3\n");
+    let samples = [before, watched.collect().unwrap()];
+    let commands =
+        |of: &str| rise(&samples, "mysql_global_status_commands_total", &[("command", of)]);
+    // The client asks for something of its own when it connects.
+    assert!((3..=4).contains(&commands("select")), "{}", commands("select"));
+    assert_eq!((commands("insert"), commands("delete")), (1, 0));
+    let written = rise(&samples, "mysql_global_status_handlers_total", &[("handler", "write")]);
+    // Those of the table of figures itself are among them.
+    assert!(written >= 2, "{written}");
+    // The collector keeps its connection.
+    assert_eq!(rise(&samples, "mysql_global_status_connections", &[]), 1);
+    let [_, after] = &samples;
+    assert_eq!(count(after, "mysql_global_status_threads_connected", &[]), 1);
+    samples.iter().for_each(assert_whole);
+}
+
+#[test]
+fn mariadb_says_why_nobody_is_let_in() {
+    let Some(server) = Server::mariadb() else { return };
+    let refused = open("mariadb", format!("nobody@{}", server.address())).collect().unwrap_err();
+    assert!(refused.to_string().contains("Access denied for user 'nobody'"), "{refused}");
+    let with_password = source("monitor:secret@127.0.0.1:3306".to_owned());
+    let error = Watched::open("mariadb", &with_password).unwrap_err();
+    let error = plimsoll_units::failure::chain(&error);
+    assert!(error.contains("without a password") && !error.contains("secret"), "{error}");
+}
+
+#[test]
 fn haproxys_page_is_read_whole() {
     let Some(server) = Server::haproxy() else { return };
     let mut client = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
@@ -172,6 +206,7 @@ fn every_documented_series_of_a_service_is_given() {
         ("nginx", Server::nginx()),
         ("redis", Server::redis()),
         ("memcached", Server::memcached()),
+        ("mariadb", Server::mariadb()),
     ];
     for (name, server) in servers {
         let Some(server) = server else { continue };
@@ -191,7 +226,7 @@ fn every_documented_series_of_a_service_is_given() {
 
 #[test]
 fn a_service_that_comes_back_is_read_again() {
-    for server in [Server::redis(), Server::memcached()] {
+    for server in [Server::redis(), Server::memcached(), Server::mariadb()] {
         let Some(mut server) = server else { continue };
         let mut watched = open(server.collector, server.address());
         watched.collect().unwrap();
@@ -209,7 +244,7 @@ fn a_service_that_comes_back_is_read_again() {
 
 #[test]
 fn a_service_that_stands_still_is_late_and_read_again_when_it_goes_on() {
-    for server in [Server::nginx(), Server::redis(), Server::memcached()] {
+    for server in [Server::nginx(), Server::redis(), Server::memcached(), Server::mariadb()] {
         let Some(server) = server else { continue };
         let limit = Duration::from_millis(200);
         let quick = Source { limit, ..source(server.address()) };
@@ -238,7 +273,9 @@ fn listener(take: impl Fn(TcpStream) + Send + 'static) -> String {
 
 #[test]
 fn garbage_is_told_and_no_answer_is_endless() {
-    for name in ["nginx", "redis", "memcached", "target", "prometheus", "agent"] {
+    for name in
+        ["nginx", "redis", "memcached", "mariadb", "phpfpm", "target", "prometheus", "agent"]
+    {
         for answer in [
             "",
             "\n",

@@ -235,6 +235,30 @@ families! {
         "rate(memcached_process_user_cpu_seconds_total) \
          + rate(memcached_process_system_cpu_seconds_total)",
         "cores that it used";
+    Service, "mariadb.queries", "MariaDB queries", PerSecond, Neither,
+        "rate(mysql_global_status_questions)",
+        "statements of clients";
+    Service, "mariadb.running", "MariaDB running", Count, Neither,
+        "mysql_global_status_threads_running",
+        "threads that work";
+    Service, "mariadb.connections", "MariaDB connections", Count, Neither,
+        "mysql_global_status_threads_connected",
+        "connections";
+    Service, "mariadb.hit_ratio", "MariaDB hit ratio", Share, Higher,
+        "1 - rate(mysql_global_status_innodb_buffer_pool_reads) \
+         / rate(mysql_global_status_innodb_buffer_pool_read_requests)",
+        "share of InnoDB's pages that were in memory; none of a period in which it looked for none";
+    Service, "mariadb.lock_waits", "MariaDB lock waits", PerSecond, Lower,
+        "rate(mysql_global_status_innodb_row_lock_waits)",
+        "times that a row's lock was waited for";
+    Service, "phpfpm.requests", "php-fpm requests", PerSecond, Neither,
+        "rate(phpfpm_accepted_connections)",
+        "requests that a process took";
+    Service, "phpfpm.busy", "php-fpm busy", Share, Neither,
+        "phpfpm_active_processes / phpfpm_total_processes",
+        "share of its processes that make an answer";
+    Service, "phpfpm.waiting", "php-fpm waiting", Count, Lower, "phpfpm_listen_queue",
+        "requests that wait for a process";
     Service, "target.requests", "target requests", PerSecond, Neither,
         "rate(plimsoll_target_requests_total)",
         "requests read by the built-in target";

@@ -18,8 +18,17 @@ const LEAST_PERIOD_NS: u64 = 50_000_000;
 /// The label of the series of an instance.
 const INSTANCE: &str = "instance";
 /// How the names of series begin that collectors know. Others are the application's own.
-const KNOWN: [&str; 7] =
-    ["node_", "container_", "nginx_", "redis_", "memcached_", "plimsoll_", "host_"];
+const KNOWN: [&str; 9] = [
+    "node_",
+    "container_",
+    "nginx_",
+    "redis_",
+    "memcached_",
+    "mysql_",
+    "phpfpm_",
+    "plimsoll_",
+    "host_",
+];
 
 /// The figures of a round.
 #[derive(Debug, Clone, PartialEq, Default)]
