@@ -107,6 +107,7 @@ fn role_of(
             cpuset: role.cpuset.clone(),
             memory: role.memory,
             processes: role.processes.map(u64::from),
+            rate: role.rate,
         },
         sysctl: role.sysctl.clone(),
         vars,

@@ -82,7 +82,9 @@ impl Bed {
             seen.push(&role.name);
             let own = &role.recipe.recipe.start[0];
             let program = order.words.iter().find(|word| *word == own).unwrap_or(own);
-            if !program.contains("{{") && !is_there(program) {
+            let needs = role.recipe.recipe.needs.iter().chain([program]);
+            let is_absent = |program: &&String| !program.contains("{{") && !is_there(program);
+            if let Some(program) = needs.into_iter().find(is_absent) {
                 missing.push(TestbedError::Program {
                     program: program.clone(),
                     what: format!("the role `{}`", role.name),

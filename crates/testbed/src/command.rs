@@ -148,12 +148,18 @@ pub fn told(status: ExitStatus) -> String {
     }
 }
 
-/// Whether a program is on the path of commands, or a file that may be run.
+/// Whether a program is on the path of commands; or a file, whose name may end in `*` for whatever
+/// its name ends in.
 #[must_use]
 pub fn is_there(program: &str) -> bool {
     let path = Path::new(program);
     if path.is_absolute() {
-        return path.is_file();
+        let Some((folder, begins)) = program.strip_suffix('*').and_then(|of| of.rsplit_once('/'))
+        else {
+            return path.is_file();
+        };
+        let mut files = std::fs::read_dir(format!("{folder}/")).into_iter().flatten().flatten();
+        return files.any(|file| file.file_name().to_string_lossy().starts_with(begins));
     }
     ENVIRONMENT[0].1.split(':').any(|folder| Path::new(folder).join(program).is_file())
 }
@@ -171,6 +177,16 @@ mod tests {
     fn commands_are_shown_as_they_would_be_typed() {
         let words = Words::of(&["nginx", "-g", "daemon off;", "it's", ""]);
         assert_eq!(words.to_string(), r"nginx -g 'daemon off;' 'it'\''s' ''");
+    }
+
+    #[test]
+    fn a_file_may_be_named_by_how_it_begins() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("fpm8.2"), "").unwrap();
+        let of = |name: &str| is_there(&format!("{}/{name}", folder.path().display()));
+        assert!(of("fpm8.2") && of("fpm*") && of("*"));
+        assert!(!of("fpm") && !of("fpn*") && !is_there("/nowhere/*"));
+        assert!(is_there("sh") && !is_there("no-such-program"));
     }
 
     #[test]

@@ -30,6 +30,7 @@ mod output;
 mod policy;
 pub mod provider;
 pub mod reach;
+mod ready;
 pub mod recipe;
 pub mod role;
 pub mod standing;

@@ -18,7 +18,7 @@ use crate::ledger::Made;
 use crate::op::Op;
 use crate::outline::Outline;
 use crate::provider::Provider;
-use crate::recipe::{Commands, Content, Recipe, Reload, Stands};
+use crate::recipe::{Commands, Content, Recipe, Reload, Stands, Steady, Warm};
 use crate::role::{CopiedFile, Instance, Role};
 use crate::texts::{Filled, Texts};
 use crate::users::is_root;
@@ -203,11 +203,7 @@ impl<'a> Making<'a> {
     }
 
     fn ready(&self, after: usize, outline: &mut Outline) -> Result<usize, TestbedError> {
-        let Instance { name, folder, address, port, .. } = self.instance;
-        let text = format!("{address}:{port}");
-        let address: SocketAddr = text.parse().map_err(|_| {
-            TestbedError::Wrong(format!("place {name} at {text}, which is no address"))
-        })?;
+        let (Instance { name, folder, .. }, address) = (self.instance, self.address()?);
         let check = self.recipe().check.clone();
         let limit = Duration::from_secs(check.within_s);
         let ready = Op::Ready { instance: name.clone(), folder: folder.clone(), address, check };
@@ -216,12 +212,29 @@ impl<'a> Making<'a> {
         Ok(at)
     }
 
+    /// Where it listens.
+    fn address(&self) -> Result<SocketAddr, TestbedError> {
+        let Instance { name, address, port, .. } = self.instance;
+        let text = format!("{address}:{port}");
+        text.parse().map_err(|_| {
+            TestbedError::Wrong(format!("place {name} at {text}, which is no address"))
+        })
+    }
+
     fn warm(&self, after: usize, outline: &mut Outline) -> Result<usize, TestbedError> {
-        let Commands { run, within_s } = &self.recipe().warm;
-        if run.is_empty() {
+        let Warm { run, steady, within_s } = &self.recipe().warm;
+        if run.is_empty() && steady.is_none() {
             return Ok(after);
         }
-        let ops = self.commands("warm", run)?;
+        let mut ops = self.commands("warm", run)?;
+        if let Some(steady) = steady {
+            let Instance { name, folder, .. } = self.instance;
+            let what = format!("`warm.steady` of the role `{}`", self.role.name);
+            let http = steady.http.iter().map(|path| self.texts.word(&what, path));
+            let when = Steady { http: http.collect::<Result<_, _>>()?, ..steady.clone() };
+            let (instance, folder, address) = (name.clone(), folder.clone(), self.address()?);
+            ops.push(Op::Steady { instance, folder, address, when });
+        }
         let at = self.add("warm it", Class::Service, &[after], ops, outline);
         outline.steps[at].limit = Duration::from_secs(*within_s);
         Ok(at)

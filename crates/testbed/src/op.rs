@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::command::Words;
 use crate::launch::Order;
-use crate::recipe::{Check, Stop};
+use crate::recipe::{Check, Steady, Stop};
 use crate::thing::Thing;
 
 /// One thing that is done.
@@ -92,6 +92,17 @@ pub enum Op {
         /// When it is ready.
         check: Check,
     },
+    /// Asks for pages until its answers are steady.
+    Steady {
+        /// The instance.
+        instance: String,
+        /// Its folder.
+        folder: PathBuf,
+        /// Where it listens.
+        address: SocketAddr,
+        /// When they are.
+        when: Steady,
+    },
     /// Removes a file of the folder that is no more of it.
     Remove {
         /// The folder.
@@ -160,6 +171,12 @@ impl std::fmt::Display for Op {
                 Some(path) => write!(f, "ask http://{address}{path} until it answers"),
                 None => write!(f, "connect to {address} until it takes connections"),
             },
+            Self::Steady { address, when: Steady { http, answers, times }, .. } => write!(
+                f,
+                "ask http://{address}{} until {answers} answers in a row take at most {times} times \
+                 their median",
+                http.join(", ")
+            ),
             Self::Remove { folder, path } => write!(f, "remove {}", folder.join(path).display()),
             Self::End { instance, .. } => write!(f, "end {instance}"),
             Self::Clear { folder } => write!(f, "empty the folder {}", folder.display()),

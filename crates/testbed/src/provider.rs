@@ -63,12 +63,13 @@ impl Provider for Process {
     }
 
     fn check(&self, role: &Role) -> Result<(), TestbedError> {
-        let Limits { cpu, cpuset, memory, processes, .. } = &role.limits;
+        let Limits { cpu, cpuset, memory, processes, rate, .. } = &role.limits;
         let asked = [
             ("cpu", cpu.is_some()),
             ("cpuset", cpuset.is_some()),
             ("memory", memory.is_some()),
             ("processes", processes.is_some()),
+            ("rate", rate.is_some()),
             ("sysctl", !role.sysctl.is_empty()),
         ];
         match asked.iter().find(|(_, is_asked)| *is_asked) {
@@ -202,8 +203,9 @@ pub fn abilities(root: &Path) -> Vec<Ability> {
 }
 
 /// The programs that namespaces are made with, and the packages that have them.
-const PROGRAMS: [(&str, &str); 5] = [
+const PROGRAMS: [(&str, &str); 6] = [
     ("ip", "iproute2"),
+    ("tc", "iproute2"),
     ("nsenter", "util-linux"),
     ("unshare", "util-linux"),
     ("setpriv", "util-linux"),
@@ -231,6 +233,14 @@ fn bridge(bed: &str) -> String {
 #[must_use]
 pub fn namespace_of(bed: &str, instance: &str) -> String {
     format!("pl-{bed}-{instance}")
+}
+
+/// A bucket of tokens that lets so many bits through in a second: what comes at once is as much as
+/// passes in 10 ms, or some packets; what would wait for longer than 100 ms is dropped.
+fn bucket(rate: u64) -> Vec<String> {
+    let burst = (rate / 8 / 100).max(16 << 10);
+    let words = format!("tbf rate {rate}bit burst {burst}b latency 100ms");
+    words.split(' ').map(str::to_owned).collect()
 }
 
 fn ip(words: &[&str]) -> Words {
@@ -301,6 +311,12 @@ impl Provider for Namespace {
         linked.extend(role.sysctl.iter().map(|(key, value)| {
             let set = format!("{key}={value}");
             Words(self.inside(&name)).and(&["sysctl".to_owned(), "-qw".to_owned(), set])
+        }));
+        // What the instance sends leaves by its own end; what it receives, by the bridge's.
+        linked.extend(role.limits.rate.iter().flat_map(|rate| {
+            let own = Words::of(&["tc", "-n", &name, "qdisc", "add", "dev", "eth0", "root"]);
+            let bridges = Words::of(&["tc", "qdisc", "add", "dev", &outer, "root"]);
+            [own.and(&bucket(*rate)), bridges.and(&bucket(*rate))]
         }));
         let mut ops = vec![
             Op::Make { thing: Thing::Namespace { name }, by: made },

@@ -28,7 +28,9 @@ const MOST_TEXT: usize = 1 << 20;
 const FUEL: u64 = 1_000_000;
 
 /// The recipes inside the program, by name.
-pub const SHIPPED: [(&str, &str); 4] = [
+pub const SHIPPED: [(&str, &str); 6] = [
+    ("mariadb", include_str!("../../../recipes/mariadb.toml")),
+    ("mediawiki", include_str!("../../../recipes/mediawiki.toml")),
     ("memcached", include_str!("../../../recipes/memcached.toml")),
     ("nginx", include_str!("../../../recipes/nginx.toml")),
     ("redis", include_str!("../../../recipes/redis.toml")),
@@ -44,6 +46,10 @@ pub struct Recipe {
     /// The packages that have its programs, for who has to install them.
     #[serde(default)]
     pub packages: Vec<String>,
+    /// What else must be there beside the program that `start` names: programs, and files by their
+    /// whole paths, whose last part may end in `*`.
+    #[serde(default)]
+    pub needs: Vec<String>,
     /// The port where nothing else is said, in a namespace of its own.
     pub port: u16,
     /// The user that it runs as.
@@ -63,9 +69,9 @@ pub struct Recipe {
     pub start: Vec<String>,
     /// When it is ready.
     pub check: Check,
-    /// What is done when it is ready, before it counts as standing.
+    /// What is done when it answers, before it counts as standing.
     #[serde(default)]
-    pub warm: Commands,
+    pub warm: Warm,
     /// What empties an instance that has served, so that it is as one that was just started.
     #[serde(default)]
     pub cold: Commands,
@@ -156,8 +162,8 @@ fn ready_s() -> u64 {
     20
 }
 
-/// Commands for an instance that runs, as those that fill or empty it. They run as the instance
-/// does: as its user, in its place, in its folder.
+/// Commands for an instance that runs, as those that empty it. They run as the instance does: as
+/// its user, in its place, in its folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Commands {
@@ -177,6 +183,51 @@ impl Default for Commands {
     fn default() -> Self {
         Self { run: Vec::new(), within_s: commands_s() }
     }
+}
+
+/// What is done for an instance that answers, before it counts as standing: first the commands,
+/// then its pages are asked for until it is as fast as it will be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Warm {
+    /// The commands, one after the other, each a list of words.
+    #[serde(default)]
+    pub run: Vec<Vec<String>>,
+    /// When its answers are steady.
+    #[serde(default)]
+    pub steady: Option<Steady>,
+    /// How long all of it may take, seconds.
+    #[serde(default = "commands_s")]
+    pub within_s: u64,
+}
+
+impl Default for Warm {
+    fn default() -> Self {
+        Self { run: Vec::new(), steady: None, within_s: commands_s() }
+    }
+}
+
+/// When the answers of an instance are steady: so many in a row took at most so many times their
+/// median.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Steady {
+    /// The paths that are asked for, one request after the other, in turn.
+    pub http: Vec<String>,
+    /// How many answers in a row.
+    #[serde(default = "answers")]
+    pub answers: usize,
+    /// How many times their median the slowest of them may take.
+    #[serde(default = "times")]
+    pub times: u32,
+}
+
+fn answers() -> usize {
+    10
+}
+
+fn times() -> u32 {
+    2
 }
 
 /// How an instance takes its files anew while it runs: first the commands, which may check the
@@ -286,6 +337,9 @@ pub fn parse(name: &str, text: &str) -> Result<Recipe, TestbedError> {
             return Err(wrong(&format!("a command of `{key}` has no word")));
         }
     }
+    if let Some(steady) = &recipe.warm.steady {
+        check_steady(steady).map_err(|why| wrong(&why))?;
+    }
     if let Some(reload) = &recipe.reload {
         check_reload(reload).map_err(|why| wrong(&why))?;
     }
@@ -302,6 +356,22 @@ pub fn parse(name: &str, text: &str) -> Result<Recipe, TestbedError> {
         }
     }
     Ok(recipe)
+}
+
+/// The most answers in a row that are waited for.
+const MOST_ANSWERS: usize = 1000;
+
+fn check_steady(steady: &Steady) -> Result<(), String> {
+    if steady.http.is_empty() {
+        return Err("`http` of `warm.steady` names no path".to_owned());
+    }
+    if !(2..=MOST_ANSWERS).contains(&steady.answers) {
+        return Err(format!("`answers` of `warm.steady` goes from 2 to {MOST_ANSWERS}"));
+    }
+    match steady.times {
+        0 => Err("`times` of `warm.steady` is above 0".to_owned()),
+        _ => Ok(()),
+    }
 }
 
 fn check_reload(reload: &Reload) -> Result<(), String> {
@@ -436,7 +506,8 @@ mod tests {
             let texts: Vec<String> = recipe.write.iter().map(template).collect();
             let reload = recipe.reload.iter().flat_map(|reload| &reload.run);
             let commands = recipe.warm.run.iter().chain(&recipe.cold.run).chain(reload);
-            let texts = texts.iter().chain(&recipe.start).chain(commands.flatten());
+            let pages = recipe.warm.steady.iter().flat_map(|steady| &steady.http);
+            let texts = texts.iter().chain(&recipe.start).chain(commands.flatten()).chain(pages);
             for text in texts.chain(recipe.collect.values()) {
                 fill(name, text, &facts).unwrap_or_else(|error| panic!("{name}: {error:?}"));
             }
@@ -465,6 +536,9 @@ mod tests {
         assert!(told(&whole.replace("['a']", "[]")).contains("no word"));
         for (key, says) in [
             ("[cold]\nrun = [['a'], []]", "`cold` has no word"),
+            ("[warm.steady]\nhttp = []", "names no path"),
+            ("[warm.steady]\nhttp = ['/']\nanswers = 1", "goes from 2"),
+            ("[warm.steady]\nhttp = ['/']\ntimes = 0", "above 0"),
             ("[reload]\nrun = [[]]", "`reload` has no word"),
             ("[reload]", "neither `run` nor `signal`"),
             ("[reload]\nsignal = 'TERM'", "HUP, USR1 and USR2"),
@@ -487,6 +561,6 @@ mod tests {
         let unknown = find("../nginx", Path::new("/")).unwrap_err().to_string();
         assert!(unknown.contains("expected letters"), "{unknown}");
         let none = find("apache", Path::new("/nowhere")).unwrap_err().to_string();
-        assert!(none.contains("memcached, nginx, redis, target"), "{none}");
+        assert!(none.contains("mariadb, mediawiki, memcached, nginx, redis, target"), "{none}");
     }
 }

@@ -18,11 +18,20 @@ pub struct Limits {
     pub memory: Option<u64>,
     /// The most processes and threads.
     pub processes: Option<u64>,
+    /// What its link carries each way, bits a second.
+    pub rate: Option<u64>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { cpu: None, cpu_period_us: 10_000, cpuset: None, memory: None, processes: None }
+        Self {
+            cpu: None,
+            cpu_period_us: 10_000,
+            cpuset: None,
+            memory: None,
+            processes: None,
+            rate: None,
+        }
     }
 }
 

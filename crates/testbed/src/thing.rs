@@ -101,7 +101,10 @@ pub(crate) fn remove(bed: &str, thing: &Thing) -> Result<bool, TestbedError> {
             if !found.is_ok_and(|found| is_ours(found.trim())) {
                 return Ok(false);
             }
-            ip(&["link", "delete", name]).map(|()| true)
+            // The kernel removes it by itself, a moment after the namespace of its other end.
+            let is_gone = || !Path::new("/sys/class/net").join(name).exists();
+            ip(&["link", "delete", name]).or_else(|error| is_gone().then_some(()).ok_or(error))?;
+            Ok(true)
         }
         Thing::Folder { path } => {
             let marked = fs::read_to_string(path.join(MARK));

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, OpenOptions};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, chown};
 use std::path::Path;
 use std::process::Child;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use plimsoll_net::http::client::{Ask, Limits, Plain};
-use plimsoll_net::url::Url;
 use rustix::process::{Pid, kill_process};
 
 use crate::command::{Deadline, Words, run, told, wait};
@@ -21,15 +19,14 @@ use crate::launch::{Launcher, Order};
 use crate::ledger::{Ledger, Serves};
 use crate::op::Op;
 use crate::output;
-use crate::recipe::{Check, Stop, reload_signal_of, signal_of};
+use crate::ready;
+use crate::recipe::{Stop, reload_signal_of, signal_of};
 use crate::role::Instance;
 use crate::thing::{Thing, children, mark, remove, runs, started_at};
 use crate::users::User;
 
 /// A link of the instance's user's is not followed.
 const NOFOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
-/// How long one request of a check may take.
-const REQUEST: Duration = Duration::from_secs(2);
 
 /// Does and undoes.
 pub(crate) struct Worker<'a> {
@@ -135,7 +132,12 @@ impl<'a> Worker<'a> {
             }
             Op::Run { name, folder, log, order } => self.run_as(name, folder, log, order, deadline),
             Op::Ready { instance, folder, address, check } => {
-                self.until_ready(instance, folder, *address, check, deadline)
+                let is_ready = || ready::is_ready(*address, check);
+                self.until_ready(instance, folder, *address, deadline, is_ready)
+            }
+            Op::Steady { instance, folder, address, when } => {
+                let mut row = ready::Row::new(*address, when);
+                self.until_ready(instance, folder, *address, deadline, || row.goes_on(deadline))
             }
         }
     }
@@ -154,6 +156,7 @@ impl<'a> Worker<'a> {
             Op::Write { .. }
             | Op::Copy { .. }
             | Op::Ready { .. }
+            | Op::Steady { .. }
             | Op::Remove { .. }
             | Op::Clear { .. }
             | Op::End { .. }
@@ -297,15 +300,15 @@ impl<'a> Worker<'a> {
         instance: &str,
         folder: &Path,
         address: SocketAddr,
-        check: &Check,
         deadline: &Deadline,
+        mut is_ready: impl FnMut() -> bool,
     ) -> Result<String, TestbedError> {
         loop {
             if let Some(how) = self.ended(instance) {
                 let instance = instance.to_owned();
                 return Err(TestbedError::Ended { instance, how, output: output::end(folder) });
             }
-            if is_ready(address, check) {
+            if is_ready() {
                 return Ok(format!("ready after {} ms", deadline.passed().as_millis()));
             }
             if deadline.is_over() {
@@ -382,13 +385,4 @@ fn make_cgroup(thing: &Thing, settings: &[(String, String)]) -> Result<(), Testb
         fs::write(&file, value).map_err(TestbedError::file("write", file))?;
     }
     Ok(())
-}
-
-fn is_ready(address: SocketAddr, check: &Check) -> bool {
-    let Some(path) = &check.http else {
-        return TcpStream::connect_timeout(&address, REQUEST).is_ok();
-    };
-    let Ok(url) = Url::parse(&format!("http://{address}{path}")) else { return false };
-    let answer = Ask::get(&url).send(&Plain, Limits::within(REQUEST));
-    answer.is_ok_and(|answer| answer.status < 400)
 }

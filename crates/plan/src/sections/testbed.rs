@@ -2,6 +2,7 @@
 //! use. Which recipes there are, and what they take, is known on a floor above.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -61,6 +62,8 @@ section! {
         memory: Option<u64> { SIZE, "128MiB" }
         /// The most processes and threads of each.
         processes: Option<u32> { COUNT, "100" }
+        /// How much its link to the others carries each way, bits a second.
+        rate: Option<u64> { RATE, "20Mbit" }
         /// The user that they run as.
         user: Option<String> { Line("user"), said "the recipe's, without rights", "www-data" }
         /// Settings of the kernel in the namespace of each.
@@ -97,6 +100,27 @@ const PERIOD: Parsed<Duration> = DURATION
         _ => Err(ParseError::new("a period from 1ms to 1s", text, 0, text.len())),
     })
     .such_as("a period from 1ms to 1s");
+
+/// The least and the most that a link carries, bits a second.
+const RATES: RangeInclusive<u64> = 8_000..=100_000_000_000;
+/// What a link carries, as `tc` has it.
+const RATE: Parsed<u64> = Parsed {
+    takes: "bits a second",
+    wanted: "bits a second such as 20Mbit",
+    form: Form::Text,
+    parse: |text| {
+        let wrong = || ParseError::new("bits a second from 8kbit to 100Gbit", text, 0, text.len());
+        let units = [("kbit", 1000), ("Mbit", 1_000_000), ("Gbit", 1_000_000_000), ("bit", 1)];
+        let found = units.iter().find_map(|(unit, of)| Some((text.strip_suffix(unit)?, *of)));
+        let number = found.and_then(|(number, of)| number.parse::<u64>().ok()?.checked_mul(of));
+        number.filter(|rate| RATES.contains(rate)).ok_or_else(wrong)
+    },
+    show: |rate| {
+        let units = [("Gbit", 1_000_000_000), ("Mbit", 1_000_000), ("kbit", 1000), ("bit", 1)];
+        let whole = units.iter().find(|(_, of)| rate % of == 0);
+        whole.map_or_else(|| format!("{rate}bit"), |(unit, of)| format!("{}{unit}", rate / of))
+    },
+};
 
 /// A value of a role's `vars` or `environment`.
 #[derive(Debug, Clone, PartialEq, Eq)]

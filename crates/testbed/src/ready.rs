@@ -1,0 +1,124 @@
+//! When an instance is ready: it answers, and then its answers are steady.
+
+use std::collections::VecDeque;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use plimsoll_net::http::client::{Ask, Limits, Plain};
+use plimsoll_net::url::Url;
+
+use crate::recipe::{Check, Steady};
+use crate::time::Deadline;
+
+/// How long one request of a check may take.
+const REQUEST: Duration = Duration::from_secs(2);
+
+/// Whether an instance takes connections, or answers the path of its check.
+pub(crate) fn is_ready(address: SocketAddr, check: &Check) -> bool {
+    match &check.http {
+        None => TcpStream::connect_timeout(&address, REQUEST).is_ok(),
+        Some(path) => answers(address, path, REQUEST),
+    }
+}
+
+/// Whether an instance answers a request by a status below 400 within this time.
+fn answers(address: SocketAddr, path: &str, within: Duration) -> bool {
+    let Ok(url) = Url::parse(&format!("http://{address}{path}")) else { return false };
+    let answer = Ask::get(&url).send(&Plain, Limits::within(within));
+    answer.is_ok_and(|answer| answer.status < 400)
+}
+
+/// The last answers in a row of an instance that becomes warm.
+pub(crate) struct Row<'a> {
+    address: SocketAddr,
+    when: &'a Steady,
+    took: VecDeque<Duration>,
+    /// How many were asked for so far.
+    asked: usize,
+}
+
+impl<'a> Row<'a> {
+    pub(crate) fn new(address: SocketAddr, when: &'a Steady) -> Self {
+        Self { address, when, took: VecDeque::new(), asked: 0 }
+    }
+
+    /// Asks for one page more. Returns whether the answers are steady by now. A page that fails
+    /// ends the row.
+    pub(crate) fn goes_on(&mut self, deadline: &Deadline) -> bool {
+        let path = &self.when.http[self.asked % self.when.http.len()];
+        self.asked += 1;
+        let clock = Deadline::within(deadline.left());
+        if !answers(self.address, path, deadline.left()) {
+            self.took.clear();
+            return false;
+        }
+        self.took.push_back(clock.passed());
+        if self.took.len() > self.when.answers {
+            self.took.pop_front();
+        }
+        self.took.len() == self.when.answers && is_steady(self.took.make_contiguous(), self.when)
+    }
+}
+
+/// Whether the slowest took at most so many times the median.
+fn is_steady(took: &[Duration], when: &Steady) -> bool {
+    let mut sorted = took.to_vec();
+    sorted.sort_unstable();
+    let middle = sorted.len() / 2;
+    let median = match sorted.len() % 2 {
+        0 => (sorted[middle - 1] + sorted[middle]) / 2,
+        _ => sorted[middle],
+    };
+    sorted.last().is_some_and(|slowest| *slowest <= median * when.times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    fn when(answers: usize) -> Steady {
+        Steady { http: vec!["/a".to_owned(), "/b".to_owned()], answers, times: 2 }
+    }
+
+    #[test]
+    fn the_slowest_of_a_row_is_held_against_its_median() {
+        let ms = |of: &[u64]| of.iter().map(|ms| Duration::from_millis(*ms)).collect::<Vec<_>>();
+        for (took, is) in [
+            (&[10, 10, 10, 20][..], true),
+            (&[10, 10, 10, 21], false),
+            (&[800, 10, 10, 10], false),
+            (&[10, 20, 30], true),
+            (&[10, 10, 21], false),
+            (&[0, 0, 0], true),
+        ] {
+            assert_eq!(is_steady(&ms(took), &when(4)), is, "{took:?}");
+        }
+    }
+
+    /// A server whose third answer is an error: the row begins behind it.
+    #[test]
+    fn a_row_is_of_answers_one_after_the_other() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let (asked, paths) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            for (number, stream) in listener.incoming().flatten().enumerate() {
+                let (mut stream, mut head) = (stream, [0; 1024]);
+                let read = stream.read(&mut head).unwrap_or(0);
+                let _ = asked.send(String::from_utf8_lossy(&head[..read]).into_owned());
+                let status = if number == 2 { "503 No" } else { "200 OK" };
+                let text = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n");
+                let _ = stream.write_all(text.as_bytes());
+            }
+        });
+        // Which ratio is steady is another test's: answers this short differ by any.
+        let when = Steady { times: 1_000_000, ..when(4) };
+        let (mut row, deadline) = (Row::new(address, &when), Deadline::within(REQUEST * 10));
+        let turns: Vec<bool> = (0..7).map(|_| row.goes_on(&deadline)).collect();
+        assert_eq!(turns, [false, false, false, false, false, false, true]);
+        let paths: Vec<String> = paths.try_iter().collect();
+        assert!(paths[0].starts_with("GET /a ") && paths[1].starts_with("GET /b "), "{paths:?}");
+    }
+}
