@@ -32,6 +32,10 @@ test: toolchain test-tools fmt-check tidy clippy unit docs examples rustdoc deny
 demo: build ## three policies in charge of real servers, in two minutes, and a report (TRACE=FILE: your own day)
 	bash examples/demo.sh
 
+.PHONY: mediawiki
+mediawiki: ## make ready what the plans of examples/mediawiki need (PAGES=1000; DUMP=FILE: your own wiki)
+	@bash examples/mediawiki/prepare.sh
+
 .PHONY: bench-load
 bench-load: build ## compare the load engine with its peers (benches/load)
 	bash benches/load/run.sh

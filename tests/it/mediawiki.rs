@@ -1,0 +1,151 @@
+//! MediaWiki from Debian's packages on the test-bed: its data, its recipe, and what is watched.
+
+use crate::place::{Place, events};
+use plimsoll_runs::Run;
+use std::path::{Path, PathBuf};
+
+/// Files and programs of the packages without which nothing of this runs.
+const NEEDED: [&str; 4] =
+    ["/usr/share/mediawiki/index.php", "/usr/bin/php", "/usr/sbin/mariadbd", "/usr/bin/memcached"];
+
+/// Whether MediaWiki is installed here, which is said where it is not.
+fn is_installed() -> bool {
+    let mut folder = std::fs::read_dir("/usr/sbin").into_iter().flatten().flatten();
+    let has_fpm = folder.any(|file| file.file_name().to_string_lossy().starts_with("php-fpm"));
+    let absent = NEEDED.into_iter().find(|path| !Path::new(path).exists());
+    let absent = absent.or((!has_fpm).then_some("/usr/sbin/php-fpm*"));
+    if let Some(absent) = absent {
+        println!("skipped: there is no {absent}; `make mediawiki` installs it");
+    }
+    absent.is_none()
+}
+
+fn example(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/mediawiki").join(name);
+    path.display().to_string()
+}
+
+/// The wikitext of each page of a dump, by its title.
+fn texts(dump: &str) -> Vec<(String, String)> {
+    let between = |text: &str, begin: &str, end: &str| {
+        let from = text.split_once(begin).unwrap().1;
+        from.split_once(end).unwrap().0.to_owned()
+    };
+    let page = |page: &str| {
+        let text = between(page, "<text xml:space=\"preserve\">", "</text>");
+        (between(page, "<title>", "</title>"), text.replace("&amp;", "&").replace("&lt;", "<"))
+    };
+    dump.split("<page>").skip(1).map(page).collect()
+}
+
+#[test]
+fn made_up_pages_have_the_sizes_of_a_wiki() {
+    if !is_installed() {
+        return;
+    }
+    let place = Place::new();
+    let make = |name: &str, seed: &str| {
+        std::fs::create_dir(place.path(name)).unwrap();
+        let arguments = [&example("pages.php"), "make", name, "1000", seed];
+        place.start(place.command("php", &arguments)).wait().ended_with(0);
+        std::fs::read_to_string(place.path(name).join("pages.xml")).unwrap()
+    };
+    let dump = make("one", "1");
+    assert!(dump == make("again", "1"), "the same seed makes the same pages");
+    assert!(dump != make("other", "2"), "another seed makes others");
+    let pages: Vec<(String, String)> =
+        texts(&dump).into_iter().filter(|(title, _)| !title.starts_with("Template:")).collect();
+    let mut sizes: Vec<usize> = pages.iter().map(|(_, text)| text.len()).collect();
+    sizes.sort_unstable();
+    assert_eq!(sizes.len(), 1000);
+    // Within a sentence of what was asked for.
+    assert!((4000..4700).contains(&sizes[500]), "median {}", sizes[500]);
+    assert!((39_000..44_000).contains(&sizes[950]), "p95 {}", sizes[950]);
+    let all = |part: &str| pages.iter().filter(|(_, text)| text.contains(part)).count();
+    assert_eq!((all("{{Infobox|"), all("[[Category:")), (1000, 1000));
+    assert!(all("{| class=\"wikitable\"") > 300 && all("{{Cite|") > 500 && all("[[") == 1000);
+    let list = |name: &str| {
+        let text = std::fs::read_to_string(place.path("one").join(name)).unwrap();
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(list("pages.txt").len(), 1000);
+    let below = sizes.iter().filter(|size| **size < 4096).count();
+    assert_eq!(list("small.txt").len(), below);
+    assert_eq!(list("large.txt").len(), sizes.iter().filter(|size| **size >= 24_576).count());
+    assert!(list("pages.txt").iter().all(|path| path.starts_with("/wiki/") && !path.contains(' ')));
+}
+
+/// A wiki of few pages, as `make mediawiki` makes it; `None` where it is not installed.
+fn wiki(place: &Place) -> Option<PathBuf> {
+    if !is_installed() {
+        return None;
+    }
+    let data = place.path("data");
+    let mut command = place.command("bash", &[&example("prepare.sh")]);
+    command.env("DATA", &data).env("PAGES", "30").env_remove("DUMP").env_remove("SEED");
+    let said = place.start(command).wait().ended_with(0).out;
+    assert!(said.contains("ready in") && said.contains("30 pages"), "{said}");
+    let mut again = place.command("bash", &[&example("prepare.sh")]);
+    again.env("DATA", &data).env("PAGES", "30").env_remove("DUMP").env_remove("SEED");
+    place.start(again).wait().ended_with(0).prints(&["was made before"]);
+    Some(data)
+}
+
+const PLAN: &str = "\
+name = 'a wiki'
+[testbed]
+provider = 'process'
+[role.db]
+recipe = 'mariadb'
+vars = { data = 'data/wiki.tar.gz', database = 'wiki', user = 'wiki', buffer_pool = '64M' }
+[role.cache]
+recipe = 'memcached'
+[role.web]
+recipe = 'mediawiki'
+[role.web.vars]
+db = '{{role.db.address}}:{{role.db.port}}'
+cache = '{{role.cache.address}}:{{role.cache.port}}'
+messages = 'data/en.l10n.php'
+fill = 'data/pages.txt'
+workers = 3
+password = { env = 'WIKI_PASSWORD' }
+[target]
+url = 'http://{{role.web.address}}:{{role.web.port}}/'
+urls = 'data/pages.txt'
+order = 'round-robin'
+[load]
+users = 1
+for = '3s'
+[collect]
+from = ['memcached', 'mariadb', 'phpfpm', 'nginx']
+[measure]
+slo = 'p50<5s, errors<1%'
+";
+
+#[test]
+fn a_wiki_is_made_stands_warm_and_is_watched() {
+    let place = Place::alone();
+    let Some(_) = wiki(&place) else { return };
+    let plan = PLAN.replace("buffer_pool", "password = { env = 'WIKI_PASSWORD' }, buffer_pool");
+    place.write("plan.toml", plan);
+    let mut command = place.command(crate::program::PLIMSOLL, &["run", "plan.toml", "--json"]);
+    command.env("WIKI_PASSWORD", "a word that nobody guesses");
+    let done = place.start(command).wait().went_well();
+    let cell = &done.json()["cells"][0];
+    assert_eq!(cell["state"], "done", "{cell}");
+    let figure = |name: &str| cell["figures"][name].as_f64().unwrap_or(f64::NAN);
+    assert!(figure("mariadb.queries") > 0.0 && figure("phpfpm.requests") > 0.0, "{cell}");
+    assert!(figure("memcached.hit_ratio") > 0.5, "{cell}");
+    let folder = place.run();
+    let run = folder.join(cell["run"].as_str().unwrap());
+    // Filled twice, then asked until its answers were steady; all of that before it stood.
+    let told = events(&run, "testbed");
+    let warm = told.iter().find(|text| text.starts_with("web-1: warm it")).unwrap();
+    assert!(warm.contains("30 pages, twice") && warm.contains("ready after"), "{warm}");
+    let summary = Run::open(&run).unwrap();
+    let pages = summary.series("phpfpm_accepted_connections").unwrap();
+    assert!(!pages.is_empty(), "no series of php-fpm");
+    // The password stands nowhere in the run.
+    let found = place.command("grep", &["-rl", "nobody guesses", "runs"]);
+    place.start(found).wait().ended_with(1);
+}
