@@ -155,7 +155,8 @@ fn what_a_balancer_does_not_have_is_refused_at_its_place() {
     let fair = ("'least-connections'", "'fair'");
     refuses("nginx", &[fair], &["balancer.choose", "nginx has no rule `fair`", "round-robin"]);
     refuses("haproxy", &[fair], &["balancer.choose", "haproxy has no rule `fair`"]);
-    refuses("nginx", &[("choose = 'least-connections'\n", "")], &["nginx has no rule `fair`"]);
+    place.write("plan.toml", plan("nginx", &[("choose = 'least-connections'\n", "")]));
+    place.plimsoll(&["check", "plan.toml", "--simulated"]).ended_with(0).prints(&["least-conn"]);
     let ties = ("'least-connections'", "'least-connections'\nties = 'random'");
     refuses("haproxy", &[ties], &["balancer.ties", "takes the next"]);
     refuses("nginx", &[("[load]", "queue = 9\n[load]")], &["balancer.queue", "no request waits"]);

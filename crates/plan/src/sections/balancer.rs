@@ -17,7 +17,7 @@ section! {
     ["balancer"; write]
     pub struct Balancer {
         /// The program that gives requests to the instances of a live pool.
-        kind: Kind { KIND, or Kind::BuiltIn, "nginx" }
+        kind: Kind { KIND, or Kind::BuiltIn, "haproxy" }
         /// Which instance takes a request.
         rule: Rule { part }
         /// The most requests that wait at the balancer where no instance has a place.
@@ -29,7 +29,11 @@ section! {
 
 impl Balancer {
     pub(crate) fn read(section: &Section<'_>) -> Option<Self> {
-        let balancer = Self::read_keys(section)?;
+        let mut balancer = Self::read_keys(section)?;
+        if !section.has("choose") && !balancer.kind.has(balancer.rule.plain()) {
+            let ties = balancer.rule.ties().filter(|_| section.has("ties")).unwrap_or(Ties::Next);
+            balancer.rule = Rule::Pool(Choice::LeastConnections(ties));
+        }
         if section.has("queue_timeout") && balancer.queue == 0 {
             section.missing_beside("queue", "queue_timeout", "1000");
         }
@@ -73,7 +77,10 @@ section! {
     [part]
     pub(crate) struct RuleKeys {
         /// Which instance takes a request: `fair` is the first of those with the fewest.
-        choose: Rule { RULE, or Rule::Pool(Choice::Fair(Ties::First)), "two-choices" }
+        choose: Rule {
+            RULE, or Rule::Pool(Choice::Fair(Ties::First)),
+            said "fair; nginx, haproxy: least-connections", "two-choices"
+        }
         /// Which of several with the fewest requests.
         ties: Option<Ties> { TIES, said "first; least-connections: next", "random" }
     }
