@@ -59,12 +59,22 @@ pub enum Metric {
     Concurrency,
     /// Requests that wait at the balancer, at the end.
     Queue,
+    /// The figure that collectors watch and the policy asks for: its mean over the instances, in
+    /// its own unit. The simulator has none.
+    Watched,
 }
 
 impl Metric {
     /// All of them, in the order of the manual.
-    pub const ALL: [Self; 6] =
-        [Self::Cpu, Self::Rate, Self::Lost, Self::Response, Self::Concurrency, Self::Queue];
+    pub const ALL: [Self; 7] = [
+        Self::Cpu,
+        Self::Rate,
+        Self::Lost,
+        Self::Response,
+        Self::Concurrency,
+        Self::Queue,
+        Self::Watched,
+    ];
 
     /// The word for it.
     #[must_use]
@@ -76,6 +86,7 @@ impl Metric {
             Self::Response => "response",
             Self::Concurrency => "concurrency",
             Self::Queue => "queue",
+            Self::Watched => "watched",
         }
     }
 }

@@ -220,6 +220,21 @@ pub struct Future {
     pub rates: Vec<f64>,
 }
 
+/// How a metric begins that collectors watch, and what stands behind that.
+const WATCHED: &str = "watch:";
+const FIGURE: &str = "FIGURE";
+/// The metrics that bounds can be of.
+const METRICS: Takes =
+    Takes::WordOr(&["cpu", "rate", "lost", "response", "concurrency", "queue"], WATCHED, FIGURE);
+
+/// The figure of instances that a policy with these parameters goes by, where it is one that
+/// collectors watch: `memory` of `metric = "watch:memory"`.
+#[must_use]
+pub fn watched(parameters: &[(String, String)]) -> Option<&str> {
+    let metric = parameters.iter().find(|(name, _)| name == "metric");
+    metric?.1.strip_prefix(WATCHED)
+}
+
 /// A policy that can be begun again and again: for replications.
 pub type Maker = Arc<dyn Fn() -> Box<dyn Decider> + Send + Sync>;
 

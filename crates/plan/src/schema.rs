@@ -110,6 +110,9 @@ fn parameter(takes: &Takes) -> Json {
         }
         Takes::Switch => json!({"enum": [true, false, "true", "false"]}),
         Takes::Word(words) => json!({"enum": words}),
+        Takes::WordOr(words, begins, _) => {
+            json!({"anyOf": [{"enum": words}, {"type": "string", "pattern": format!("^{begins}")}]})
+        }
         Takes::Duration(..) | Takes::Text(_) => json!({"type": ["string", "number"]}),
     }
 }

@@ -31,6 +31,9 @@ pub enum Takes {
     Switch,
     /// One of a few words.
     Word(&'static [&'static str]),
+    /// One of a few words, or a name behind what it begins with; the word of the manual for that
+    /// name.
+    WordOr(&'static [&'static str], &'static str, &'static str),
     /// A text with a grammar of its own; the words of the manual for it.
     Text(&'static str),
 }
@@ -70,6 +73,7 @@ impl Takes {
                 format!("{} or {last}", before.join(", "))
             }
             Self::Word(words) => words.join(""),
+            Self::WordOr(words, begins, name) => format!("{} or {begins}{name}", words.join(", ")),
             Self::Text(words) => (*words).to_owned(),
         }
     }
@@ -110,9 +114,19 @@ impl Takes {
                     None => error,
                 })
             }
+            Self::WordOr(words, begins, name) => match text.strip_prefix(begins) {
+                Some(named) => within(is_name(named), format!("{begins}{name}")),
+                None => Self::Word(words).check(text),
+            },
             Self::Text(_) => Ok(()),
         }
     }
+}
+
+/// Whether a text is a name of letters, digits, `_`, `-` and dots.
+fn is_name(text: &str) -> bool {
+    let is_of_it = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    !text.is_empty() && text.len() <= 120 && text.chars().all(is_of_it)
 }
 
 #[cfg(test)]
@@ -128,6 +142,8 @@ mod tests {
             (ANY_DURATION, "0s", "1"),
             (Takes::Switch, "true", "yes"),
             (Takes::Word(&["a", "bc"]), "bc", "b"),
+            (Takes::WordOr(&["a"], "watch:", "NAME"), "watch:b.c", "watch:"),
+            (Takes::WordOr(&["a"], "watch:", "NAME"), "a", "watch:b c"),
         ] {
             assert_eq!(takes.check(right), Ok(()), "{takes:?}");
             assert!(takes.check(wrong).is_err() && takes.check("").is_err(), "{takes:?}");

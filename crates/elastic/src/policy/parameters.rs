@@ -116,7 +116,10 @@ impl<'a> Parameters<'a> {
     /// The `metric`; `usual` where none is given. With another one than that, the
     /// parameters that are in its unit have no defaults.
     pub(super) fn metric(&mut self, usual: Metric, in_unit: &[&str]) -> Metric {
-        let named = |text: &str| Metric::ALL.into_iter().find(|metric| metric.name() == text);
+        let named = |text: &str| match text.starts_with(super::WATCHED) {
+            true => Some(Metric::Watched),
+            false => Metric::ALL.into_iter().find(|metric| metric.name() == text),
+        };
         let wrong = |text: &str| ParseError::new("a metric", text, 0, text.len());
         let metric = self.within("metric", |text| named(text).ok_or_else(|| wrong(text)));
         let metric = metric.unwrap_or(usual);

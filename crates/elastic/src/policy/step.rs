@@ -6,22 +6,19 @@
 //! one (*PercentChangeInCapacity*). A step is taken when all of the last datapoints have reached
 //! its bound; a period without data has reached none.
 
-use super::{Decision, Facts, Kind, Maker, Parameters, Policy, Reach, maker, parameter, tried};
+use super::{
+    Decision, Facts, Kind, METRICS, Maker, Parameters, Policy, Reach, maker, parameter, tried,
+};
 use crate::observation::{Metric, Observation, State};
 use plimsoll_units::ParseError;
 use plimsoll_units::parameter::ANY_DURATION;
-use plimsoll_units::parameter::Takes::{Count, Duration, Text, Word};
+use plimsoll_units::parameter::Takes::{Count, Duration, Text};
 
 pub(super) static KIND: Kind = Kind {
     name: "step",
     about: "several bounds of a metric, each with its own step",
     parameters: &[
-        parameter(
-            "metric",
-            Word(&["cpu", "rate", "lost", "response", "concurrency", "queue"]),
-            "cpu",
-            "The metric.",
-        ),
+        parameter("metric", METRICS, "cpu", "The metric."),
         parameter(
             "up",
             Text("BOUND:STEP,…"),

@@ -18,13 +18,13 @@
 use super::limits::{Changes, Limits, SELECT, Select};
 use super::window::Recommended;
 use super::{
-    Bound, Decision, Facts, Kind, Maker, Parameter, Parameters, Policy, Reach, beyond, maker,
-    parameter, tried, whole,
+    Bound, Decision, FIGURE, Facts, Kind, Maker, Parameter, Parameters, Policy, Reach, WATCHED,
+    beyond, maker, parameter, tried, whole,
 };
 use crate::observation::{Metric, Observation};
 use plimsoll_units::parameter::ANY_DURATION;
 use plimsoll_units::parameter::Takes;
-use plimsoll_units::parameter::Takes::{Duration, Number, Text, Word};
+use plimsoll_units::parameter::Takes::{Duration, Number, Text, Word, WordOr};
 use serde::{Deserialize, Serialize};
 
 pub(super) static KIND: Kind = Kind {
@@ -72,7 +72,8 @@ const fn limit(text: &'static str) -> &'static str {
 }
 
 /// The metrics that can be kept near a target.
-const METRICS: Takes = Word(&["cpu", "rate", "response", "concurrency", "queue"]);
+const METRICS: Takes =
+    WordOr(&["cpu", "rate", "response", "concurrency", "queue"], WATCHED, FIGURE);
 /// How fast the number may change.
 const LIMITS: Takes = Text("COUNT/PERIOD or SHARE/PERIOD, …");
 const WHICH: Takes = Word(&["max", "min", "off"]);
@@ -171,7 +172,7 @@ impl Target {
         let (wanted, ready) = (f64::from(seen.wanted()), f64::from(seen.ready()));
         let (above, below) = self.tolerance;
         let (low, high) = (1.0 - below - 1e-9, 1.0 + above + 1e-9);
-        let is_mean = matches!(self.metric, Metric::Cpu | Metric::Response);
+        let is_mean = matches!(self.metric, Metric::Cpu | Metric::Response | Metric::Watched);
         if !is_mean {
             let ratio = value / self.target / wanted.max(1.0);
             let is_near = (low..=high).contains(&ratio);

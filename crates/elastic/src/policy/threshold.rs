@@ -14,23 +14,19 @@
 //! autoscale*).
 
 use super::{
-    Bound, Decision, Facts, Kind, Maker, Parameters, Policy, Reach, maker, parameter, tried,
+    Bound, Decision, Facts, Kind, METRICS, Maker, Parameters, Policy, Reach, maker, parameter,
+    tried,
 };
 use crate::observation::{Metric, Observation};
 use plimsoll_units::parameter::ANY_DURATION;
-use plimsoll_units::parameter::Takes::{Count, Duration, Number, Switch, Word};
+use plimsoll_units::parameter::Takes::{Count, Duration, Number, Switch};
 use serde::{Deserialize, Serialize};
 
 pub(super) static KIND: Kind = Kind {
     name: "threshold",
     about: "adds or removes instances while a metric is beyond a bound for some time",
     parameters: &[
-        parameter(
-            "metric",
-            Word(&["cpu", "rate", "lost", "response", "concurrency", "queue"]),
-            "cpu",
-            "The metric.",
-        ),
+        parameter("metric", METRICS, "cpu", "The metric."),
         tried(
             parameter("upper", Number(0.0, 1e9), "70 of cpu", "Above this it adds."),
             &["50", "60", "70", "80", "90"],
@@ -186,7 +182,7 @@ impl Threshold {
     /// `value` with those that are ready.
     fn would_flap(&self, value: f64, left: u32, seen: &Observation<'_>) -> bool {
         // Sums do not depend on how many there are.
-        let is_mean = matches!(self.metric, Metric::Cpu | Metric::Response);
+        let is_mean = matches!(self.metric, Metric::Cpu | Metric::Response | Metric::Watched);
         let spread = if is_mean { f64::from(seen.ready()) / f64::from(left) } else { 1.0 };
         value * spread > self.upper
     }

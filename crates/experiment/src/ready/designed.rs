@@ -22,6 +22,7 @@ use crate::rounds::Rounds;
 use crate::servers;
 use crate::world::pool::live::{self, Live};
 use crate::world::pool::shadow::{self, Shadow};
+use crate::world::pool::simulates;
 use crate::world::search::Asked;
 use crate::world::simulated::{Instance, live_only};
 use crate::world::watch::sources;
@@ -303,6 +304,9 @@ pub(super) fn pool(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError>
     let (text, varied) = (text_of(ask, &plan.factors), plan.varied());
     let design = Design::of(&varied, RunKind::Pool)?;
     let pool = pools::Combinations::of(&text, &varied, &design.all, ask.place.environment)?;
+    for levels in &design.all {
+        simulates(pool.of_levels(&levels_of(&varied, levels))?.named)?;
+    }
     let (subject, notes) = (pool.subject(plan, ask.place.here)?, pool.notes());
     Ok(design.ready(subject, &notes, varied, Kind::Pool(pool)))
 }
@@ -318,6 +322,7 @@ pub(super) fn live_pool(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentE
     for levels in &design.all {
         let of = pool.of_levels(&levels_of(&varied, levels))?;
         live::check_period(of.plan)?;
+        live::check_watched(of)?;
         let bed = live::check(of.plan, of.model, &ask.place)?;
         first.get_or_insert(bed);
         lengths.push(of.model.schedule.duration_ns() as f64 / 1e9);

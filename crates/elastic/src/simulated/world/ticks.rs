@@ -84,13 +84,15 @@ impl World<'_> {
         let since = presence.wrapping_sub(std::mem::replace(&mut self.presence, presence));
         let present = since as f64 * TICK_NS as f64 / 1e9 / seconds;
         let queued = self.engine.queued() as f64;
-        let mut values = [tick.cpu, tick.rate, tick.lost, tick.quantile_s, present, queued];
+        let (response, watched) = (tick.quantile_s, f64::NAN);
+        let mut values = [tick.cpu, tick.rate, tick.lost, response, present, queued, watched];
         // Without an instance there is no processor to be busy.
         if tick.ready <= 0.0 {
             values[Metric::Cpu as usize] = f64::NAN;
         }
         if self.setup.noise > 0.0 {
-            for value in &mut values {
+            // What is watched is the last, and the simulator has none.
+            for value in &mut values[..Metric::Watched as usize] {
                 // What is not a number stays so.
                 *value *= (1.0 + self.setup.noise * self.streams.noise.normal()).max(0.0);
             }

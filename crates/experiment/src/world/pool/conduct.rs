@@ -2,7 +2,7 @@
 //! the same requests. What comes of all cells together is a simulation.
 
 use super::contents;
-use super::model::{Model, Named};
+use super::model::{Model, Named, simulates};
 use super::words;
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
@@ -128,6 +128,7 @@ impl<'a, T: Send> Pool<'a, T> {
     pub fn new(model: &'a Model, grid: Grid, keep: Keep<'a, T>) -> Result<Self, ExperimentError> {
         // What is wrong with a policy is known before anything runs.
         for named in &model.policies {
+            simulates(named)?;
             model.begin(named, 0)?;
         }
         Ok(Self { model, grid, keep, kept: Mutex::default() })
@@ -159,6 +160,7 @@ pub(crate) fn simulate(
     named: &Named,
     replication: u64,
 ) -> Result<Outcome, ExperimentError> {
+    simulates(named)?;
     let mut policy = model.begin(named, replication)?;
     let start = named.start.unwrap_or(model.setup.start);
     let setup = Setup { start, ..model.setup.clone() };

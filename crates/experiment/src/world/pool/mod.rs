@@ -18,5 +18,5 @@ mod words;
 
 pub use conduct::{Grid, Keep, Pool, cells, simulation, subject, subject_of, together};
 pub(crate) use conduct::{hand_over, simulate};
-pub(crate) use model::check;
 pub use model::{Model, Named, model};
+pub(crate) use model::{check, simulates};

@@ -54,6 +54,19 @@ pub struct Named {
     pub parameters: Vec<(String, String)>,
 }
 
+/// Refuses a policy that goes by what only collectors see.
+///
+/// # Errors
+/// With its name, and the metric's.
+pub(crate) fn simulates(of: &Named) -> Result<(), ExperimentError> {
+    let Some(figure) = policy::watched(&of.parameters) else { return Ok(()) };
+    Err(ExperimentError::Conflict(format!(
+        "simulate `policy.{}.metric = \"watch:{figure}\"`: the simulator does not know `{figure}`; \
+         it knows cpu, rate, lost, response, concurrency and queue",
+        of.label
+    )))
+}
+
 /// Says all that is wrong with a policy of a plan, as far as the plan alone says it.
 pub(crate) fn check(of: &PolicyPlan, elastic: &Elastic) -> Vec<KeyFault> {
     let kind = match policy::kind(&of.kind) {

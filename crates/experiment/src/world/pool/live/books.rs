@@ -33,6 +33,9 @@ impl Control for Heard<'_> {
         if let News::Second(second, _) = news {
             self.yard.starts(second.start_ns + second.len_ns);
         }
+        if let News::Watched(round) = news {
+            self.yard.life().hears(round);
+        }
         self.control.tell(news);
     }
 

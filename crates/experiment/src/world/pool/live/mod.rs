@@ -30,7 +30,7 @@ use std::time::Duration;
 use plimsoll_elastic::books::Terms;
 use plimsoll_elastic::controller::Decided;
 use plimsoll_elastic::outcome::{Outcome as Prediction, Tick};
-use plimsoll_elastic::policy::Decider;
+use plimsoll_elastic::policy::{self, Decider};
 use plimsoll_elastic::simulated::Setup;
 use plimsoll_monitor::Source;
 use plimsoll_plan::Plan;
@@ -48,7 +48,7 @@ use self::steer::Steered;
 use self::yard::Yard;
 pub(crate) use self::yard::{EVENT, NAME};
 use super::contents;
-use super::model::{Model, Named};
+use super::model::{Model, Named, simulates};
 use crate::control::{Control, News, PoolNow};
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
@@ -194,6 +194,20 @@ pub fn subject(plan: &Plan, simulated: Subject) -> Subject {
     Subject { world: Takes::Live, what, ..simulated }
 }
 
+/// Refuses a policy that goes by what nobody watches.
+///
+/// # Errors
+/// With its name, and the figure's.
+pub fn check_watched(of: OfCell<'_>) -> Result<(), ExperimentError> {
+    let Some(figure) = policy::watched(&of.named.parameters) else { return Ok(()) };
+    let is_watched = !of.plan.collect.from.is_empty();
+    let text = format!(
+        "go by `{figure}` in policy.{}: nothing is watched; say what is, by `from` in [collect]",
+        of.named.label
+    );
+    if is_watched { Ok(()) } else { Err(ExperimentError::Conflict(text)) }
+}
+
 /// Refuses ticks that are too short to be seen in.
 ///
 /// # Errors
@@ -233,6 +247,11 @@ impl<'a> Live<'a> {
     /// for cells before stays with it in the journal.
     fn predict(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
         let of = (self.find)(cell)?;
+        if let Err(error) = simulates(of.named) {
+            let text = format!("nothing is predicted: {error}");
+            to.control.tell(News::Says(&text));
+            return Ok(());
+        }
         let outcome = super::conduct::simulate(of.model, of.named, cell.replication.into())?;
         let text = format!(
             "predicted for {}: {:.2} instance-hours, {} lost, {:.1} ms in the mean",
@@ -284,7 +303,7 @@ impl<'a> Live<'a> {
         (servers, crew, settings, before): (&[Server], &Crew<'_>, &Settings, &[Event]),
     ) -> Result<(), ExperimentError> {
         let OfCell { model, named, .. } = of;
-        let mut policy = model.begin(named, cell.replication.into())?;
+        let mut decider = model.begin(named, cell.replication.into())?;
         let start = named.start.unwrap_or(model.setup.start);
         let setup = Setup { start, ..model.setup.clone() };
         let Some(server) = servers.iter().find(|of| of.role == ROLE) else {
@@ -292,6 +311,7 @@ impl<'a> Live<'a> {
         };
         let balancer = &*settings.at(crew.reach(server)?)?;
         let yard = Yard::new(crew, balancer, &setup, cell.seed);
+        policy::watched(&named.parameters).into_iter().for_each(|of| yard.life().watches(of));
         yard.adopt(crew.standing())?;
         yard.begin(start)?;
         let plan = plan_on(of.plan, server, cell)?;
@@ -310,7 +330,7 @@ impl<'a> Live<'a> {
             processors,
             sources: &sources,
         };
-        self.load(cell, to, &under, (policy.as_mut(), before))
+        self.load(cell, to, &under, (decider.as_mut(), before))
     }
 
     /// Puts the load on the balancer while the policy is in charge of the pool.

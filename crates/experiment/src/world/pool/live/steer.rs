@@ -107,7 +107,8 @@ impl Steered<'_> {
             if !is_due {
                 continue;
             }
-            let point = self.end_tick(now_ns, &mut ticking, &mut books);
+            let watched = yard.life().take_watched();
+            let point = self.end_tick(now_ns, &mut ticking, &mut books, watched);
             controller.collect(&terms, point);
             let decided = controller.step(&terms, policy, &mut plant);
             yard.life().wants(decided.to);
@@ -156,7 +157,13 @@ impl Steered<'_> {
 
     /// Ends a tick: what the balancer counted in it goes into the books. Returns the point for the
     /// policy.
-    fn end_tick(&self, now_ns: u64, ticking: &mut Ticking, books: &mut Books) -> Point {
+    fn end_tick(
+        &self,
+        now_ns: u64,
+        ticking: &mut Ticking,
+        books: &mut Books,
+        watched: f64,
+    ) -> Point {
         count(&mut ticking.of, (&ticking.from, &ticking.last));
         for (ns, count) in &ticking.last.times {
             ticking.of.response.record_n(*ns, *count);
@@ -183,6 +190,7 @@ impl Steered<'_> {
         values[Metric::Response as usize] = tick.quantile_s;
         values[Metric::Concurrency as usize] = samples.present / f64::from(samples.count.max(1));
         values[Metric::Queue as usize] = samples.waiting as f64;
+        values[Metric::Watched as usize] = watched;
         ticking.from = ticking.last.clone();
         ticking.samples = Samples::default();
         ticking.of = OfTick { began_ns: now_ns, ..OfTick::default() };

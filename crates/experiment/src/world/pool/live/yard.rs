@@ -11,6 +11,7 @@ use plimsoll_elastic::simulated::Setup;
 use plimsoll_load::clock::Clock;
 use plimsoll_runs::Event;
 use plimsoll_runs::event::Class;
+use plimsoll_stats::figure::Round;
 use plimsoll_testbed::balance::{Lost, State};
 use plimsoll_testbed::balancers::{Balances, Newcomer, Seen as Look};
 use plimsoll_testbed::crew::Crew;
@@ -88,6 +89,9 @@ pub(super) struct Life {
     /// How many failed, and have nobody in their place.
     pub(super) owed: u64,
     pub(super) patience: Patience,
+    /// The end of the names of the figures that the policy goes by, where collectors watch them, and
+    /// their sum within the tick, with how many values it is of.
+    watched: Option<(String, f64, u32)>,
     last_fault: Option<TestbedError>,
     pub(super) boot: Stream,
     pub(super) termination: Stream,
@@ -116,6 +120,31 @@ impl Life {
     fn is_wanted(&self, number: usize) -> bool {
         let of = &self.pool.instances()[number];
         !self.is_over && of.draining_ns.is_none() && of.ended_ns.is_none()
+    }
+
+    /// The policy goes by a figure of instances that collectors watch.
+    pub(super) fn watches(&mut self, figure: &str) {
+        self.watched = Some((format!(".{figure}"), 0.0, 0));
+    }
+
+    /// Takes the figures of a period.
+    pub(super) fn hears(&mut self, round: &Round) {
+        let names: Vec<String> =
+            self.servers.values().map(|of| format!("instance.{}", of.name)).collect();
+        let Some((end, sum, count)) = &mut self.watched else { return };
+        for name in names {
+            if let Some(value) = round.figures.get(&format!("{name}{end}")) {
+                (*sum, *count) = (*sum + value, *count + 1);
+            }
+        }
+    }
+
+    /// Ends a tick: the mean of what was watched in it; not a number where nothing was.
+    pub(super) fn take_watched(&mut self) -> f64 {
+        let Some((_, sum, count)) = &mut self.watched else { return f64::NAN };
+        let mean = *sum / f64::from(*count);
+        (*sum, *count) = (0.0, 0);
+        mean
     }
 
     /// So many instances are wanted from now on.
@@ -157,6 +186,7 @@ impl<'a> Yard<'a> {
             wanted: 0,
             owed: 0,
             patience: Patience::default(),
+            watched: None,
             last_fault: None,
             boot: stream("boot"),
             termination: stream("termination"),
