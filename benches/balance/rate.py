@@ -38,6 +38,7 @@ def filled(text, folder, values):
         return found[2] if values.get(found[1]) else ""
     text = re.sub(r"{% if vars\.(\w+) %}(.*?){% endif %}", choice, text, flags=re.S)
     known = {"folder": str(folder), "address": "127.0.0.1", "port": str(FRONT)}
+    values = {name: known["address"] if name == "listens" else value for name, value in values.items()}
     known |= {f"vars.{name}": str(value) for name, value in values.items()}
     return re.sub(r"{{\s*([\w.]+)\s*}}", lambda found: known[found[1]], text)
 

@@ -153,12 +153,16 @@ fn what_a_balancer_does_not_have_is_refused_at_its_place() {
         place.plimsoll(&["check", "plan.toml"]).ended_with(2).says(said);
     };
     let fair = ("'least-connections'", "'fair'");
-    refuses("nginx", &[fair], &["balancer.choose", "nginx has no rule `fair`", "round-robin"]);
-    refuses("haproxy", &[fair], &["balancer.choose", "haproxy has no rule `fair`"]);
+    refuses("nginx", &[fair], &["choose = 'fair'", "nginx has no rule `fair`", "round-robin"]);
+    refuses("haproxy", &[fair], &["choose = 'fair'", "haproxy has no rule `fair`"]);
     place.write("plan.toml", plan("nginx", &[("choose = 'least-connections'\n", "")]));
     place.plimsoll(&["check", "plan.toml", "--simulated"]).ended_with(0).prints(&["least-conn"]);
     let ties = ("'least-connections'", "'least-connections'\nties = 'random'");
-    refuses("haproxy", &[ties], &["balancer.ties", "takes the next"]);
-    refuses("nginx", &[("[load]", "queue = 9\n[load]")], &["balancer.queue", "no request waits"]);
-    refuses("pen", &[], &["balancer.kind", "haproxy"]);
+    refuses("haproxy", &[ties], &["ties = 'random'", "takes the next"]);
+    refuses("nginx", &[("[load]", "queue = 9\n[load]")], &["queue = 9", "no request waits"]);
+    refuses("pen", &[], &["kind = 'pen'", "haproxy"]);
+    let weights = ("[load]", "weights = 'self-test'\n[load]");
+    refuses("haproxy", &[weights], &["`least-connections` weighs no instance", "\"weighted\""]);
+    let count = ("[load]", "count = 2\n[load]");
+    refuses("built-in", &[count], &["provider `process`", "provider = \"namespace\""]);
 }

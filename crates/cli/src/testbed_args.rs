@@ -16,9 +16,29 @@ pub(crate) enum TestbedCommand {
     Status(TestbedStatus),
     /// Undo what a killed experiment has left: processes, namespaces, cgroups, folders
     Down(TestbedDown),
+    /// Test what the processors and the disk of this place can do
+    SelfTest(SelfTest),
     /// Wait for an order on standard input, and become the server that it names
     #[command(hide = true)]
     Wait,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+The work is the same each time, and takes some seconds at most: one thread a processor, and a file of
+16 MiB that is written and read. A live pool does it in each instance where its plan says
+`weights = \"self-test\"` in [balancer].
+
+Examples:
+  plimsoll testbed self-test
+  plimsoll testbed self-test /var/tmp --json")]
+pub(crate) struct SelfTest {
+    /// The folder whose disk is tested
+    #[arg(value_name = "FOLDER", default_value = ".")]
+    pub(crate) folder: std::path::PathBuf,
+    /// Print it as JSON, on one line
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]

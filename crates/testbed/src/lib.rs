@@ -33,6 +33,7 @@ pub mod reach;
 mod ready;
 pub mod recipe;
 pub mod role;
+pub mod self_test;
 pub mod standing;
 mod texts;
 pub mod thing;

@@ -25,7 +25,7 @@ use crate::users::is_root;
 use plimsoll_units::hash::hex;
 
 /// The name of this program's copy in the folder of an instance.
-const OWN_PROGRAM: &str = "plimsoll";
+pub(crate) const OWN_PROGRAM: &str = "plimsoll";
 
 /// The bed that an instance is of.
 #[derive(Clone, Copy)]
@@ -324,7 +324,7 @@ fn digest(from: &Path, to: &mut Sha256) -> std::io::Result<()> {
 
 /// Where an instance finds this program: a copy in its folder, where the instance runs as a user
 /// who may not go to the program itself.
-fn program(launcher: &Launcher, instance: &Instance) -> PathBuf {
+pub(crate) fn program(launcher: &Launcher, instance: &Instance) -> PathBuf {
     if is_root() && !launcher.is_open_to_all() {
         return instance.folder.join(OWN_PROGRAM);
     }

@@ -45,6 +45,10 @@ pub trait Provider: Sync {
     /// The place of one instance.
     fn place(&self, bed: &str, role: &Role, instance: &Instance) -> Vec<Op>;
 
+    /// The commands that move an address of the bed to an instance, from another that had it;
+    /// `None` where that cannot be done.
+    fn moves(&self, bed: &str, address: &str, from: Option<&str>, to: &str) -> Option<Vec<Words>>;
+
     /// How an instance's process begins: the groups that it enters, the user that it becomes, and
     /// the words before those of its command.
     ///
@@ -96,6 +100,10 @@ impl Provider for Process {
     fn place(&self, _: &str, role: &Role, instance: &Instance) -> Vec<Op> {
         let user = is_root().then(|| role.user().to_owned());
         vec![Op::Folder { path: instance.folder.clone(), user }]
+    }
+
+    fn moves(&self, _: &str, _: &str, _: Option<&str>, _: &str) -> Option<Vec<Words>> {
+        None
     }
 
     fn start(&self, _: &str, role: &Role, _: &Instance) -> Result<Order, TestbedError> {
@@ -326,6 +334,17 @@ impl Provider for Namespace {
         let user = Some(role.user().to_owned());
         ops.push(Op::Folder { path: instance.folder.clone(), user });
         ops
+    }
+
+    fn moves(&self, bed: &str, address: &str, from: Option<&str>, to: &str) -> Option<Vec<Words>> {
+        let of = |verb: &str, instance: &str| {
+            let (name, address) = (namespace_of(bed, instance), format!("{address}/32"));
+            ip(&["-n", &name, "address", verb, &address, "dev", "eth0"])
+        };
+        let taken = from.map(|from| of("delete", from));
+        // Whoever has asked for the address before asks again.
+        let forgotten = ip(&["neighbour", "flush", "to", address, "dev", &bridge(bed)]);
+        Some(taken.into_iter().chain([of("add", to), forgotten]).collect())
     }
 
     fn start(&self, bed: &str, role: &Role, instance: &Instance) -> Result<Order, TestbedError> {

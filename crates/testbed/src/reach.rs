@@ -2,20 +2,35 @@
 //! run as it does, and its process gets signals.
 
 use std::collections::BTreeMap;
+use std::net::TcpStream;
 use std::path::Path;
+use std::time::Duration;
 
-use crate::command::Deadline;
+use crate::command::{Deadline, run};
 use crate::error::TestbedError;
 use crate::folder::{self, Manner};
-use crate::making::{Making, Of};
+use crate::making::{Making, OWN_PROGRAM, Of, program};
 use crate::op::Op;
 use crate::output;
+use crate::provider::Provider;
 use crate::role::{Instance, Role};
+use crate::self_test::Score;
 use crate::thing::Thing;
 use crate::users::is_root;
 use crate::work::Worker;
 
+/// How long an instance may take to test itself: twice of what the test takes at most.
+const TESTS: Duration = Duration::from_secs(20);
+
+/// How long an address may take to be moved.
+const MOVES: Duration = Duration::from_secs(5);
+/// How long a connection to it may take.
+const CONNECTS: Duration = Duration::from_secs(1);
+/// The place in the bed whose address several instances share, beyond those of all instances.
+const SHARED: usize = 252;
+
 /// An instance that stands.
+#[derive(Clone)]
 pub struct Reach<'a> {
     pub(crate) of: Of<'a>,
     pub(crate) role: &'a Role,
@@ -28,6 +43,50 @@ impl Reach<'_> {
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.instance.folder
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.instance.name
+    }
+
+    /// Its address.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.instance.address
+    }
+
+    /// The address that several instances of the bed share.
+    pub(crate) fn shared_address(&self) -> Result<String, TestbedError> {
+        match self.of.provider.address(SHARED)? {
+            (address, None) => Ok(address),
+            (_, Some(_)) => Err(self.cannot_move()),
+        }
+    }
+
+    /// Gives it an address, which is taken from another that had it.
+    pub(crate) fn takes_address(
+        &self,
+        address: &str,
+        from: Option<&Self>,
+    ) -> Result<(), TestbedError> {
+        let from = from.map(Self::name);
+        let commands = self.of.provider.moves(self.of.id, address, from, self.name());
+        let commands = commands.ok_or_else(|| self.cannot_move())?;
+        let deadline = Deadline::within(MOVES);
+        commands.iter().try_for_each(|words| run(words, Path::new("/"), &deadline).map(drop))
+    }
+
+    fn cannot_move(&self) -> TestbedError {
+        cannot_move(self.of.provider)
+    }
+
+    /// Whether it takes connections.
+    pub(crate) fn takes_connections(&self) -> bool {
+        let Instance { address, port, .. } = &self.instance;
+        let address = format!("{address}:{port}").parse();
+        address.is_ok_and(|address| TcpStream::connect_timeout(&address, CONNECTS).is_ok())
     }
 
     /// Writes a file into its folder, in the place of one that is there.
@@ -52,6 +111,27 @@ impl Reach<'_> {
         let name = format!("{} {key}", self.instance.name);
         let order = making.order(key, words)?;
         self.worker.act(&Op::Run { name, folder, log, order }, deadline)
+    }
+
+    /// Has it find out what it can do, in its place and within its limits. Takes some seconds.
+    ///
+    /// # Errors
+    /// A test that failed, or was not understood.
+    pub fn self_test(&self) -> Result<Score, TestbedError> {
+        let deadline = Deadline::within(TESTS);
+        let own = program(self.of.launcher, &self.instance);
+        if own.starts_with(self.folder()) && !own.exists() {
+            let (folder, path) = (self.instance.folder.clone(), OWN_PROGRAM.to_owned());
+            let from = self.of.launcher.program.clone();
+            let copy = Op::Copy { folder, path, from, is_secret: false, user: None };
+            self.worker.act(&copy, &deadline)?;
+        }
+        let words = ["{{plimsoll}}", "testbed", "self-test", "--json"].map(str::to_owned);
+        let said = self.run("self-test", &words, &deadline)?;
+        serde_json::from_str(said.trim()).map_err(|error| {
+            let name = &self.instance.name;
+            TestbedError::Wrong(format!("read the self-test of {name}: {error}"))
+        })
     }
 
     /// Sends a signal to its process: `HUP`, `USR1`, `USR2`.
@@ -79,4 +159,13 @@ impl Reach<'_> {
             Some(_) => TestbedError::Wrong(format!("have {instance} take its files anew")),
         }
     }
+}
+
+/// Why no address can be moved between instances.
+pub(crate) fn cannot_move(provider: &dyn Provider) -> TestbedError {
+    TestbedError::Wrong(format!(
+        "move an address from one balancer to another by the provider `{}`, which cannot; say \
+         provider = \"namespace\" in [testbed]",
+        provider.name()
+    ))
 }

@@ -80,6 +80,12 @@ impl Rule {
         }
     }
 
+    /// Whether it gives heavier instances more.
+    #[must_use]
+    pub fn has_weights(self) -> bool {
+        matches!(self, Self::ByClient | Self::Pool(Choice::Weighted))
+    }
+
     /// What comes nearest to it where clients have no addresses: by chance, where it goes by them.
     #[must_use]
     pub fn without_clients(self) -> Choice {
@@ -100,6 +106,21 @@ impl Words for Rule {
         ("two-choices", Self::Pool(Choice::TwoChoices)),
         ("client-address", Self::ByClient),
     ];
+}
+
+/// How instances are weighed beside each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Weights {
+    /// All alike.
+    #[default]
+    Equal,
+    /// By what each finds out of itself when it starts.
+    SelfTest,
+}
+
+impl Words for Weights {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("equal", Self::Equal), ("self-test", Self::SelfTest)];
 }
 
 #[cfg(test)]

@@ -6,11 +6,12 @@ use crate::interrupt::Interrupts;
 use crate::place::place;
 use crate::terminal::error::{Result, Unexpected, UsageError};
 use crate::terminal::{pretty, print, say};
-use crate::testbed_args::{Testbed, TestbedCommand, TestbedDown, TestbedUp};
+use crate::testbed_args::{SelfTest, Testbed, TestbedCommand, TestbedDown, TestbedUp};
 use plimsoll_experiment::bench;
 use plimsoll_testbed::bed::Hears;
 use plimsoll_testbed::launch::wait_and_become;
 use plimsoll_testbed::ledger::{Found, Ledger, without_ledger};
+use plimsoll_testbed::self_test::Score;
 use plimsoll_testbed::thing::Thing;
 use plimsoll_testbed::{Action, Instance};
 use serde_json::json;
@@ -24,11 +25,28 @@ pub(crate) fn run(args: &Testbed) -> Result<Exit> {
         TestbedCommand::Up(of) => up(of, &here),
         TestbedCommand::Status(of) => status(ledgers, of.json),
         TestbedCommand::Down(of) => down(ledgers, of),
+        TestbedCommand::SelfTest(of) => self_test(of),
         TestbedCommand::Wait => match wait_and_become() {
             None => Ok(Exit::Held),
             Some(error) => Err(Unexpected::new(error).into()),
         },
     }
+}
+
+fn self_test(args: &SelfTest) -> Result<Exit> {
+    let score = Score::measure(&args.folder)?;
+    if args.json {
+        print(&format!("{}\n", serde_json::to_string(&score)?))?;
+        return Ok(Exit::Held);
+    }
+    let Score { cpu, disk_write, disk_read } = score;
+    print(&format!("processors  {cpu:.1} million steps a second\n"))?;
+    print(&format!(
+        "disk        {:.1} MB/s written, {:.1} MB/s read\n",
+        disk_write / 1e6,
+        disk_read / 1e6
+    ))?;
+    Ok(Exit::Held)
 }
 
 fn up(args: &TestbedUp, here: &Path) -> Result<Exit> {

@@ -4,13 +4,14 @@
 use std::time::Duration;
 
 use plimsoll_units::Words;
-use plimsoll_workload::balancer::{Kind, Rule};
+use plimsoll_workload::balancer::{Kind, Rule, Weights};
 use plimsoll_workload::pool::{Choice, Ties};
 
 use crate::section::{Part, Section};
 use crate::takes::{Count, TIME, Word, word};
 
 const KIND: Word<Kind> = word();
+const WEIGHTS: Word<Weights> = word();
 
 section! {
     /// What gives requests to instances, and what waits where none has a place.
@@ -20,6 +21,10 @@ section! {
         kind: Kind { KIND, or Kind::BuiltIn, "haproxy" }
         /// Which instance takes a request.
         rule: Rule { part }
+        /// How live instances are weighed: alike, or by a test of each when it starts.
+        weights: Weights { WEIGHTS, or Weights::Equal, "equal" }
+        /// How many balancers a live pool has: one gives the requests, a second stands by.
+        count: u32 { Count(1..=2_u32), or 1, "2" }
         /// The most requests that wait at the balancer where no instance has a place.
         queue: u32 { Count(0..=100_000_000_u32), or 0, "1000" }
         /// How long a request waits there.
@@ -36,6 +41,11 @@ impl Balancer {
         }
         if section.has("queue_timeout") && balancer.queue == 0 {
             section.missing_beside("queue", "queue_timeout", "1000");
+        }
+        if balancer.weights == Weights::SelfTest && !balancer.rule.has_weights() {
+            let hint = "set choose = \"weighted\" or \"client-address\"";
+            let message = format!("`{}` weighs no instance", balancer.rule.plain().word());
+            section.fault("weights", message, Some(hint));
         }
         balancer.check_kind(section);
         Some(balancer)

@@ -67,6 +67,7 @@ fn seen(of: Listing) -> Seen {
         lost: of.lost,
         untold: 0,
         instances: of.instances.iter().map(member).collect(),
+        notes: Vec::new(),
         times: of.times.unwrap_or_default(),
     }
 }

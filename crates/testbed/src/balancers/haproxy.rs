@@ -175,7 +175,7 @@ impl Balances for Haproxy {
             let text = format!("add the instance {name}: expected letters, digits, -, _ and .");
             return Err(TestbedError::Wrong(text));
         }
-        let weight = if self.settings.has_weights() { *weight } else { 1.0 };
+        let weight = if self.settings.rule.has_weights() { *weight } else { 1.0 };
         let weight = (WEIGHTS.1 * weight).round().clamp(1.0, WEIGHTS.0);
         let limit = self.settings.limit.map_or_else(String::new, |of| format!(" maxconn {of}"));
         let checks = "check inter 1s fall 1 rise 1";

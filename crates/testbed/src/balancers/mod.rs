@@ -6,6 +6,7 @@
 //! | `nginx` | nginx, by a file of its servers and a graceful reload |
 //! | `haproxy` | HAProxy, by its runtime socket, without a reload |
 //! | `checks` | whether instances are well, for a balancer that does not ask |
+//! | `several` | several of them behind one address, which moves |
 //! | `settings` | what a plan wants of any of them, and the role that is started |
 //! | `tally` | what nginx and HAProxy have written about requests that ended |
 //!
@@ -17,6 +18,7 @@ mod checks;
 mod haproxy;
 mod nginx;
 mod settings;
+mod several;
 mod tally;
 
 use std::net::SocketAddr;
@@ -118,6 +120,8 @@ pub struct Seen {
     pub untold: u64,
     /// The instances, in the order in which they were added.
     pub instances: Vec<Member>,
+    /// What has become of the balancer itself since the last look, a sentence each.
+    pub notes: Vec<String>,
     /// Where they were taken: response times, nanoseconds, and how many answers took them.
     pub times: Vec<(u64, u64)>,
 }

@@ -276,7 +276,7 @@ fn upstream(servers: &[Server], settings: &Settings) -> String {
     }
     for Server { name, address, weight, is_out } in servers {
         let _ = write!(text, "    server {address} max_fails=1 fail_timeout=2s");
-        if settings.has_weights() {
+        if settings.rule.has_weights() {
             let _ = write!(text, " weight={:.0}", (100.0 * weight).clamp(1.0, MOST_WEIGHT));
         }
         if let Some(limit) = settings.limit {
@@ -415,7 +415,15 @@ mod tests {
     use plimsoll_workload::pool::Ties;
 
     fn settings(rule: Rule, limit: Option<u32>) -> Settings {
-        Settings { kind: Kind::Nginx, rule, limit, queue: 0, queue_timeout: None, check: None }
+        Settings {
+            kind: Kind::Nginx,
+            rule,
+            limit,
+            queue: 0,
+            queue_timeout: None,
+            check: None,
+            count: 1,
+        }
     }
 
     #[test]

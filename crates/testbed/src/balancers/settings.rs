@@ -10,8 +10,10 @@ use super::Balances;
 use super::built_in::{self, BuiltIn};
 use super::haproxy::Haproxy;
 use super::nginx::Nginx;
+use super::several::{One, Several};
 use crate::error::TestbedError;
-use crate::reach::Reach;
+use crate::provider::Provider;
+use crate::reach::{Reach, cannot_move};
 use crate::recipe::{Found, Scalar, parse};
 use crate::role::{Limits, Role, Secrets};
 
@@ -35,11 +37,22 @@ pub struct Settings {
     pub queue: u32,
     /// How long a request waits; `None`: as long as its client does.
     pub queue_timeout: Option<Duration>,
+    /// How many there are, of which one gives the requests and the others stand by.
+    pub count: u32,
     /// The path that an instance answers that is well; `None`: it takes connections.
     pub check: Option<String>,
 }
 
 impl Settings {
+    /// Refuses what cannot be done with the provider of a bed.
+    ///
+    /// # Errors
+    /// Several balancers where no address can be moved.
+    pub fn check(&self, provider: &dyn Provider) -> Result<(), TestbedError> {
+        let can_move = || provider.moves("", "", None, "").is_some();
+        if self.count > 1 && !can_move() { Err(cannot_move(provider)) } else { Ok(()) }
+    }
+
     /// The role of the balancer in a bed.
     ///
     /// # Errors
@@ -54,7 +67,7 @@ impl Settings {
         Ok(Role {
             name: ROLE.to_owned(),
             recipe,
-            count: 1,
+            count: self.count.max(1),
             limits: Limits::default(),
             sysctl: [].into(),
             vars: vars.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
@@ -65,11 +78,45 @@ impl Settings {
         })
     }
 
-    /// The balancer that was started by this role.
+    /// The balancer that was started by this role; where there are several, the first of them has
+    /// their address.
     ///
     /// # Errors
-    /// Where it does not answer.
-    pub fn at<'a>(&self, of: Reach<'a>) -> Result<Box<dyn Balances + 'a>, TestbedError> {
+    /// Where one does not answer, or the address cannot be given to it.
+    pub fn at<'a>(&self, all: Vec<Reach<'a>>) -> Result<Box<dyn Balances + 'a>, TestbedError> {
+        let Some((first, others)) = all.split_first() else {
+            return Err(TestbedError::Wrong("find the balancer: it is gone".to_owned()));
+        };
+        if others.is_empty() {
+            return self.one(first.clone());
+        }
+        let address = first.shared_address()?;
+        first.takes_address(&address, None)?;
+        let one = |of: &Reach<'a>| {
+            let (name, lives) = (of.name().to_owned(), of.clone());
+            Ok(One {
+                name,
+                balancer: self.one(of.clone())?,
+                lives: Box::new(move || lives.takes_connections()),
+            })
+        };
+        let members = all.iter().map(one).collect::<Result<_, TestbedError>>()?;
+        let moves = move |from: usize, to: usize| all[to].takes_address(&address, Some(&all[from]));
+        Ok(Box::new(Several::of(members, Box::new(moves))))
+    }
+
+    /// Where the balancer takes requests: its address, or that which several share.
+    ///
+    /// # Errors
+    /// Where there is none that can be shared.
+    pub fn front(&self, first: &Reach<'_>) -> Result<String, TestbedError> {
+        match self.count {
+            0 | 1 => Ok(first.address().to_owned()),
+            _ => first.shared_address(),
+        }
+    }
+
+    fn one<'a>(&self, of: Reach<'a>) -> Result<Box<dyn Balances + 'a>, TestbedError> {
         Ok(match self.kind {
             Kind::BuiltIn => Box::new(BuiltIn::of(of.folder())),
             Kind::Nginx => Box::new(Nginx::of(of, self.clone())),
@@ -77,16 +124,16 @@ impl Settings {
         })
     }
 
-    /// Whether instances get the weights that they have.
-    pub(super) fn has_weights(&self) -> bool {
-        matches!(self.rule, Rule::ByClient | Rule::Pool(Choice::Weighted))
+    /// Where each of them listens: on all addresses that it is given, where there are several.
+    fn listens(&self) -> &'static str {
+        if self.count > 1 { "0.0.0.0" } else { "{{address}}" }
     }
 
     fn of_built_in(&self) -> String {
         let mut words: Vec<String> =
-            ["{{plimsoll}}", "balance", "--listen", "{{address}}:{{port}}", "--control"]
-                .map(str::to_owned)
-                .to_vec();
+            ["{{plimsoll}}", "balance", "--listen"].map(str::to_owned).to_vec();
+        words.push(format!("{}:{{{{port}}}}", self.listens()));
+        words.push("--control".to_owned());
         words.push(format!("{{{{folder}}}}/{}", built_in::CONTROL));
         let mut flag = |name: &str, value: String| words.extend([name.to_owned(), value]);
         flag("--choose", self.rule.plain().word().to_owned());
@@ -112,7 +159,8 @@ impl Settings {
     }
 
     fn of_nginx(&self) -> Vec<(&'static str, Scalar)> {
-        vec![("drain", Scalar::Number(seconds(DRAINS)))]
+        let listens = Scalar::Text(self.listens().to_owned());
+        vec![("drain", Scalar::Number(seconds(DRAINS))), ("listens", listens)]
     }
 
     fn of_haproxy(&self) -> Vec<(&'static str, Scalar)> {
@@ -135,6 +183,7 @@ impl Settings {
             ("hash", text(hash)),
             ("queue", Scalar::Number(i64::from(self.queue))),
             ("waits_ms", Scalar::Number(waits_ms)),
+            ("listens", text(self.listens())),
             ("check", text(self.check.as_deref().unwrap_or_default())),
         ]
     }

@@ -58,6 +58,7 @@ fn bed_of(
     // An instance is well as long as it answers what showed that it was ready.
     let check = scaled.recipe.recipe.check.http.clone();
     let settings = settings(&elastic.balancer, &model.setup, check);
+    settings.check(&*bed.provider)?;
     bed.roles.push(settings.role()?);
     Ok((bed, role, settings))
 }
@@ -83,6 +84,7 @@ pub(super) fn of_cell(
         let adopted = bed_of(of.plan, of.model, (id, serving), place);
         if let Ok((bed, role, settings)) = adopted
             && settings.kind == Kind::BuiltIn
+            && settings.count == 1
             && stands(&bed)
         {
             let count = bed.left.iter().filter(|of| of.name.starts_with(&role)).count();
@@ -107,6 +109,7 @@ fn settings(of: &Balancer, setup: &Setup, check: Option<String>) -> Settings {
         limit: setup.rules.limit,
         queue: of.queue,
         queue_timeout: of.queue_timeout,
+        count: of.count,
         check,
     }
 }

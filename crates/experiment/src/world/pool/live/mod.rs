@@ -4,6 +4,7 @@
 //! | module | what |
 //! | --- | --- |
 //! | `bed` | the servers of the plan and the balancer, new or left by a killed process |
+//! | `tested` | servers that test themselves when they start, and are weighed by that |
 //! | `yard` | instances through their lives: started, given requests, drained, ended |
 //! | `plant` | the pool as its controller has it: what is launched, taken away, replaced |
 //! | `steer` | metrics from the balancer, and the controller's steps |
@@ -20,6 +21,7 @@ mod patience;
 mod plant;
 mod processor;
 mod steer;
+mod tested;
 mod yard;
 
 use std::collections::BTreeMap;
@@ -41,12 +43,14 @@ use plimsoll_testbed::balancers::{Balances, ROLE, Settings};
 use plimsoll_testbed::crew::{Crew, with_crew};
 use plimsoll_testbed::{Instance as Server, Role};
 use plimsoll_units::{show_duration, show_share};
+use plimsoll_workload::balancer::Weights;
 
 pub use self::bed::check;
 use self::books::{Clients, Heard};
 use self::steer::Steered;
-use self::yard::Yard;
+use self::tested::Tested;
 pub(crate) use self::yard::{EVENT, NAME};
+use self::yard::{Servers, Yard};
 use super::contents;
 use super::model::{Model, Named, simulates};
 use crate::control::{Control, News, PoolNow};
@@ -306,15 +310,25 @@ impl<'a> Live<'a> {
         let mut decider = model.begin(named, cell.replication.into())?;
         let start = named.start.unwrap_or(model.setup.start);
         let setup = Setup { start, ..model.setup.clone() };
-        let Some(server) = servers.iter().find(|of| of.role == ROLE) else {
+        let balancers: Vec<&Server> = servers.iter().filter(|of| of.role == ROLE).collect();
+        let Some(&server) = balancers.first() else {
             return Err(ExperimentError::Conflict("find the balancer: it is gone".to_owned()));
         };
-        let balancer = &*settings.at(crew.reach(server)?)?;
-        let yard = Yard::new(crew, balancer, &setup, cell.seed);
+        let reaches = balancers.iter().map(|of| crew.reach(of)).collect::<Result<Vec<_>, _>>()?;
+        let front = format!("{}:{}", settings.front(&crew.reach(server)?)?, server.port);
+        let balancer = &*settings.at(reaches)?;
+        let test = |server: &Server| crew.reach(server)?.self_test();
+        let standing = crew.standing();
+        let lacking = start.saturating_sub(u32::try_from(standing.len()).unwrap_or(u32::MAX));
+        let tested = Tested::new(crew, &test, lacking);
+        let is_tested =
+            of.plan.elastic.as_ref().is_some_and(|of| of.balancer.weights == Weights::SelfTest);
+        let servers_of: &dyn Servers = if is_tested { &tested } else { crew };
+        let yard = Yard::new(servers_of, balancer, &setup, cell.seed);
         policy::watched(&named.parameters).into_iter().for_each(|of| yard.life().watches(of));
-        yard.adopt(crew.standing())?;
+        yard.adopt(standing)?;
         yard.begin(start)?;
-        let plan = plan_on(of.plan, server, cell)?;
+        let plan = plan_on(of.plan, &front, cell)?;
         let others = servers.iter().filter(|of| of.role != ROLE).cloned();
         let servers: Vec<Server> = others.chain(yard.life().servers()).collect();
         let sources = sources(of.plan, &servers, self.place.system)?;
@@ -430,10 +444,9 @@ impl<'a> Live<'a> {
 }
 
 /// The load of a plan, put on the balancer.
-fn plan_on(of: &Plan, balancer: &Server, cell: &Cell) -> Result<Plan, ExperimentError> {
+fn plan_on(of: &Plan, front: &str, cell: &Cell) -> Result<Plan, ExperimentError> {
     let mut plan = Plan { seed: cell.seed, ..compressed(of)? };
-    let text = format!("http://{}:{}/", balancer.address, balancer.port);
-    let own = plimsoll_workload::request::Url::parse(&text);
+    let own = plimsoll_workload::request::Url::parse(&format!("http://{front}/"));
     let own = own.map_err(|error| ExperimentError::Conflict(error.to_string()))?;
     let target = plan.target.url.take().map_or_else(|| own.target.clone(), |url| url.target);
     plan.target.url = Some(plimsoll_workload::request::Url { target, ..own });

@@ -95,6 +95,7 @@ impl Steered<'_> {
         while let Some(now_ns) = self.wait(yard, ticking.of.began_ns + tick_ns, period) {
             let is_due = now_ns >= ticking.of.began_ns + tick_ns;
             let seen = self.look(is_due, &mut ticking, yard)?;
+            seen.notes.iter().for_each(|text| yard.note_balancer(text));
             let since_ns = now_ns - ticking.last_ns;
             plant.mend(&ticking.last, &seen, since_ns as f64 / 1e9);
             let ready = take(&seen, f64::from(self.terms.cores), &mut ticking.samples);

@@ -34,18 +34,23 @@ const DRAIN: Duration = Duration::from_secs(30);
 
 /// Starts servers, and ends them.
 pub(super) trait Servers: Sync {
-    /// Starts one more. Returns when it is ready.
-    fn launch(&self) -> Result<Server, TestbedError>;
+    /// Starts one more. Returns when it is ready; `tells` is told what happens meanwhile.
+    fn launch(&self, tells: &dyn Fn(&str)) -> Result<Server, TestbedError>;
 
     /// Ends one, by its number.
     fn end(&self, number: u32) -> Result<(), TestbedError>;
 
     /// Makes a server of another role anew in its place. Returns when it is ready.
     fn again(&self, server: &Server) -> Result<(), TestbedError>;
+
+    /// How fast one is, beside the others.
+    fn weight(&self, _: &Server) -> f64 {
+        1.0
+    }
 }
 
 impl Servers for Crew<'_> {
-    fn launch(&self) -> Result<Server, TestbedError> {
+    fn launch(&self, _: &dyn Fn(&str)) -> Result<Server, TestbedError> {
         self.launch()
     }
 
@@ -230,7 +235,7 @@ impl<'a> Yard<'a> {
         }
         for server in servers {
             let is_known = look.instances.iter().any(|of| of.name == server.name);
-            if let Some(newcomer) = newcomer(&server).filter(|_| !is_known) {
+            if let Some(newcomer) = self.newcomer(&server).filter(|_| !is_known) {
                 self.balancer.add(&newcomer)?;
             }
             let mut life = self.life();
@@ -294,7 +299,7 @@ impl<'a> Yard<'a> {
             life.note(number, "pending");
             life.clock.now()
         };
-        let launched = self.crew.launch();
+        let launched = self.crew.launch(&|text| self.life().note(number, text));
         let server = match launched {
             Ok(server) => server,
             Err(error) => {
@@ -331,7 +336,7 @@ impl<'a> Yard<'a> {
 
     /// Gives an instance requests. Returns whether it takes them.
     fn goes_in(&self, number: usize, server: &Server) -> bool {
-        let Some(newcomer) = newcomer(server) else { return false };
+        let Some(newcomer) = self.newcomer(server) else { return false };
         let added = self.balancer.add(&newcomer);
         let mut life = self.life();
         if let Err(error) = added {
@@ -437,7 +442,7 @@ impl Yard<'_> {
         life.lost_from = Lost::default();
         let servers = life.servers();
         drop(life);
-        for newcomer in servers.iter().filter_map(newcomer) {
+        for newcomer in servers.iter().filter_map(|server| self.newcomer(server)) {
             self.balancer.add(&newcomer)?;
         }
         let took = plimsoll_units::show_duration(clock.now());
@@ -448,15 +453,17 @@ impl Yard<'_> {
         Ok(())
     }
 
-    fn note_balancer(&self, text: &str) {
+    /// A server as its balancer is told of it.
+    fn newcomer(&self, server: &Server) -> Option<Newcomer> {
+        let address = format!("{}:{}", server.address, server.port).parse().ok()?;
+        let weight = self.crew.weight(server);
+        Some(Newcomer { name: server.name.clone(), address, weight })
+    }
+
+    /// Notes what has become of the balancer.
+    pub(super) fn note_balancer(&self, text: &str) {
         let mut life = self.life();
         let (at_ns, kind, text) = (life.now_ns(), "balancer".to_owned(), text.to_owned());
         life.events.push(Event { at_ns, class: Class::Infrastructure, kind, text });
     }
-}
-
-/// A server as its balancer is told of it.
-fn newcomer(server: &Server) -> Option<Newcomer> {
-    let address = format!("{}:{}", server.address, server.port).parse().ok()?;
-    Some(Newcomer { name: server.name.clone(), address, weight: 1.0 })
 }

@@ -1,0 +1,280 @@
+//! Several balancers of one pool behind one address: one has it and gives the requests, the others
+//! know the same instances and stand by. Where it does not answer any more, the address moves.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::{Balances, Newcomer, Seen};
+use crate::error::TestbedError;
+
+/// A balancer of them.
+pub(super) struct One<'a> {
+    /// Its name.
+    pub(super) name: String,
+    pub(super) balancer: Box<dyn Balances + 'a>,
+    /// Whether it answers at all: asked before it is asked how all stands, as that may take long.
+    pub(super) lives: Box<dyn Fn() -> bool + Send + Sync + 'a>,
+}
+
+/// Moves the address from a balancer to another, by their places.
+pub(super) type Moves<'a> =
+    Box<dyn Fn(usize, usize) -> Result<(), TestbedError> + Send + Sync + 'a>;
+
+/// Several balancers behind one address.
+pub(super) struct Several<'a> {
+    all: Vec<One<'a>>,
+    moves: Moves<'a>,
+    standing: Mutex<Standing>,
+}
+
+#[derive(Debug, Default)]
+struct Standing {
+    /// The place of the one that has the address.
+    active: usize,
+    /// Whether each has failed, and what was seen of it last.
+    has_failed: Vec<bool>,
+    last: Vec<Seen>,
+    notes: Vec<String>,
+}
+
+impl<'a> Several<'a> {
+    /// The first of them has the address.
+    pub(super) fn of(all: Vec<One<'a>>, moves: Moves<'a>) -> Self {
+        let standing = Standing {
+            has_failed: vec![false; all.len()],
+            last: vec![Seen::default(); all.len()],
+            ..Standing::default()
+        };
+        Self { all, moves, standing: Mutex::new(standing) }
+    }
+
+    fn standing(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Those that have not failed.
+    fn living(&self) -> Vec<&One<'a>> {
+        let standing = self.standing();
+        let all = self.all.iter().zip(&standing.has_failed);
+        all.filter(|(_, has_failed)| !**has_failed).map(|(of, _)| of).collect()
+    }
+
+    /// Has all that live obey an order. One that does not, while another does, has failed.
+    fn order(
+        &self,
+        order: impl Fn(&dyn Balances) -> Result<(), TestbedError>,
+    ) -> Result<(), TestbedError> {
+        let results: Vec<_> = self.living().iter().map(|of| order(&*of.balancer)).collect();
+        let is_obeyed = results.iter().any(Result::is_ok);
+        match results.into_iter().find_map(Result::err) {
+            Some(error) if !is_obeyed => Err(error),
+            // Whether the other lives is seen at the next look.
+            _ => Ok(()),
+        }
+    }
+
+    /// Sees who lives, and moves the address where the one that has it does not.
+    fn mend(&self) -> Result<(), TestbedError> {
+        let mut standing = self.standing();
+        for (at, of) in self.all.iter().enumerate() {
+            if !standing.has_failed[at] && !(of.lives)() {
+                standing.has_failed[at] = true;
+                standing.notes.push(format!("{} does not answer any more", of.name));
+            }
+        }
+        let from = standing.active;
+        if !standing.has_failed[from] {
+            return Ok(());
+        }
+        let Some(to) = standing.has_failed.iter().position(|has_failed| !has_failed) else {
+            let text = "give requests to the pool: no balancer of it answers any more";
+            return Err(TestbedError::Wrong(text.to_owned()));
+        };
+        (self.moves)(from, to)?;
+        standing.active = to;
+        let (old, new) = (&self.all[from].name, &self.all[to].name);
+        let text = format!("{new} has the address of {old}");
+        standing.notes.push(text);
+        Ok(())
+    }
+
+    fn seen(
+        &self,
+        look: impl Fn(&dyn Balances) -> Result<Seen, TestbedError>,
+    ) -> Result<Seen, TestbedError> {
+        self.mend()?;
+        let mut standing = self.standing();
+        for (at, of) in self.all.iter().enumerate() {
+            if standing.has_failed[at] {
+                continue;
+            }
+            match look(&*of.balancer) {
+                Ok(seen) => standing.last[at] = seen,
+                Err(error) if at == standing.active => return Err(error),
+                // It is seen at the next look whether it lives.
+                Err(_) => {}
+            }
+        }
+        let notes = std::mem::take(&mut standing.notes);
+        let mut all = Seen { notes, ..Seen::default() };
+        let Standing { active, has_failed, last, .. } = &mut *standing;
+        // First those that live: they know which instances there are.
+        let mut order: Vec<usize> = (0..last.len()).collect();
+        order.sort_by_key(|at| has_failed[*at]);
+        for at in order {
+            sum(&mut all, &last[at], has_failed[at], at == *active);
+            last[at].times.clear();
+        }
+        Ok(all)
+    }
+}
+
+/// Adds what is seen of one balancer to what is seen of all. What one that has failed had is over,
+/// and nobody tells how it ended.
+fn sum(all: &mut Seen, one: &Seen, has_failed: bool, is_active: bool) {
+    let under_way = one.active + one.waiting;
+    all.requests += one.requests;
+    all.answered += one.answered;
+    all.response_us += one.response_us;
+    all.lost = all.lost.plus(&one.lost);
+    all.untold += one.untold + if has_failed { under_way } else { 0 };
+    if !has_failed {
+        all.active += one.active;
+        all.waiting += one.waiting;
+    }
+    all.times.extend(&one.times);
+    for member in &one.instances {
+        match all.instances.iter_mut().find(|of| of.name == member.name) {
+            Some(of) => {
+                of.answered += member.answered;
+                of.failed += member.failed;
+                if is_active {
+                    of.state = member.state;
+                }
+                of.active = of.active.zip(member.active).map(|(a, b)| a + b);
+            }
+            // Instances of one that has failed are those of the others, or gone.
+            None if has_failed => {}
+            None => all.instances.push(member.clone()),
+        }
+    }
+}
+
+impl Balances for Several<'_> {
+    fn add(&self, newcomer: &Newcomer) -> Result<(), TestbedError> {
+        self.order(|of| of.add(newcomer))
+    }
+
+    fn drain(&self, name: &str, within: Duration) -> Result<(), TestbedError> {
+        self.order(|of| of.drain(name, within))
+    }
+
+    fn remove(&self, name: &str) -> Result<(), TestbedError> {
+        self.order(|of| of.remove(name))
+    }
+
+    fn forget(&self) -> Result<(), TestbedError> {
+        let mut standing = self.standing();
+        standing.has_failed.fill(false);
+        standing.last.fill(Seen::default());
+        drop(standing);
+        self.order(|of| of.forget())
+    }
+
+    fn look(&self) -> Result<Seen, TestbedError> {
+        self.seen(|of| of.look())
+    }
+
+    fn take(&self) -> Result<Seen, TestbedError> {
+        self.seen(|of| of.take())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::balance::State;
+    use crate::balancers::Member;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// One that has what it was told last.
+    #[derive(Default)]
+    struct Told {
+        seen: Mutex<Seen>,
+        is_gone: AtomicBool,
+    }
+
+    impl Balances for &Told {
+        fn add(&self, newcomer: &Newcomer) -> Result<(), TestbedError> {
+            if self.is_gone.load(Ordering::Relaxed) {
+                return Err(TestbedError::Wrong("gone".to_owned()));
+            }
+            let (name, state) = (newcomer.name.clone(), State::In);
+            let member = Member { name, state, active: Some(0), answered: 0, failed: 0 };
+            self.seen.lock().unwrap().instances.push(member);
+            Ok(())
+        }
+
+        fn drain(&self, _: &str, _: Duration) -> Result<(), TestbedError> {
+            Ok(())
+        }
+
+        fn remove(&self, _: &str) -> Result<(), TestbedError> {
+            Ok(())
+        }
+
+        fn forget(&self) -> Result<(), TestbedError> {
+            Ok(())
+        }
+
+        fn look(&self) -> Result<Seen, TestbedError> {
+            Ok(self.seen.lock().unwrap().clone())
+        }
+
+        fn take(&self) -> Result<Seen, TestbedError> {
+            self.look()
+        }
+    }
+
+    #[test]
+    fn the_address_moves_and_what_was_under_way_is_not_told() {
+        let both = [Told::default(), Told::default()];
+        let moved = Mutex::new(Vec::new());
+        let all = both.iter().zip(["balancer-1", "balancer-2"]).map(|(of, name)| One {
+            name: name.to_owned(),
+            balancer: Box::new(of),
+            lives: Box::new(|| !of.is_gone.load(Ordering::Relaxed)),
+        });
+        let moves = |from, to| {
+            moved.lock().unwrap().push((from, to));
+            Ok(())
+        };
+        let several = Several::of(all.collect(), Box::new(moves));
+        let newcomer =
+            Newcomer { name: "web-1".to_owned(), address: ([127, 0, 0, 1], 1).into(), weight: 1.0 };
+        several.add(&newcomer).unwrap();
+        {
+            let mut seen = both[0].seen.lock().unwrap();
+            (seen.requests, seen.answered, seen.active) = (100, 90, 10);
+            seen.instances[0].answered = 90;
+        }
+        let seen = several.look().unwrap();
+        assert_eq!((seen.requests, seen.active, seen.untold), (100, 10, 0));
+        both[0].is_gone.store(true, Ordering::Relaxed);
+        {
+            let mut seen = both[1].seen.lock().unwrap();
+            (seen.requests, seen.answered) = (40, 40);
+            seen.instances[0].answered = 40;
+        }
+        let seen = several.look().unwrap();
+        assert_eq!(*moved.lock().unwrap(), [(0, 1)]);
+        assert_eq!((seen.requests, seen.answered, seen.active, seen.untold), (140, 130, 0, 10));
+        assert_eq!((seen.instances.len(), seen.instances[0].answered), (1, 130));
+        assert_eq!(seen.notes.len(), 2, "{:?}", seen.notes);
+        // One that lives obeys; where none does, that is an error.
+        several.add(&Newcomer { name: "web-2".to_owned(), ..newcomer.clone() }).unwrap();
+        assert!(several.look().unwrap().notes.is_empty());
+        both[1].is_gone.store(true, Ordering::Relaxed);
+        assert!(several.look().is_err() && several.add(&newcomer).is_err());
+    }
+}
