@@ -2,7 +2,10 @@
 //! became of the requests that it was given.
 
 use crate::place::Place;
+use crate::program::{PLIMSOLL, wait_for};
 use crate::stores::installed;
+use plimsoll_runs::Run;
+use rustix::process::Signal;
 use serde_json::Value;
 
 /// A target that answers so many bytes.
@@ -113,6 +116,87 @@ fn changes_of_a_pool_lose_nothing_at_nginx() {
 #[test]
 fn changes_of_a_pool_lose_nothing_at_haproxy() {
     changes_lose_nothing("changes_of_a_pool_lose_nothing_at_haproxy", "haproxy");
+}
+
+/// The run of the only cell.
+fn run_of(place: &Place, document: &Value) -> Run {
+    let cell = &document["cells"][0];
+    Run::open(&place.run().join(cell["run"].as_str().unwrap())).unwrap()
+}
+
+fn texts(run: &Run) -> Vec<String> {
+    run.events().unwrap().into_iter().map(|event| event.text).collect()
+}
+
+#[test]
+fn instances_test_themselves_before_they_take_a_request() {
+    let Some(place) = place("instances_test_themselves", "built-in") else { return };
+    let changes = [
+        ("'least-connections'", "'weighted'\nweights = 'self-test'"),
+        ("kind = 'schedule'", "kind = 'fixed'\ninstances = 2\n#"),
+        (&*format!("times = '{CHANGES}'\n"), ""),
+        ("100/s for 9m", "100/s for 3m"),
+    ];
+    place.write("plan.toml", plan("built-in", &changes));
+    let document = place.plimsoll(&["run", "plan.toml", "--json"]).went_well().json();
+    assert!(number(&document["cells"][0]["figures"], "lost").abs() < 0.5, "{document}");
+    let texts = texts(&run_of(&place, &document));
+    for name in ["web-1", "web-2"] {
+        let at = |text: String| texts.iter().position(|of| of.contains(&text));
+        let tested = at(format!("tested: {name} does ")).unwrap_or_else(|| panic!("{texts:?}"));
+        let ready = at(format!("ready: {name}"));
+        // One that is replaced on a busy machine takes no requests at all.
+        assert!(ready.is_none_or(|ready| tested < ready), "{texts:?}");
+    }
+    place.plimsoll(&["testbed", "self-test"]).ended_with(0).prints(&["million steps", "MB/s"]);
+}
+
+/// The process whose command line has all of these.
+fn process_with(parts: &[&str]) -> Option<u32> {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.find(|pid| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        parts.iter().all(|part| line.contains(part)) && !line.contains("testbed wait")
+    })
+}
+
+#[test]
+fn a_second_balancer_takes_the_address_of_one_that_is_killed() {
+    let test = "a_second_balancer_takes_the_address_of_one_that_is_killed";
+    let Some(place) = place(test, "built-in") else { return };
+    let changes = [
+        ("'process'", "'namespace'"),
+        ("[load]", "count = 2\n[load]"),
+        ("100/s for 9m", "200/s for 10m"),
+        ("kind = 'schedule'", "kind = 'fixed'\ninstances = 2\n#"),
+        (&*format!("times = '{CHANGES}'\n"), ""),
+    ];
+    place.write("plan.toml", plan("built-in", &changes));
+    let check = place.plimsoll(&["check", "plan.toml"]);
+    if check.code() != Some(0) {
+        println!("skipped: {test}: {}", check.err.trim());
+        return;
+    }
+    let run = ["run", "plan.toml", "--json"];
+    let going = place.start(place.command(PLIMSOLL, &run));
+    let folder = place.path("");
+    let wanted = ["balance", "balancer-1/control", folder.to_str().unwrap()];
+    let pid = wait_for("the first balancer", || process_with(&wanted));
+    wait_for("a server", || process_with(&["target", "--listen", "10."]));
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, Signal::KILL).unwrap();
+    let document = going.wait().went_well().json();
+    let figures = &document["cells"][0]["figures"];
+    let [offered, served, lost] = ["offered", "served", "lost"].map(|of| number(figures, of));
+    assert!(lost <= 3.0 * 200.0 && served > 0.6 * offered, "{figures}");
+    let texts = texts(&run_of(&place, &document));
+    for text in ["balancer-1 does not answer any more", "balancer-2 has the address of balancer-1"]
+    {
+        assert!(texts.iter().any(|of| of == text), "{text}: {texts:?}");
+    }
 }
 
 /// Three times of what the instances can take.
