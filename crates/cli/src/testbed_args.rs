@@ -25,8 +25,8 @@ pub(crate) enum TestbedCommand {
 
 #[derive(Args)]
 #[command(after_help = "\
-The work is the same each time, and takes some seconds at most: one thread a processor, and a file of
-16 MiB that is written and read. A live pool does it in each instance where its plan says
+The work is the same each time, and takes some seconds at most: one thread a processor, and a file
+of 16 MiB that is written and read. A live pool does it in each instance where its plan says
 `weights = \"self-test\"` in [balancer].
 
 Examples:

@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Testbed) -> Result<Exit> {
 fn self_test(args: &SelfTest) -> Result<Exit> {
     let score = Score::measure(&args.folder)?;
     if args.json {
-        print(&format!("{}\n", serde_json::to_string(&score)?))?;
+        print(&pretty(&score)?)?;
         return Ok(Exit::Held);
     }
     let Score { cpu, disk_write, disk_read } = score;

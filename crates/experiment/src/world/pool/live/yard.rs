@@ -94,8 +94,8 @@ pub(super) struct Life {
     /// How many failed, and have nobody in their place.
     pub(super) owed: u64,
     pub(super) patience: Patience,
-    /// The end of the names of the figures that the policy goes by, where collectors watch them, and
-    /// their sum within the tick, with how many values it is of.
+    /// The end of the names of the figures that the policy goes by, where collectors watch them,
+    /// and their sum within the tick, with how many values it is of.
     watched: Option<(String, f64, u32)>,
     last_fault: Option<TestbedError>,
     pub(super) boot: Stream,
