@@ -177,4 +177,5 @@ def main():
         raise SystemExit(0 if holds else 3)
 
 
-main()
+if __name__ == "__main__":
+    main()

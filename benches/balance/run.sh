@@ -2,6 +2,8 @@
 # Measures the balancers of pools beside each other: the tables in RESULTS.md.
 #   benches/balance/run.sh changes [--quick] [--only KIND,…]   100 changes of a pool, and a control
 #   benches/balance/run.sh rate [--quick] [--only KIND,…]      requests a second on a core, added latency
+#   benches/balance/run.sh affinity [--only KIND,…]            the same server for a client, as one joins
+#   benches/balance/run.sh self-test                           how steady the self-test of instances is
 # PLIMSOLL names the program; `make bench-balance` sets it. nginx and haproxy are installed where
 # that may be done; what stays absent is said.
 set -uo pipefail
@@ -26,6 +28,6 @@ if [ "${#absent[@]}" -gt 0 ] && command -v apt-get >/dev/null; then
 fi
 
 case "${1:-}" in
-    changes | rate) what=$1; shift; exec python3 "benches/balance/$what.py" "$@" ;;
-    *) sed -n '2,6s/^# //p' "${BASH_SOURCE[0]}"; exit 2 ;;
+    changes | rate | affinity | self-test) what=$1; shift; exec python3 "benches/balance/$what.py" "$@" ;;
+    *) sed -n '2,8s/^# //p' "${BASH_SOURCE[0]}"; exit 2 ;;
 esac

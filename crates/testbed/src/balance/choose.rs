@@ -203,6 +203,20 @@ mod tests {
     }
 
     #[test]
+    fn a_newcomer_takes_only_its_share_of_the_clients() {
+        let of =
+            |id: u64| Candidate { id, name: fnv_1a(&id.to_le_bytes()), active: 0, weight: 1.0 };
+        let all: Vec<Candidate> = (1..=9).map(of).collect();
+        let mut chooser = Chooser::new(Rule::ByClient, 1);
+        let mut of = |free: &[Candidate], n| free[chooser.choose(free, client(n)).unwrap()].id;
+        let before: Vec<u64> = (0..1000).map(|n| of(&all[..8], n)).collect();
+        let after: Vec<u64> = (0..1000).map(|n| of(&all, n)).collect();
+        let same = before.iter().zip(&after).filter(|(before, after)| before == after).count();
+        let moved = after.iter().filter(|id| **id == 9).count();
+        assert!(same >= 800 && same + moved == 1000, "{same} {moved}");
+    }
+
+    #[test]
     fn a_heavy_instance_has_more_clients() {
         let mut free = three();
         free[1].weight = 2.0;

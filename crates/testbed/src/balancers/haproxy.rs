@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -34,6 +35,8 @@ pub(super) struct Haproxy {
     settings: Settings,
     tally: Arc<Mutex<Tally>>,
     reader: Mutex<Reader>,
+    /// The id of the server that was added last.
+    last_id: AtomicU32,
 }
 
 /// Who reads the log.
@@ -63,7 +66,8 @@ impl Haproxy {
         let tally = Arc::default();
         let reader = read(&socket, &tally, settings.queue == 0);
         let reader = reader.map_err(TestbedError::file("read the log of HAProxy at", &socket))?;
-        Ok(Self { socket, settings, tally, reader: Mutex::new(reader) })
+        let (reader, last_id) = (Mutex::new(reader), AtomicU32::new(0));
+        Ok(Self { socket, settings, tally, reader, last_id })
     }
 
     /// Gives a command. Returns what is answered.
@@ -178,9 +182,12 @@ impl Balances for Haproxy {
         let weight = if self.settings.rule.has_weights() { *weight } else { 1.0 };
         let weight = (WEIGHTS.1 * weight).round().clamp(1.0, WEIGHTS.0);
         let limit = self.settings.limit.map_or_else(String::new, |of| format!(" maxconn {of}"));
+        // Without an id of its own a server has the same places on HAProxy's ring as all others that
+        // were added, and most of them get no clients.
+        let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let checks = "check inter 1s fall 1 rise 1";
         self.order(
-            &format!("add server pool/{name} {address} {checks} weight {weight}{limit}"),
+            &format!("add server pool/{name} {address} id {id} {checks} weight {weight}{limit}"),
             "New server registered.",
         )?;
         self.order(&format!("enable health pool/{name}"), "")?;

@@ -42,6 +42,9 @@ const STATUS: Duration = Duration::from_secs(5);
 const MOST_STATUS: u64 = 64 * 1024;
 /// So much of the log is read at once, bytes.
 const BLOCK: usize = 256 * 1024;
+/// What is written for a weight of 1. By address nginx has 160 points for each, which are sorted
+/// anew with each reload.
+const WEIGHTS: (f64, f64) = (100.0, 10.0);
 /// The greatest weight that is written.
 const MOST_WEIGHT: f64 = 1e6;
 
@@ -277,7 +280,8 @@ fn upstream(servers: &[Server], settings: &Settings) -> String {
     for Server { name, address, weight, is_out } in servers {
         let _ = write!(text, "    server {address} max_fails=1 fail_timeout=2s");
         if settings.rule.has_weights() {
-            let _ = write!(text, " weight={:.0}", (100.0 * weight).clamp(1.0, MOST_WEIGHT));
+            let of_one = if settings.rule == Rule::ByClient { WEIGHTS.1 } else { WEIGHTS.0 };
+            let _ = write!(text, " weight={:.0}", (of_one * weight).clamp(1.0, MOST_WEIGHT));
         }
         if let Some(limit) = settings.limit {
             let _ = write!(text, " max_conns={limit}");
