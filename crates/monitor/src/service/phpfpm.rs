@@ -1,7 +1,8 @@
 //! php-fpm: the page of its `pm.status_path`, as text.
 //!
 //! Source: PHP's manual, "Status page" of FPM. Names are those of php-fpm_exporter. The page's own
-//! request is among those that it counts, and takes a process while it is answered.
+//! request is among those that it counts, and takes a process while it is answered, where no
+//! `pm.status_listen` gives it one of its own.
 
 use super::ask::{Page, limits};
 use crate::collector::{CollectError, Collector, Kind, Need};
