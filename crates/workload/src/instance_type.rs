@@ -59,8 +59,13 @@ impl PricedType {
             Some(_) => pool.cost,
             None => pool.cost_per_request.unwrap_or(f64::INFINITY),
         };
+        let each = |pool: &PricedPool| pool.cost_per_request.unwrap_or(f64::INFINITY);
         let holds = pools.into_iter().filter(|pool| pool.slo != Some(false));
-        let cheapest = holds.min_by(|a, b| measure(a).total_cmp(&measure(b)));
+        // Of several that cost the same it is the one that serves more, in whichever order they come.
+        let cheapest = holds.min_by(|a, b| {
+            let by_cost = measure(a).total_cmp(&measure(b));
+            by_cost.then(each(a).total_cmp(&each(b))).then_with(|| a.policy.cmp(&b.policy))
+        });
         Self { of, cheapest }
     }
 
@@ -106,6 +111,10 @@ mod tests {
         let held = vec![pool("a", 1.0, 9.0, Some(false)), pool("b", 3.0, 9.0, Some(true))];
         assert_eq!(of(held), Some("b".to_owned()));
         assert_eq!(of(vec![pool("a", 1.0, 9.0, Some(false))]), None);
+        // Of those that cost the same it is the same one, in whichever order they come.
+        let alike = vec![pool("b", 1.0, 8.0, Some(true)), pool("a", 1.0, 9.0, Some(true))];
+        assert_eq!(of(alike.clone()), Some("a".to_owned()));
+        assert_eq!(of(alike.into_iter().rev().collect()), Some("a".to_owned()));
         let without = vec![pool("idle", 1.0, 0.0, None), pool("b", 3.0, 9.0, None)];
         assert_eq!(of(without), Some("b".to_owned()));
     }
