@@ -51,6 +51,7 @@ mod restarts;
 mod runs_of_plans;
 mod secrets;
 mod series;
+mod serving;
 mod server_limit;
 mod shoal;
 mod shoal_amqp;

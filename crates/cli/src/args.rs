@@ -68,6 +68,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// List and show runs
     Runs(Runs),
+    /// Serve runs to a browser, read only: the list, the files, the pages
+    Serve(crate::serve_args::Serve),
     /// Write a run for other tools
     Export(Export),
     /// Plans themselves: their schema, for editors

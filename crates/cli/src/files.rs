@@ -1,11 +1,12 @@
 //! Files that commands read and write: `-` is standard input, what is read has bounds, and a place
 //! to write to is tried before the work begins.
 
-use crate::terminal::error::{Result, UsageError};
+use crate::terminal::error::{Context, Result, UsageError};
 use plimsoll_units::failure::FileError;
 use std::convert::Infallible;
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Standard input, as a file.
@@ -13,6 +14,9 @@ const STDIN: &str = "/dev/stdin";
 
 /// The longest plan, in bytes.
 const MAX_PLAN_BYTES: u64 = 16 << 20;
+
+/// The longest token, in bytes.
+const MOST_TOKEN: usize = 4096;
 
 /// The path of a file that is read: `-` is standard input. For clap.
 #[expect(clippy::unnecessary_wraps, reason = "the type that clap asks for")]
@@ -80,4 +84,21 @@ pub(crate) fn check_place(what: &str, path: &Path) -> Result<(), UsageError> {
     }
     let made = File::create_new(path).and_then(|_| std::fs::remove_file(path));
     made.map_err(|error| failed(error.to_string()))
+}
+
+/// The token of a file that others cannot read.
+pub(crate) fn token(path: &Path) -> Result<Vec<u8>> {
+    let shown = path.display();
+    let meta = std::fs::metadata(path).with_context(|| format!("read the token of {shown}"))?;
+    if meta.permissions().mode() & 0o077 != 0 {
+        let text = format!("read the token of {shown}: others can read it; chmod 600 {shown}");
+        return Err(UsageError(text).into());
+    }
+    let text = std::fs::read(path).with_context(|| format!("read the token of {shown}"))?;
+    let token = text.trim_ascii().to_vec();
+    if !(1..=MOST_TOKEN).contains(&token.len()) {
+        let text = format!("read the token of {shown}: expected 1 to {MOST_TOKEN} bytes");
+        return Err(UsageError(text).into());
+    }
+    Ok(token)
 }

@@ -17,6 +17,7 @@ mod place;
 mod plan_args;
 mod run_args;
 mod series_args;
+mod serve_args;
 mod shoal_args;
 mod simulate_args;
 mod terminal;
@@ -52,6 +53,7 @@ fn main() -> std::process::ExitCode {
         Command::Tune(tune) => commands::tune::run(&tune),
         Command::Trace(trace) => commands::trace::run(&trace.command),
         Command::Agent(agent) => commands::agent::run(&agent),
+        Command::Serve(serve) => commands::serve::run(&serve),
         Command::Target(target) => commands::target::run(&target),
         Command::Balance(balance) => commands::balance::run(&balance),
         Command::Testbed(testbed) => commands::testbed::run(&testbed),

@@ -26,6 +26,9 @@ pub enum ReportError {
         /// The id of the simulated one.
         simulated: String,
     },
+    /// The folder of runs could not be read.
+    #[error("list the runs")]
+    Folder(#[source] Box<RunError>),
     /// A run could not be read.
     #[error("make the report of run {id}")]
     Run {
@@ -54,7 +57,7 @@ impl Failure for ReportError {
     fn kind(&self) -> Kind {
         match self {
             Self::NoRuns | Self::Kinds { .. } | Self::Worlds { .. } => Kind::Usage,
-            Self::Run { source, .. } => source.kind(),
+            Self::Run { source, .. } | Self::Folder(source) => source.kind(),
         }
     }
 
@@ -63,7 +66,7 @@ impl Failure for ReportError {
             Self::NoRuns => "name at least one run folder",
             Self::Kinds { .. } => "name runs of one kind",
             Self::Worlds { .. } => "name two experiments of one plan",
-            Self::Run { source, .. } => return source.hint(),
+            Self::Run { source, .. } | Self::Folder(source) => return source.hint(),
         };
         Some(hint.to_owned())
     }

@@ -30,6 +30,7 @@ mod others;
 mod pages;
 mod searched;
 mod series;
+pub mod serve;
 mod source;
 mod stored;
 mod table;

@@ -2,6 +2,7 @@
 
 use crate::args::Agent as Args;
 use crate::exit::Exit;
+use crate::files;
 use crate::interrupt::Interrupts;
 use crate::place::unix_ns;
 use crate::terminal::error::{Context, FlagError, Result, UsageError, read};
@@ -11,8 +12,6 @@ use plimsoll_monitor::agent::{Access, Agent};
 use plimsoll_monitor::{Source, Watched};
 use plimsoll_units::{ParseError, duration};
 use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -21,8 +20,6 @@ use std::time::Duration;
 const COLLECTORS: [&str; 1] = ["host"];
 /// How often the program looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(100);
-/// The longest token.
-const MOST_TOKEN: usize = 4096;
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
@@ -54,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 }
 
 /// An address to listen on; a port alone is one of this host's loopback.
-fn address(text: &str) -> Result<SocketAddr, ParseError> {
+pub(super) fn address(text: &str) -> Result<SocketAddr, ParseError> {
     let port = || text.parse().ok().map(|port: u16| SocketAddr::from(([127, 0, 0, 1], port)));
     let wrong = || ParseError::new("an address such as 127.0.0.1:5555", text, 0, text.len());
     text.parse().ok().or_else(port).ok_or_else(wrong)
@@ -71,24 +68,7 @@ fn access(args: &Args) -> Result<Access> {
     };
     Ok(Access {
         networks: args.allow.iter().map(network).collect::<Result<_, _>>()?,
-        token: args.token_file.as_deref().map(token).transpose()?,
+        token: args.token_file.as_deref().map(files::token).transpose()?,
         name: args.name.clone(),
     })
-}
-
-/// The token of a file that others cannot read.
-fn token(path: &Path) -> Result<Vec<u8>> {
-    let shown = path.display();
-    let meta = std::fs::metadata(path).with_context(|| format!("read the token of {shown}"))?;
-    if meta.permissions().mode() & 0o077 != 0 {
-        let text = format!("read the token of {shown}: others can read it; chmod 600 {shown}");
-        return Err(UsageError(text).into());
-    }
-    let text = std::fs::read(path).with_context(|| format!("read the token of {shown}"))?;
-    let token = text.trim_ascii().to_vec();
-    if !(1..=MOST_TOKEN).contains(&token.len()) {
-        let text = format!("read the token of {shown}: expected 1 to {MOST_TOKEN} bytes");
-        return Err(UsageError(text).into());
-    }
-    Ok(token)
 }

@@ -78,13 +78,13 @@ impl Figures {
     fn answer(&self, request: &Request<'_>) -> Answer {
         let is_read = matches!(request.method, "GET" | "HEAD");
         if !is_read || !matches!(request.path, "/metrics" | "/") {
-            return Answer { status: 404, content_type: CONTENT_TYPE, body: Vec::new() };
+            return Answer::new(404, CONTENT_TYPE, Vec::new());
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let body = state.text().into_bytes();
+        let body = state.text();
         state.is_scraped |= request.method == "GET";
         self.scraped.notify_all();
-        Answer { status: 200, content_type: CONTENT_TYPE, body }
+        Answer::new(200, CONTENT_TYPE, body)
     }
 }
 

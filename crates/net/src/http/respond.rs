@@ -1,5 +1,5 @@
-//! A small server of HTTP/1.1, on a thread of its own: a function answers each request, at once and
-//! from memory.
+//! A small server of HTTP/1.1, on a thread of its own: a function answers each request, from memory
+//! or by a file. It answers at once, unless the server is told that it may take its time.
 //!
 //! One client cannot hold up another: connections are served side by side, each for one request and
 //! a bounded time, in which its head must have come and its answer have been taken. Their number is
@@ -8,25 +8,29 @@
 //!
 //! A server may also answer a single line of text instead of a request, as `nc` sends it: a
 //! connection whose first bytes are the line's word is such a one.
+//!
+//! Answers may be encrypted ([`Serving::tls`]).
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::future::ready;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use http_bodies::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::body::{Body as HttpBody, Bytes, Frame, Incoming, SizeHint};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_tokio::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle as Task, JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
 /// How long connections that are open when the server ends may take to be answered.
@@ -92,14 +96,54 @@ pub struct Line {
 }
 
 /// What is answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Answer {
     /// 200 to 599.
     pub status: u16,
     /// The media type of the body.
     pub content_type: &'static str,
+    /// Other headers, by their names in small letters.
+    pub headers: Vec<(&'static str, String)>,
     /// The body; it is left out for `HEAD`.
-    pub body: Vec<u8>,
+    pub body: Body,
+}
+
+/// The body of an answer.
+#[derive(Debug)]
+pub enum Body {
+    /// From memory.
+    Bytes(Vec<u8>),
+    /// So many bytes of a file, from where it stands.
+    File(File, u64),
+}
+
+impl Answer {
+    /// An answer from memory, without other headers.
+    #[must_use]
+    pub fn new(status: u16, content_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
+        Self { status, content_type, headers: Vec::new(), body: Body::Bytes(body.into()) }
+    }
+
+    /// The same with a header more, whose name is in small letters.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+}
+
+/// How a server serves.
+#[derive(Clone, Default)]
+pub struct Serving {
+    /// How much clients may ask.
+    pub bounds: Bounds,
+    /// A line that is answered too.
+    pub line: Option<Line>,
+    /// What it needs to be encrypted; see `plimsoll_net::tls::serving`. It answers no line then.
+    #[cfg(feature = "respond-tls")]
+    pub tls: Option<Arc<rustls::ServerConfig>>,
+    /// Whether answers take their time: they are made away from the thread of connections.
+    pub is_slow: bool,
 }
 
 type Function = dyn Fn(&Request<'_>) -> Answer + Send + Sync;
@@ -123,18 +167,17 @@ impl Server {
         bounds: Bounds,
         answer: impl Fn(&Request<'_>) -> Answer + Send + Sync + 'static,
     ) -> io::Result<Self> {
-        Self::start_with(listener, name, bounds, None, answer)
+        Self::start_with(listener, name, Serving { bounds, ..Serving::default() }, answer)
     }
 
-    /// The same, with a line that is answered too.
+    /// The same, in another way.
     ///
     /// # Errors
     /// As for [`Server::start`].
     pub fn start_with(
         listener: TcpListener,
         name: &str,
-        bounds: Bounds,
-        line: Option<Line>,
+        serving: Serving,
         answer: impl Fn(&Request<'_>) -> Answer + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let address = listener.local_addr()?;
@@ -146,7 +189,7 @@ impl Server {
             let _inside = runtime.enter();
             tokio::net::TcpListener::from_std(listener)?
         };
-        let served = serve(listener, bounds, (line, Arc::new(answer)), stops);
+        let served = serve(listener, (Arc::new(serving), Arc::new(answer)), stops);
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
             .spawn(move || runtime.block_on(served))?;
@@ -170,8 +213,7 @@ impl Drop for Server {
 
 async fn serve(
     listener: tokio::net::TcpListener,
-    bounds: Bounds,
-    (line, answer): (Option<Line>, Arc<Function>),
+    (serving, answer): (Arc<Serving>, Arc<Function>),
     mut stops: watch::Receiver<bool>,
 ) {
     let (mut open, mut by_age) = (JoinSet::new(), VecDeque::new());
@@ -188,27 +230,44 @@ async fn serve(
         };
         while open.try_join_next().is_some() {}
         by_age.retain(|one: &tokio::task::AbortHandle| !one.is_finished());
-        if by_age.len() >= bounds.connections
+        if by_age.len() >= serving.bounds.connections
             && let Some(oldest) = by_age.pop_front()
         {
             oldest.abort();
         }
-        let (line, answer, stops) = (line.clone(), Arc::clone(&answer), accepted.clone());
-        let talk = async move {
-            match line {
-                Some(line) if begins(&stream, &line).await => {
-                    // What a client does wrong ends its connection and nothing else.
-                    let _ = say(stream, peer.ip(), &line).await;
-                }
-                _ => converse((stream, peer.ip()), bounds, answer, stops).await,
-            }
-        };
+        let (of, answer, stops) = (Arc::clone(&serving), Arc::clone(&answer), accepted.clone());
+        let longest = serving.bounds.request;
+        let talk = talk((stream, peer.ip()), of, answer, stops);
         by_age.push_back(open.spawn(async move {
             // Who takes too long is cut, and nobody has to be told.
-            let _ = timeout(bounds.request, talk).await;
+            let _ = timeout(longest, talk).await;
         }));
     }
     let _ = timeout(LAST, async { while open.join_next().await.is_some() {} }).await;
+}
+
+/// Serves a connection, to its end.
+async fn talk(
+    (stream, peer): (TcpStream, IpAddr),
+    serving: Arc<Serving>,
+    answer: Arc<Function>,
+    stops: watch::Receiver<bool>,
+) {
+    #[cfg(feature = "respond-tls")]
+    if let Some(config) = &serving.tls {
+        // What a client does wrong ends its connection and nothing else.
+        if let Ok(stream) = tokio_rustls::TlsAcceptor::from(Arc::clone(config)).accept(stream).await
+        {
+            converse((stream, peer), serving, answer, stops).await;
+        }
+        return;
+    }
+    match &serving.line {
+        Some(line) if begins(&stream, line).await => {
+            let _ = say(stream, peer, line).await;
+        }
+        _ => converse((stream, peer), serving, answer, stops).await,
+    }
 }
 
 /// Whether a connection's first bytes are the word of a line. Nothing of it is taken.
@@ -263,22 +322,36 @@ async fn say(stream: TcpStream, peer: IpAddr, line: &Line) -> io::Result<()> {
 
 /// Answers a connection's one request.
 async fn converse(
-    (stream, peer): (TcpStream, IpAddr),
-    bounds: Bounds,
+    (stream, peer): (impl AsyncRead + AsyncWrite + Unpin, IpAddr),
+    serving: Arc<Serving>,
     answer: Arc<Function>,
     mut stops: watch::Receiver<bool>,
 ) {
+    let is_slow = serving.is_slow;
     let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let asked = Request {
-            method: request.method().as_str(),
-            path: request.uri().path(),
-            peer,
-            headers: request.headers(),
+        let (answer, (head, _)) = (Arc::clone(&answer), request.into_parts());
+        let make = move || {
+            let asked = Request {
+                method: head.method.as_str(),
+                path: head.uri.path(),
+                peer,
+                headers: &head.headers,
+            };
+            answer(&asked)
         };
-        ready(Ok::<_, Infallible>(response(answer(&asked))))
+        async move {
+            let made = match is_slow {
+                false => make(),
+                // A function that panics has told so itself.
+                true => spawn_blocking(make).await.unwrap_or_else(|_| {
+                    Answer::new(500, "text/plain; charset=utf-8", "a fault of the server\n")
+                }),
+            };
+            Ok::<_, Infallible>(response(made))
+        }
     });
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).keep_alive(false).max_buf_size(bounds.head_bytes);
+    builder.timer(TokioTimer::new()).keep_alive(false).max_buf_size(serving.bounds.head_bytes);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
@@ -289,10 +362,100 @@ async fn converse(
     let _ = connection.await;
 }
 
-fn response(answer: Answer) -> hyper::Response<Full<Bytes>> {
-    let mut response = hyper::Response::new(Full::new(Bytes::from(answer.body)));
+fn response(answer: Answer) -> hyper::Response<Sent> {
+    let mut response = hyper::Response::new(Sent::of(answer.body));
     *response.status_mut() = hyper::StatusCode::from_u16(answer.status).unwrap_or_default();
-    let kind = HeaderValue::from_static(answer.content_type);
-    response.headers_mut().insert(CONTENT_TYPE, kind);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(answer.content_type));
+    for (name, value) in answer.headers {
+        // What no header can say is left out.
+        if let Ok(value) = HeaderValue::try_from(value) {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    }
     response
+}
+
+/// How much of a file is read at once.
+const PART: usize = 128 * 1024;
+
+/// A body as it is sent: what is left of it.
+enum Sent {
+    Bytes(Option<Bytes>),
+    /// A file of which so much is left, and the part that is being read.
+    File {
+        file: Option<File>,
+        left: u64,
+        part: Option<Task<(File, io::Result<Vec<u8>>)>>,
+    },
+}
+
+impl Sent {
+    fn of(body: Body) -> Self {
+        match body {
+            Body::Bytes(bytes) => Self::Bytes(Some(Bytes::from(bytes)).filter(|of| !of.is_empty())),
+            Body::File(file, left) => Self::File { file: Some(file), left, part: None },
+        }
+    }
+}
+
+/// Reads the next part of a file.
+fn read_part(mut file: File, most: usize) -> (File, io::Result<Vec<u8>>) {
+    let mut part = vec![0; most];
+    let read = file.read(&mut part).map(|n| {
+        part.truncate(n);
+        part
+    });
+    (file, read)
+}
+
+impl HttpBody for Sent {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        let (file, left, part) = match self.get_mut() {
+            Self::Bytes(bytes) => return Poll::Ready(bytes.take().map(Frame::data).map(Ok)),
+            Self::File { file, left, part } => (file, left, part),
+        };
+        if let Some(open) = file.take().filter(|_| *left > 0) {
+            let most = usize::try_from(*left).unwrap_or(PART).min(PART);
+            *part = Some(spawn_blocking(move || read_part(open, most)));
+        }
+        let Some(reading) = part else { return Poll::Ready(None) };
+        let Poll::Ready(done) = Pin::new(reading).poll(context) else { return Poll::Pending };
+        *part = None;
+        let read = done.map_err(io::Error::other).and_then(|(open, read)| {
+            *file = Some(open);
+            read
+        });
+        Poll::Ready(Some(match read {
+            // A file that has become shorter is not what was promised.
+            Ok(bytes) if bytes.is_empty() => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(bytes) => {
+                *left -= bytes.len() as u64;
+                Ok(Frame::data(Bytes::from(bytes)))
+            }
+            Err(error) => Err(error),
+        }))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Bytes(bytes) => bytes.is_none(),
+            Self::File { left, part, .. } => *left == 0 && part.is_none(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Bytes(bytes) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, |of| of.len() as u64))
+            }
+            Self::File { left, .. } => SizeHint::with_exact(*left),
+        }
+    }
 }

@@ -14,10 +14,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 fn start(bounds: Bounds) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let answer = |request: &Request<'_>| Answer {
-        status: if request.path == "/here" { 200 } else { 404 },
-        content_type: "text/plain",
-        body: format!("{} {}", request.method, request.path).into_bytes(),
+    let answer = |request: &Request<'_>| {
+        let status = if request.path == "/here" { 200 } else { 404 };
+        Answer::new(status, "text/plain", format!("{} {}", request.method, request.path))
     };
     Server::start(listener, "respond", bounds, answer).unwrap()
 }
