@@ -110,11 +110,7 @@ impl Plan {
         if is_pool && (experiment.is_some() || !factors.is_empty() || compares_types(root)) {
             add_of_pool(reading, root, &mut factors);
         }
-        if compares_types(root) && (!is_pool || !top.has("policy")) {
-            let message = "several instance types are compared in a pool, under its policies";
-            let hint = "leave all but one [instance.LABEL] out, or give a [policy.LABEL]";
-            top.fault("instance", message, Some(hint));
-        }
+        check_types(&top, root, is_pool);
         if let Some(of) = &experiment {
             check_constraints(&open(Experiment::SECTION), &of.constraints, &factors);
         }
@@ -232,8 +228,8 @@ impl Plan {
         factor.map_or_else(|| all().collect(), |of| of.levels.clone())
     }
 
-    /// Leaves those of its policies that are among some labels, and of its instance types; of a kind
-    /// that none of them names all stay.
+    /// Leaves those of its policies that are among some labels, and of its instance types; of a
+    /// kind that none of them names all stay.
     pub fn keep(&mut self, labels: &[String]) {
         let Some(elastic) = &mut self.elastic else { return };
         let is_named = |of: &str| labels.iter().any(|label| label == of);
@@ -300,6 +296,15 @@ impl Plan {
         let copied = self.roles.iter().flat_map(|(_, role)| role.files.values());
         let copied = copied.filter(|of| !of.is_secret).map(|of| &of.from);
         self.target.files().chain(self.load.files()).chain(elastic).chain(copied).cloned().collect()
+    }
+}
+
+/// Refuses several instance types where nothing compares them.
+fn check_types(top: &Section<'_>, root: &Table, is_pool: bool) {
+    if compares_types(root) && (!is_pool || !top.has("policy")) {
+        let message = "several instance types are compared in a pool, under its policies";
+        let hint = "leave all but one [instance.LABEL] out, or give a [policy.LABEL]";
+        top.fault("instance", message, Some(hint));
     }
 }
 

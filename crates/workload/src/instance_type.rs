@@ -61,7 +61,8 @@ impl PricedType {
         };
         let each = |pool: &PricedPool| pool.cost_per_request.unwrap_or(f64::INFINITY);
         let holds = pools.into_iter().filter(|pool| pool.slo != Some(false));
-        // Of several that cost the same it is the one that serves more, in whichever order they come.
+        // Of several that cost the same it is the one that serves more, in whichever order they
+        // come.
         let cheapest = holds.min_by(|a, b| {
             let by_cost = measure(a).total_cmp(&measure(b));
             by_cost.then(each(a).total_cmp(&each(b))).then_with(|| a.policy.cmp(&b.policy))

@@ -1,5 +1,6 @@
 //! The sections of an elastic pool together: `[pool]`, `[instance]` or `[instance.LABEL]`,
-//! `[balancer]`, `[billing]` and `[policy.LABEL]`. A plan with any of them is of a pool, and needs no target to be simulated.
+//! `[balancer]`, `[billing]` and `[policy.LABEL]`. A plan with any of them is of a pool, and needs
+//! no target to be simulated.
 
 use std::path::PathBuf;
 

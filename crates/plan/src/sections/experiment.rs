@@ -268,7 +268,8 @@ fn is_of_type(key: &str) -> bool {
     of.is_some_and(|(_, key)| key_at(&format!("instance.{key}")).is_some())
 }
 
-/// Reads a factor; the policies and the instance types of a pool are its own levels, by their names.
+/// Reads a factor; the policies and the instance types of a pool are its own levels, by their
+/// names.
 fn read_one(reading: &Reading, key: &str, node: &Node, is_own: bool) -> Option<FactorPlan> {
     if let Value::Table(table) = &node.value {
         return read_named(reading, key, node, table);

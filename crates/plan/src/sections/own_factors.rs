@@ -1,7 +1,7 @@
 //! Factors that stand in sections of the plan themselves: the policies and the instance types of a
-//! pool, the clusters of caches, and the keys of clusters that have several levels. In an experiment
-//! they are factors like those of `[factor]`; their levels set nothing, as they stand in the plan
-//! already.
+//! pool, the clusters of caches, and the keys of clusters that have several levels. In an
+//! experiment they are factors like those of `[factor]`; their levels set nothing, as they stand in
+//! the plan already.
 
 use plimsoll_units::nearest;
 

@@ -1,5 +1,5 @@
-//! Instance types that a pool was compared on: what a request costs on each where it is fully loaded,
-//! and the cheapest pool of each.
+//! Instance types that a pool was compared on: what a request costs on each where it is fully
+//! loaded, and the cheapest pool of each.
 
 use plimsoll_analysis::Analysis;
 use plimsoll_draw::chart::unit::{money, significant};

@@ -75,5 +75,5 @@ pub(super) fn open(folder: &Path, path: &str) -> Option<(File, u64)> {
     let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let file = File::from(openat2(&below, path, flags, Mode::empty(), within).ok()?);
     let meta = file.metadata().ok()?;
-    meta.is_file().then(|| (file, meta.len()))
+    meta.is_file().then_some((file, meta.len()))
 }

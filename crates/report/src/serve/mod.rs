@@ -12,9 +12,9 @@
 //! # What cannot be reached
 //!
 //! A file is given by the folder's own list: a path that is not in it, letter by letter, is not
-//! looked for. Links are in no list, and a folder with a link has no page. A file is opened below its
-//! folder with every link refused, whatever has become of it since it was listed. Nothing that was
-//! captured is run by a browser: it is plain text, or it is saved.
+//! looked for. Links are in no list, and a folder with a link has no page. A file is opened below
+//! its folder with every link refused, whatever has become of it since it was listed. Nothing that
+//! was captured is run by a browser: it is plain text, or it is saved.
 
 mod files;
 mod pages;

@@ -137,7 +137,7 @@ figures! {
     COST_PER_REQUEST: "cost.per_request", "cost of a request", Money, Lower,
         "the price of an hour over the requests of an hour at the estimate", "capacity";
     COST_PER_MILLION: "cost.per_million", "cost of a million", Money, Lower,
-        "what a million requests cost at the estimate; of a pool, what it costs over what it served",
+        "a million requests at the estimate; of a pool, what it costs over what it served",
         "capacity, run";
     RTT_US_BASELINE: "rtt_us.baseline", "round trip, idle", Micros, Lower,
         "the least median round trip of a steady window", "capacity";

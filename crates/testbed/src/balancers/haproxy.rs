@@ -182,8 +182,8 @@ impl Balances for Haproxy {
         let weight = if self.settings.rule.has_weights() { *weight } else { 1.0 };
         let weight = (WEIGHTS.1 * weight).round().clamp(1.0, WEIGHTS.0);
         let limit = self.settings.limit.map_or_else(String::new, |of| format!(" maxconn {of}"));
-        // Without an id of its own a server has the same places on HAProxy's ring as all others that
-        // were added, and most of them get no clients.
+        // Without an id of its own a server has the same places on HAProxy's ring as all others
+        // that were added, and most of them get no clients.
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let checks = "check inter 1s fall 1 rise 1";
         self.order(

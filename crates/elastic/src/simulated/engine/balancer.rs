@@ -106,8 +106,8 @@ impl Balancer {
         self.given.len()
     }
 
-    /// How many requests an instance was ever given, and how long requests have stayed at it up to a
-    /// time, ticks modulo 2⁶⁴.
+    /// How many requests an instance was ever given, and how long requests have stayed at it up to
+    /// a time, ticks modulo 2⁶⁴.
     pub(super) fn account(&self, slot: usize, now: u64) -> (u64, u64) {
         let Given { count, stayed } = self.given.get(slot).copied().unwrap_or_default();
         let present = u64::from(self.present(slot));

@@ -58,9 +58,9 @@ pub(super) fn blocks(pools: &Pools<'_>) -> Vec<Block> {
         blocks.push(Block::Folded(title, all));
     }
     if !blocks.is_empty() {
-        let text = "Each place in the balancer's list, over the instances that stood there one after \
-                    the other, in the first replication. A balancer that takes the first of those \
-                    with the fewest requests leaves the last idle at low load.";
+        let text = "Each place in the balancer's list, over the instances that stood there one \
+                    after the other, in the first replication. A balancer that takes the first \
+                    of those with the fewest requests leaves the last idle at low load.";
         blocks.insert(0, document::words(text));
     }
     blocks
