@@ -2,6 +2,7 @@
 //! became of the requests that it was given.
 
 use crate::place::Place;
+use crate::pools::servers;
 use crate::program::{PLIMSOLL, wait_for};
 use crate::stores::installed;
 use plimsoll_runs::Run;
@@ -151,17 +152,6 @@ fn instances_test_themselves_before_they_take_a_request() {
     place.plimsoll(&["testbed", "self-test"]).ended_with(0).prints(&["million steps", "MB/s"]);
 }
 
-/// The process whose command line has all of these.
-fn process_with(parts: &[&str]) -> Option<u32> {
-    let all = std::fs::read_dir("/proc").unwrap().flatten();
-    let mut pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    pids.find(|pid| {
-        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let line = String::from_utf8_lossy(&line).replace('\0', " ");
-        parts.iter().all(|part| line.contains(part)) && !line.contains("testbed wait")
-    })
-}
-
 #[test]
 fn a_second_balancer_takes_the_address_of_one_that_is_killed() {
     let test = "a_second_balancer_takes_the_address_of_one_that_is_killed";
@@ -181,12 +171,11 @@ fn a_second_balancer_takes_the_address_of_one_that_is_killed() {
     }
     let run = ["run", "plan.toml", "--json"];
     let going = place.start(place.command(PLIMSOLL, &run));
-    let folder = place.path("");
-    let wanted = ["balance", "balancer-1/control", folder.to_str().unwrap()];
-    let pid = wait_for("the first balancer", || process_with(&wanted));
-    wait_for("a server", || process_with(&["target", "--listen", "10."]));
+    let of = |name: &str| servers(&place).get(name).copied();
+    wait_for("a server", || of("web-2"));
+    let pid = of("balancer-1").expect("it stands before the instances");
     std::thread::sleep(std::time::Duration::from_secs(5));
-    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
     rustix::process::kill_process(pid, Signal::KILL).unwrap();
     let document = going.wait().went_well().json();
     let figures = &document["cells"][0]["figures"];

@@ -248,7 +248,7 @@ fn beds(place: &Place) -> Vec<Value> {
 }
 
 /// The processes of the beds of this place, by the names of their instances.
-fn servers(place: &Place) -> BTreeMap<String, i32> {
+pub(crate) fn servers(place: &Place) -> BTreeMap<String, i32> {
     let beds = beds(place);
     let things = beds.iter().flat_map(|of| of["things"].as_array());
     let process = |of: &Value| {

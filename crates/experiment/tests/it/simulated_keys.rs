@@ -51,6 +51,8 @@ const CASES: &[Case] = &[
     (&[], "instance.cores", "1"),
     (&[], "instance.cpu", "40ms"),
     (&[], "instance.limit", "3"),
+    (&[], "instance.price", "1"),
+    (&[], "instance.start", "4"),
     (&[], "instance.discipline", "sharing"),
     (&[], "instance.slowdown", "10%"),
     (&[("instance.discipline", "sharing")], "instance.slowdown", "20%"),
@@ -129,8 +131,11 @@ fn every_key_of_a_pool_and_its_bill_changes_the_result() {
     let is_of_pool = |key: &String| {
         ["pool.", "instance.", "balancer.", "billing."].iter().any(|of| key.starts_with(of))
     };
-    // Which role is scaled is of the live pool.
-    walked.insert("pool.role".to_owned());
+    // Of the live pool: which role is scaled, and by which balancers. Of several types: what one of
+    // each was measured to serve, which prices a request and simulates nothing.
+    let others =
+        ["pool.role", "balancer.kind", "balancer.count", "balancer.weights", "instance.capacity"];
+    walked.extend(others.map(str::to_owned));
     let all: BTreeSet<String> = all_keys().map(|(key, _)| key).filter(is_of_pool).collect();
     assert_eq!(walked, all, "a new key needs a line here");
 }

@@ -66,11 +66,11 @@ impl<'a> Several<'a> {
     ) -> Result<(), TestbedError> {
         let results: Vec<_> = self.living().iter().map(|of| order(&*of.balancer)).collect();
         let is_obeyed = results.iter().any(Result::is_ok);
-        match results.into_iter().find_map(Result::err) {
-            Some(error) if !is_obeyed => Err(error),
-            // Whether the other lives is seen at the next look.
-            _ => Ok(()),
+        if is_obeyed {
+            // Whether the others live is seen at the next look.
+            return Ok(());
         }
+        Err(results.into_iter().find_map(Result::err).unwrap_or_else(none_answers))
     }
 
     /// Sees who lives, and moves the address where the one that has it does not.
@@ -87,8 +87,7 @@ impl<'a> Several<'a> {
             return Ok(());
         }
         let Some(to) = standing.has_failed.iter().position(|has_failed| !has_failed) else {
-            let text = "give requests to the pool: no balancer of it answers any more";
-            return Err(TestbedError::Wrong(text.to_owned()));
+            return Err(none_answers());
         };
         (self.moves)(from, to)?;
         standing.active = to;
@@ -127,6 +126,11 @@ impl<'a> Several<'a> {
         }
         Ok(all)
     }
+}
+
+fn none_answers() -> TestbedError {
+    let text = "give requests to the pool: no balancer of it answers any more";
+    TestbedError::Wrong(text.to_owned())
 }
 
 /// Adds what is seen of one balancer to what is seen of all. What one that has failed had is over,
