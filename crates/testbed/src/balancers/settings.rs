@@ -166,7 +166,6 @@ impl Settings {
     fn of_haproxy(&self) -> Vec<(&'static str, Scalar)> {
         let text = |text: &str| Scalar::Text(text.to_owned());
         let (rule, hash) = match self.rule {
-            // Without the last word addresses that are near each other have the same server.
             Rule::ByClient => ("source", "consistent sdbm avalanche"),
             Rule::Pool(Choice::Random) => ("random(1)", ""),
             Rule::Pool(Choice::TwoChoices) => ("random(2)", ""),
