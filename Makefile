@@ -25,7 +25,7 @@ build: toolchain ## build the program: target/release/plimsoll
 	$(CARGO) build --release --package plimsoll $(CARGO_FLAGS)
 
 .PHONY: test
-test: toolchain test-tools fmt-check tidy clippy unit docs examples rustdoc deny ## check everything
+test: toolchain test-tools fmt-check tidy clippy rustdoc unit docs examples deny ## check everything
 	@printf '\nall checks passed\n'
 
 .PHONY: demo

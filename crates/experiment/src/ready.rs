@@ -381,7 +381,7 @@ impl Ready {
     /// What is done before each cell, a sentence each; and to servers that stand already.
     ///
     /// # Errors
-    /// As for [`servers::bed`].
+    /// As for [`crate::servers::bed`].
     pub fn between(&self, place: &Place<'_>) -> Result<Between, ExperimentError> {
         match &self.of {
             Of::Designed(of) => {
