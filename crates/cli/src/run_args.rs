@@ -44,8 +44,8 @@ pub(crate) struct Run {
     /// Install the packages that the plan's test-bed lacks; no service of theirs is started
     #[arg(long)]
     pub(crate) install: bool,
-    /// Watch somebody's pool, by the agents of `[collect]`: write down what the plan's policies would
-    /// do and why, and change nothing; until --for or Ctrl-C
+    /// Watch somebody's pool, by the agents of `[collect]`: write down what the plan's policies
+    /// would do and why, and change nothing; until --for or Ctrl-C
     #[arg(long, conflicts_with_all = ["simulated", "install", "scale"])]
     pub(crate) shadow: bool,
     /// How long the pool is watched

@@ -6,8 +6,10 @@
 
 pub mod chart;
 mod markup;
+mod page;
 
 pub use markup::{Attribute, Markup};
+pub use page::{page, styled};
 
 /// The style of pages with charts, in light and dark.
 pub const STYLE: &str = include_str!("style.css");

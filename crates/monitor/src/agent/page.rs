@@ -11,7 +11,7 @@ use plimsoll_draw::chart::Chart as _;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::figure::{Figure, Panel, Series};
 use plimsoll_draw::chart::unit::Unit;
-use plimsoll_draw::{Markup, READOUT, STYLE};
+use plimsoll_draw::{Markup, READOUT, styled};
 use plimsoll_stats::figure::{Rounds, fits};
 
 use super::ring::Ring;
@@ -190,32 +190,20 @@ pub(super) fn page(ring: &Ring, name: Option<&str>) -> String {
     let title =
         name.map_or_else(|| "Plimsoll agent".to_owned(), |of| format!("{of}: Plimsoll agent"));
     let mut m = Markup::default();
-    m.verbatim("<!DOCTYPE html>\n");
-    m.tag("html", &[("lang", &"en")], |m| {
-        m.tag("head", &[], |m| {
-            m.void("meta", &[("charset", &"utf-8")]);
-            let viewport = "width=device-width, initial-scale=1";
-            m.void("meta", &[("name", &"viewport"), ("content", &viewport)]);
-            m.void("meta", &[("name", &"color-scheme"), ("content", &"light dark")]);
-            m.leaf("title", &[], &title);
-            m.tag("style", &[], |m| m.verbatim(STYLE));
-        });
-        m.tag("body", &[("class", &"one")], |m| {
-            m.tag("header", &[], |m| {
-                m.leaf("h1", &[], &title);
-                m.tag("p", &[("class", &"identity")], |m| {
-                    m.leaf("span", &[], "what is remembered of this host, in UTC");
-                    for (path, text) in [("/metrics", "for Prometheus"), ("/json", "JSON")] {
-                        m.tag("span", &[], |m| m.leaf("a", &[("href", &path)], text));
-                    }
-                });
+    plimsoll_draw::page(&mut m, &title, styled, &[("class", &"one")], |m| {
+        m.tag("header", &[], |m| {
+            m.leaf("h1", &[], &title);
+            m.tag("p", &[("class", &"identity")], |m| {
+                m.leaf("span", &[], "what is remembered of this host, in UTC");
+                for (path, text) in [("/metrics", "for Prometheus"), ("/json", "JSON")] {
+                    m.tag("span", &[], |m| m.leaf("a", &[("href", &path)], text));
+                }
             });
-            m.tag("main", &[], |m| write(m, ring));
-            m.tag("script", &[], |m| m.verbatim(READOUT));
-            m.tag("script", &[], |m| m.verbatim(LIVE));
         });
+        m.tag("main", &[], |m| write(m, ring));
+        m.tag("script", &[], |m| m.verbatim(READOUT));
+        m.tag("script", &[], |m| m.verbatim(LIVE));
     });
-    m.verbatim("\n");
     m.finish()
 }
 

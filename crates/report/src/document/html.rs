@@ -1,7 +1,7 @@
 //! A document for a browser: one file without any outside reference.
 
 use plimsoll_draw::chart::Chart;
-use plimsoll_draw::{Markup, READOUT, STYLE};
+use plimsoll_draw::{Markup, READOUT, styled};
 
 use super::{Block, Cell, Document, Grid, Manner, Tile, Verdict};
 
@@ -17,27 +17,14 @@ impl Document {
     #[must_use]
     pub fn html(&self) -> String {
         let mut m = Markup::default();
-        m.verbatim("<!DOCTYPE html>\n");
-        m.tag("html", &[("lang", &"en")], |m| {
-            m.tag("head", &[], |m| self.write_head(m));
-            let class = if self.is_several { "several" } else { "one" };
-            m.tag("body", &[("class", &class)], |m| {
-                m.tag("header", &[], |m| self.write_header(m));
-                m.tag("main", &[], |m| self.write_sections(m));
-                m.tag("script", &[], |m| m.verbatim(READOUT));
-            });
+        let title = format_args!("{} – Plimsoll report", self.title);
+        let class = if self.is_several { "several" } else { "one" };
+        plimsoll_draw::page(&mut m, title, styled, &[("class", &class)], |m| {
+            m.tag("header", &[], |m| self.write_header(m));
+            m.tag("main", &[], |m| self.write_sections(m));
+            m.tag("script", &[], |m| m.verbatim(READOUT));
         });
-        m.verbatim("\n");
         m.finish()
-    }
-
-    fn write_head(&self, m: &mut Markup) {
-        m.void("meta", &[("charset", &"utf-8")]);
-        let viewport = "width=device-width, initial-scale=1";
-        m.void("meta", &[("name", &"viewport"), ("content", &viewport)]);
-        m.void("meta", &[("name", &"color-scheme"), ("content", &"light dark")]);
-        m.leaf("title", &[], format_args!("{} – Plimsoll report", self.title));
-        m.tag("style", &[], |m| m.verbatim(STYLE));
     }
 
     fn write_header(&self, m: &mut Markup) {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use plimsoll_draw::chart::unit::bytes;
-use plimsoll_draw::{Markup, STYLE};
+use plimsoll_draw::{Markup, styled};
 use plimsoll_runs::experiment::is_experiment;
 use plimsoll_runs::index::{self, Entry};
 use serde_json::json;
@@ -121,21 +121,10 @@ fn table<T>(
 /// A page around its content.
 fn framed(title: &str, content: impl FnOnce(&mut Markup)) -> String {
     let mut m = Markup::default();
-    m.verbatim("<!DOCTYPE html>\n");
-    m.tag("html", &[("lang", &"en")], |m| {
-        m.tag("head", &[], |m| {
-            m.void("meta", &[("charset", &"utf-8")]);
-            let viewport = "width=device-width, initial-scale=1";
-            m.void("meta", &[("name", &"viewport"), ("content", &viewport)]);
-            m.void("meta", &[("name", &"color-scheme"), ("content", &"light dark")]);
-            m.leaf("title", &[], format_args!("{title} – Plimsoll"));
-            m.tag("style", &[], |m| m.verbatim(STYLE));
-        });
-        m.tag("body", &[("class", &"one")], |m| {
-            m.tag("header", &[], |m| m.leaf("h1", &[], title));
-            m.tag("main", &[], |m| m.tag("section", &[], content));
-        });
+    let whole = format_args!("{title} – Plimsoll");
+    plimsoll_draw::page(&mut m, whole, styled, &[("class", &"one")], |m| {
+        m.tag("header", &[], |m| m.leaf("h1", &[], title));
+        m.tag("main", &[], |m| m.tag("section", &[], content));
     });
-    m.verbatim("\n");
     m.finish()
 }

@@ -51,25 +51,16 @@ pub(super) fn refusal(fault: &Fault) -> String {
 
 /// A document of that title: its head, and what stands in its body.
 fn document(h: &mut Markup, title: &str, script: bool, body: impl FnOnce(&mut Markup)) {
-    h.verbatim("<!DOCTYPE html>\n");
-    h.tag("html", &[("lang", &"en")], |h| {
-        h.tag("head", &[], |h| {
-            h.void("meta", &[("charset", &"utf-8")]);
-            let viewport = "width=device-width, initial-scale=1";
-            h.void("meta", &[("name", &"viewport"), ("content", &viewport)]);
-            h.void("meta", &[("name", &"color-scheme"), ("content", &"light dark")]);
-            h.leaf("title", &[], format_args!("{title} – Plimsoll Shoal"));
-            let icon = assets::href("mark.svg");
-            h.void("link", &[("rel", &"icon"), ("type", &"image/svg+xml"), ("href", &icon)]);
-            h.void("link", &[("rel", &"stylesheet"), ("href", &assets::href("page.css"))]);
-            if script {
-                let source = assets::href("page.js");
-                h.tag("script", &[("src", &source), ("defer", &"")], |_| {});
-            }
-        });
-        h.tag("body", &[], body);
-    });
-    h.verbatim("\n");
+    let head = |h: &mut Markup| {
+        let icon = assets::href("mark.svg");
+        h.void("link", &[("rel", &"icon"), ("type", &"image/svg+xml"), ("href", &icon)]);
+        h.void("link", &[("rel", &"stylesheet"), ("href", &assets::href("page.css"))]);
+        if script {
+            let source = assets::href("page.js");
+            h.tag("script", &[("src", &source), ("defer", &"")], |_| {});
+        }
+    };
+    plimsoll_draw::page(h, format_args!("{title} – Plimsoll Shoal"), head, &[], body);
 }
 
 /// A load line's mark, as on the other pages: a circle with a line through it.
