@@ -249,6 +249,9 @@ fn a_test_bed_that_was_left_standing_is_used_and_left() {
     let plan = plan.replace("\"role.web.vars.workers\" = [1, 4]\n", "");
     let plan = plan.replace("[factor]\n\"load.users\" = [4, 8]\n", "");
     let plan = plan.replace(", availability>=50%", "");
+    // A plan of another test, which could use what stands, must not take it for its own.
+    let own = "vars = { service = 'const:4ms' }\nenvironment = { PLAN = 'left standing' }";
+    let plan = plan.replace("vars = { service = 'const:4ms' }", own);
     place.write("plan.toml", &plan);
     let up = place.plimsoll(&["testbed", "up", "plan.toml", "--json"]).ended_with(0).json();
     let id = up["id"].as_str().unwrap();
