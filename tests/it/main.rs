@@ -17,6 +17,7 @@ mod between;
 mod cache;
 mod capacity;
 mod checks;
+mod ci;
 mod client_certificates;
 mod clusters;
 mod comparing;
