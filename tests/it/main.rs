@@ -17,6 +17,8 @@ mod between;
 mod cache;
 mod capacity;
 mod checks;
+mod ci;
+mod client_certificates;
 mod clusters;
 mod comparing;
 mod crash;

@@ -2,6 +2,7 @@
 //! by the plan's own reader ([`crate::flags`]), so that both say the same of the same mistake.
 
 use crate::cache_args::Cache;
+use crate::ci_args::Ci;
 use crate::flags::{LoadFlags, RequestFlags, SearchFlags};
 use crate::plan_args::Plans;
 use crate::series_args::{CapacityCommand, SeriesFlags};
@@ -87,6 +88,7 @@ Examples:
   plimsoll load http://h/ --trace day.csv --scale 35/s..600/s --speed 60
   plimsoll load redis://127.0.0.1:6379 --workload read-heavy --rate 5000/s --for 10s
   plimsoll load plan.toml --repeat 5
+  plimsoll load plan.toml --quiet --junit plimsoll.xml --markdown plimsoll.md
 
 Exit codes: 0 all held, 2 wrong use or plan, 3 an SLO did not hold, 4 not completed,
 5 a verdict hangs on the generator itself, or, without an SLO, the run is not valid.")]
@@ -119,6 +121,8 @@ pub(crate) struct Load {
     /// Write the HTML report to this file as well
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) ci: Ci,
 }
 
 #[derive(Args)]
@@ -207,6 +211,8 @@ pub(crate) struct Capacity {
     /// Write the service model that was found, for `plimsoll target --model` (adaptive)
     #[arg(long, value_name = "FILE")]
     pub(crate) model_out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) ci: Ci,
     #[command(flatten)]
     pub(crate) series: SeriesFlags,
     #[command(flatten)]

@@ -4,6 +4,7 @@
 mod args;
 mod balance_args;
 mod cache_args;
+mod ci_args;
 mod commands;
 mod doctor_args;
 mod elastic_args;

@@ -1,9 +1,9 @@
-//! TLS: which certificates are trusted, which name is asked for, which protocol is agreed on (ALPN,
-//! RFC 7301), whether sessions are resumed.
+//! TLS: which certificates are trusted, which one we show, which name is asked for, which protocol
+//! is agreed on (ALPN, RFC 7301), whether sessions are resumed.
 
 use crate::error::ExperimentError;
 use plimsoll_load::{Endpoint, Protocol, Tls};
-use plimsoll_net::tls::{CertificateEnd, Roots, TlsError, Verifier};
+use plimsoll_net::tls::{CertificateEnd, Roots, TlsError, Verifier, identified};
 use plimsoll_plan::{Http, Target};
 use plimsoll_units::failure::chain;
 use plimsoll_workload::request::Url;
@@ -67,12 +67,14 @@ fn config(
     let tls = |error: rustls::Error| ExperimentError::Tls(error.to_string());
     let provider = plimsoll_net::tls::provider();
     let verifier = verifier(target, provider.clone(), end)?;
-    let mut config = ClientConfig::builder_with_provider(provider)
+    let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(tls)?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier))
-        .with_no_client_auth();
+        .with_custom_certificate_verifier(Arc::new(verifier));
+    let identity = target.cert.as_deref().zip(target.key.as_deref());
+    let mut config = identified(builder, identity)
+        .map_err(|error| ExperimentError::Tls(chain(&error)))?;
     if !resumes {
         config.resumption = Resumption::disabled();
     }

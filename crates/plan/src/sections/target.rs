@@ -65,6 +65,10 @@ section! {
         /// Certificates to trust instead of the system's, as PEM.
         ca: Option<PathBuf> { File, said "the system's", "ca.pem" }
             flag [Group::Sent.flag("ca", "FILE")]
+        /// A certificate that we show to servers which ask for one, and its chain, as PEM.
+        cert: Option<PathBuf> { File, "client.pem" } flag [Group::Sent.flag("cert", "FILE")]
+        /// The key of `cert`, as PEM. No run keeps a copy of either.
+        key: Option<PathBuf> { File, "client.key" } flag [Group::Sent.flag("key", "FILE")]
         /// The server name that TLS asks for and checks.
         sni: Option<String> { Line("text"), said "the URL's host", "shop.example" }
             flag [Group::Sent.flag("sni", "NAME")]
@@ -141,6 +145,7 @@ impl Target {
             section.missing(what, "url", "http://127.0.0.1:8080/");
         }
         check_host(section);
+        check_identity(section);
         target.check_order(section);
         check_target(section, &target);
         Some(target)
@@ -228,6 +233,15 @@ impl Target {
     }
 }
 
+/// Notes a certificate without its key, and a key without its certificate.
+fn check_identity(section: &Section<'_>) {
+    match (section.has("cert"), section.has("key")) {
+        (true, false) => section.missing_beside("key", "cert", "client.key"),
+        (false, true) => section.missing_beside("cert", "key", "client.pem"),
+        (true, true) | (false, false) => {}
+    }
+}
+
 /// Notes a `host` among the headers beside the key of that name.
 fn check_host(section: &Section<'_>) {
     let headers = section.node("headers").filter(|_| section.has("host"));
@@ -243,7 +257,7 @@ fn check_host(section: &Section<'_>) {
 }
 
 /// What of `[target]` a store has no use for.
-const HTTP_ONLY: [&str; 14] = [
+const HTTP_ONLY: [&str; 16] = [
     "urls",
     "replay",
     "order",
@@ -257,6 +271,8 @@ const HTTP_ONLY: [&str; 14] = [
     "http",
     "insecure",
     "ca",
+    "cert",
+    "key",
     "sni",
 ];
 
