@@ -46,6 +46,7 @@ mod published_types;
 mod quota;
 mod rabbit;
 mod reading;
+mod recorded_load;
 mod recording;
 mod restarts;
 mod runs_of_plans;
