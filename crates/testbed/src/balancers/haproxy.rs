@@ -129,6 +129,7 @@ impl Haproxy {
             }
         };
         let seen = Seen {
+            connections: table.connections,
             requests: table.requests,
             waiting: table.waiting,
             active: table.servers.iter().map(|of| u64::from(of.active)).sum(),
@@ -249,6 +250,8 @@ impl Balances for Haproxy {
 /// What `show stat` says.
 #[derive(Debug, Default, PartialEq)]
 struct Table {
+    /// Connections of clients that are open.
+    connections: u64,
     requests: u64,
     waiting: u64,
     servers: Vec<Row>,
@@ -278,7 +281,9 @@ impl Table {
             let fields: Vec<&str> = line.split(',').collect();
             let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
             match (*fields.get(whose)?, *fields.get(what)?) {
-                ("clients", "FRONTEND") => table.requests = number(requests)?,
+                ("clients", "FRONTEND") => {
+                    (table.connections, table.requests) = (number(active)?, number(requests)?);
+                }
                 ("pool", "BACKEND") => table.waiting += number(waiting)?,
                 ("pool", name) => {
                     let waits = number(waiting)?;
@@ -355,7 +360,7 @@ mod tests {
                     pool,web-4,0,0,no check,,\npool,web-5,0,0,DOWN,,\n\
                     pool,BACKEND,4,3,UP,,\n\n";
         let table = Table::of(text).unwrap();
-        assert_eq!((table.requests, table.waiting), (41, 5));
+        assert_eq!((table.connections, table.requests, table.waiting), (3, 41, 5));
         let states: Vec<State> = table.servers.iter().map(|of| of.state).collect();
         assert_eq!(states, [State::In, State::Draining, State::Out, State::In, State::Out]);
         let leaving: Vec<bool> = table.servers.iter().map(|of| of.is_leaving).collect();

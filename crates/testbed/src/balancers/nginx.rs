@@ -85,6 +85,8 @@ struct Log {
 /// What its status says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Status {
+    /// Connections of clients that are open.
+    connections: u64,
     requests: u64,
     writing: u64,
 }
@@ -172,6 +174,8 @@ impl<'a> Nginx<'a> {
             TestbedError::Wrong(format!("read the status of nginx at {}", path.display()))
         })?;
         Ok(Status {
+            // One is that which asks.
+            connections: status.connections.saturating_sub(1),
             requests: status.requests.saturating_sub(log.asked),
             writing: status.writing.saturating_sub(1),
         })
@@ -198,7 +202,7 @@ impl<'a> Nginx<'a> {
         let mut log = lock(&self.log);
         // First what is over: a request that ends in between is under way.
         log.read(&self.reach)?;
-        let Status { requests, writing } = self.status(&mut log)?;
+        let Status { connections, requests, writing } = self.status(&mut log)?;
         let member = |of: &Server| {
             let did = log.tally.of(&of.name);
             Member {
@@ -210,7 +214,8 @@ impl<'a> Nginx<'a> {
             }
         };
         let instances = servers.iter().map(member).collect();
-        let seen = Seen { requests, active: writing, instances, ..Seen::default() };
+        let seen =
+            Seen { connections, requests, active: writing, instances, ..Seen::default() };
         let times = if takes_times { log.tally.take_times() } else { Vec::new() };
         Ok(log.tally.tell(Seen { times, ..seen }))
     }
@@ -299,10 +304,13 @@ fn upstream(servers: &[Server], settings: &Settings) -> String {
 
 /// Reads the page of `stub_status`.
 fn status_of(page: &str) -> Option<Status> {
+    const OPEN: &str = "Active connections:";
+    let connections = page.lines().find_map(|line| line.strip_prefix(OPEN));
+    let connections = connections?.trim().parse().ok()?;
     let mut lines = page.lines().skip_while(|line| !line.starts_with("server accepts"));
     let requests = lines.nth(1)?.split_whitespace().nth(2)?.parse().ok()?;
     let mut words = lines.next()?.split_whitespace().skip_while(|word| *word != "Writing:");
-    Some(Status { requests, writing: words.nth(1)?.parse().ok()? })
+    Some(Status { connections, requests, writing: words.nth(1)?.parse().ok()? })
 }
 
 impl Log {
@@ -451,7 +459,7 @@ mod tests {
     fn the_status_is_read() {
         let page = "HTTP/1.1 200 OK\r\n\r\nActive connections: 2 \n\
                     server accepts handled requests\n 7 7 31 \nReading: 0 Writing: 3 Waiting: 1 \n";
-        assert_eq!(status_of(page), Some(Status { requests: 31, writing: 3 }));
+        assert_eq!(status_of(page), Some(Status { connections: 2, requests: 31, writing: 3 }));
         assert_eq!(status_of("HTTP/1.1 404 Not Found\r\n\r\n"), None);
     }
 

@@ -143,6 +143,7 @@ fn sum(all: &mut Seen, one: &Seen, has_failed: bool, is_active: bool) {
     all.lost = all.lost.plus(&one.lost);
     all.untold += one.untold + if has_failed { under_way } else { 0 };
     if !has_failed {
+        all.connections += one.connections;
         all.active += one.active;
         all.waiting += one.waiting;
     }
