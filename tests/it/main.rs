@@ -8,6 +8,7 @@
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails")]
 #![expect(clippy::disallowed_methods, reason = "tests start processes and wait for them")]
 
+mod adopting;
 mod agent;
 mod asked;
 mod bad_input;

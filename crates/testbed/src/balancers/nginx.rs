@@ -34,6 +34,10 @@ const SERVERS: &str = "upstream.conf";
 const UPSTREAM: &str = "pool";
 /// How long a reload may take.
 const RELOAD: Duration = Duration::from_secs(20);
+/// The longest file of servers, bytes.
+const MOST_SERVERS: u64 = 1 << 20;
+/// By then nginx has written to its log what has ended, twice of the `flush` of its configuration.
+const WRITTEN: Duration = Duration::from_millis(40);
 /// How long connections that were to be closed may take to go.
 const LAST: Duration = Duration::from_secs(5);
 /// How long the page of its status may take.
@@ -99,6 +103,37 @@ impl<'a> Nginx<'a> {
     pub(super) fn of(reach: Reach<'a>, settings: Settings) -> Self {
         let (servers, log) = (Mutex::default(), Mutex::default());
         Self { reach, settings, checks: Checks::default(), servers, log }
+    }
+
+    /// That which a process before has left: it takes the servers of its file anew, as that process
+    /// may have ended before it told nginx of them, and what ends from now on is counted.
+    pub(super) fn adopted(reach: Reach<'a>, settings: Settings) -> Result<Self, TestbedError> {
+        let of = Self::of(reach, settings);
+        let path = of.reach.folder().join(SERVERS);
+        let text = File::open(&path).and_then(|file| {
+            let mut text = String::new();
+            file.take(MOST_SERVERS).read_to_string(&mut text).map(|_| text)
+        });
+        let text = text.map_err(TestbedError::file("read", &path))?;
+        let servers = servers_of(&text, &of.settings);
+        drop(of.take_servers(&servers)?);
+        {
+            let mut log = lock(&of.log);
+            for server in &servers {
+                log.names.insert(server.address.to_string(), server.name.clone());
+            }
+            // What has ended is written by then.
+            std::thread::sleep(WRITTEN);
+            log.skip(&of.reach)?;
+            let status = of.status(&mut log)?;
+            // What is under way ends from now on.
+            log.asked += status.requests.saturating_sub(status.writing);
+        }
+        for Server { name, address, .. } in &servers {
+            of.checks.watch(name, *address, of.settings.check.as_deref());
+        }
+        *lock(&of.servers) = servers;
+        Ok(of)
     }
 
     /// Has nginx take these servers. Returns the workers of before, which end what they have.
@@ -302,6 +337,25 @@ fn upstream(servers: &[Server], settings: &Settings) -> String {
     text
 }
 
+/// Reads the servers of such a file. What is no line of one is left out.
+fn servers_of(text: &str, settings: &Settings) -> Vec<Server> {
+    let of_one = if settings.rule == Rule::ByClient { WEIGHTS.1 } else { WEIGHTS.0 };
+    let server = |line: &str| {
+        let (words, name) = line.trim().strip_prefix("server ")?.split_once("; # ")?;
+        let mut words = words.split_whitespace();
+        let address = words.next()?.parse().ok()?;
+        let (mut weight, mut is_out) = (1.0, false);
+        for word in words {
+            is_out |= word == "down";
+            if let Some(written) = word.strip_prefix("weight=") {
+                weight = written.parse::<f64>().ok()? / of_one;
+            }
+        }
+        Some(Server { name: name.to_owned(), address, weight, is_out })
+    };
+    text.lines().filter_map(server).collect()
+}
+
 /// Reads the page of `stub_status`.
 fn status_of(page: &str) -> Option<Status> {
     const OPEN: &str = "Active connections:";
@@ -314,6 +368,15 @@ fn status_of(page: &str) -> Option<Status> {
 }
 
 impl Log {
+    /// Leaves out what was written so far.
+    fn skip(&mut self, reach: &Reach<'_>) -> Result<(), TestbedError> {
+        let names = std::mem::take(&mut self.names);
+        self.read(reach)?;
+        // A line that has not come whole ends from now on.
+        (self.names, self.tally) = (names, Tally::default());
+        Ok(())
+    }
+
     /// Reads what was written since the last time, and gives its place back.
     fn read(&mut self, reach: &Reach<'_>) -> Result<(), TestbedError> {
         let path = reach.folder().join("ends.log");
@@ -449,6 +512,12 @@ mod tests {
         let servers = [server(1, 1.0), server(2, 0.625)];
         let text = upstream(&servers, &settings(Rule::Pool(Choice::Weighted), Some(10)));
         assert!(text.contains("127.0.0.1:2 max_fails=1 fail_timeout=2s weight=62 max_conns=10;"));
+        let weighted = settings(Rule::Pool(Choice::Weighted), Some(10));
+        let mut read = servers_of(&upstream(&servers, &weighted), &weighted);
+        assert!((read[1].weight - 0.62).abs() < 1e-9, "{read:?}");
+        read[1].weight = 0.625;
+        assert_eq!(read, servers);
+        assert!(servers_of(&upstream(&[], &weighted), &weighted).is_empty());
         let least = Rule::Pool(Choice::LeastConnections(Ties::Next));
         let text = upstream(&servers, &settings(least, None));
         assert!(text.contains("least_conn;") && !text.contains("weight="), "{text}");

@@ -340,7 +340,7 @@ impl<'a> Live<'a> {
         };
         let reaches = balancers.iter().map(|of| crew.reach(of)).collect::<Result<Vec<_>, _>>()?;
         let front = format!("{}:{}", settings.front(&crew.reach(server)?)?, server.port);
-        let balancer = &*settings.at(reaches)?;
+        let balancer = &*settings.at(reaches, crew.is_adopted())?;
         let test = |server: &Server| crew.reach(server)?.self_test();
         let standing = crew.standing();
         let lacking = start.saturating_sub(u32::try_from(standing.len()).unwrap_or(u32::MAX));
