@@ -8,6 +8,7 @@
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails")]
 #![expect(clippy::disallowed_methods, reason = "tests start processes and wait for them")]
 
+mod adopting;
 mod agent;
 mod asked;
 mod bad_input;
@@ -48,6 +49,7 @@ mod published_types;
 mod quota;
 mod rabbit;
 mod reading;
+mod recorded_load;
 mod recording;
 mod restarts;
 mod runs_of_plans;

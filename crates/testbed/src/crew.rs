@@ -85,6 +85,12 @@ impl<'a> Crew<'a> {
         Ok(Reach { of, role, instance: instance.clone(), worker: self.worker })
     }
 
+    /// Whether a killed process has left the bed.
+    #[must_use]
+    pub fn is_adopted(&self) -> bool {
+        !self.bed.left.is_empty()
+    }
+
     /// Takes those in that a killed process has left.
     fn adopt(&self) -> Result<(), TestbedError> {
         let numbers = self.bed.left.iter().filter_map(|of| {

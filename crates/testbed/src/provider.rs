@@ -49,6 +49,12 @@ pub trait Provider: Sync {
     /// `None` where that cannot be done.
     fn moves(&self, bed: &str, address: &str, from: Option<&str>, to: &str) -> Option<Vec<Words>>;
 
+    /// The command that says something if, and only if, an instance has an address of the bed that
+    /// moves; `None` where none can.
+    fn shows(&self, _bed: &str, _address: &str, _of: &str) -> Option<Words> {
+        None
+    }
+
     /// How an instance's process begins: the groups that it enters, the user that it becomes, and
     /// the words before those of its command.
     ///
@@ -345,6 +351,11 @@ impl Provider for Namespace {
         // Whoever has asked for the address before asks again.
         let forgotten = ip(&["neighbour", "flush", "to", address, "dev", &bridge(bed)]);
         Some(taken.into_iter().chain([of("add", to), forgotten]).collect())
+    }
+
+    fn shows(&self, bed: &str, address: &str, of: &str) -> Option<Words> {
+        let (name, address) = (namespace_of(bed, of), format!("{address}/32"));
+        Some(ip(&["-n", &name, "-o", "address", "show", "dev", "eth0", "to", &address]))
     }
 
     fn start(&self, bed: &str, role: &Role, instance: &Instance) -> Result<Order, TestbedError> {

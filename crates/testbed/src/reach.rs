@@ -78,6 +78,14 @@ impl Reach<'_> {
         commands.iter().try_for_each(|words| run(words, Path::new("/"), &deadline).map(drop))
     }
 
+    /// Whether it has an address that moves.
+    pub(crate) fn has_address(&self, address: &str) -> Result<bool, TestbedError> {
+        let command = self.of.provider.shows(self.of.id, address, self.name());
+        let command = command.ok_or_else(|| self.cannot_move())?;
+        let said = run(&command, Path::new("/"), &Deadline::within(MOVES))?;
+        Ok(!said.trim().is_empty())
+    }
+
     fn cannot_move(&self) -> TestbedError {
         cannot_move(self.of.provider)
     }

@@ -206,6 +206,25 @@ impl Trace {
         Self { name, points, end_ns, interval_ns, kind, origin, missing, remarks }
     }
 
+    /// A trace of points that something else than a file has recorded, in order, each until the
+    /// next and the last until `end_ns`. What is before the first counts as nothing requested.
+    ///
+    /// # Errors
+    /// Where there is no point, or more than a trace may have.
+    pub fn recorded(name: &str, points: Vec<Point>, end_ns: u64) -> Result<Self, TraceError> {
+        let (name, kind) = (name.to_owned(), RowKind::Count);
+        let Some(first) = points.first().copied() else { return Err(TraceError::Empty { name }) };
+        if points.len() >= MAX_ROWS {
+            return Err(TraceError::TooManyRows { name });
+        }
+        let before = (first.offset_ns > 0).then_some(Point { offset_ns: 0, rate_per_s: 0.0 });
+        let points: Vec<Point> = before.into_iter().chain(points).collect();
+        let next_ns = points.get(1).map_or(end_ns, |next| next.offset_ns);
+        let interval_ns = next_ns.max(1);
+        let (origin, missing, remarks) = (None, 0, Vec::new());
+        Ok(Self { name, points, end_ns, interval_ns, kind, origin, missing, remarks })
+    }
+
     /// The points, in order; the first is at 0.
     #[must_use]
     pub fn points(&self) -> &[Point] {

@@ -3,6 +3,7 @@
 
 mod endpoint;
 mod offer;
+mod recorded;
 mod requests;
 pub(crate) mod store;
 mod threads;

@@ -305,7 +305,8 @@ pub(super) fn pool(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError>
     let design = Design::of(&varied, RunKind::Pool)?;
     let pool = pools::Combinations::of(&text, &varied, &design.all, ask.place.environment)?;
     for levels in &design.all {
-        simulates(pool.of_levels(&levels_of(&varied, levels))?.named)?;
+        let of = pool.of_levels(&levels_of(&varied, levels))?;
+        simulates(of.model, of.named)?;
     }
     let (subject, notes) = (pool.subject(plan, ask.place.here)?, pool.notes());
     Ok(design.ready(subject, &notes, varied, Kind::Pool(pool)))

@@ -17,10 +17,10 @@ section! {
     /// A recorded trace, and what is made of it.
     ["load.trace", shorthand "file"; nested]
     pub struct TraceSource {
-        /// The trace: CSV or gzip.
+        /// The trace, CSV or gzip; or the folder of a run, of which what it offered is taken.
         file: PathBuf { File, required "`file`", "day.csv" }
             flag [Group::Shape.flag("trace", "FILE")
-                .says("Rate of a recorded trace, CSV or gzip")]
+                .says("Rate of a recorded trace, CSV or gzip, or of a run's folder")]
         /// What each count is of, where the file does not say.
         counts_per: Option<Duration> { TIME, "1m" }
             flag [Group::Shape.flag("counts-per", "DURATION")

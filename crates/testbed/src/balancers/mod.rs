@@ -103,6 +103,8 @@ pub trait Balances: Send + Sync {
 /// How all stands at a balancer, as far as it tells.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Seen {
+    /// Connections of clients that are open.
+    pub connections: u64,
     /// Requests of clients since the balancer began.
     pub requests: u64,
     /// Those that instances answered to the last byte, whatever the status.

@@ -34,6 +34,10 @@ const SERVERS: &str = "upstream.conf";
 const UPSTREAM: &str = "pool";
 /// How long a reload may take.
 const RELOAD: Duration = Duration::from_secs(20);
+/// The longest file of servers, bytes.
+const MOST_SERVERS: u64 = 1 << 20;
+/// By then nginx has written to its log what has ended, twice of the `flush` of its configuration.
+const WRITTEN: Duration = Duration::from_millis(40);
 /// How long connections that were to be closed may take to go.
 const LAST: Duration = Duration::from_secs(5);
 /// How long the page of its status may take.
@@ -85,6 +89,8 @@ struct Log {
 /// What its status says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Status {
+    /// Connections of clients that are open.
+    connections: u64,
     requests: u64,
     writing: u64,
 }
@@ -97,6 +103,37 @@ impl<'a> Nginx<'a> {
     pub(super) fn of(reach: Reach<'a>, settings: Settings) -> Self {
         let (servers, log) = (Mutex::default(), Mutex::default());
         Self { reach, settings, checks: Checks::default(), servers, log }
+    }
+
+    /// That which a process before has left: it takes the servers of its file anew, as that process
+    /// may have ended before it told nginx of them, and what ends from now on is counted.
+    pub(super) fn adopted(reach: Reach<'a>, settings: Settings) -> Result<Self, TestbedError> {
+        let of = Self::of(reach, settings);
+        let path = of.reach.folder().join(SERVERS);
+        let text = File::open(&path).and_then(|file| {
+            let mut text = String::new();
+            file.take(MOST_SERVERS).read_to_string(&mut text).map(|_| text)
+        });
+        let text = text.map_err(TestbedError::file("read", &path))?;
+        let servers = servers_of(&text, &of.settings);
+        drop(of.take_servers(&servers)?);
+        {
+            let mut log = lock(&of.log);
+            for server in &servers {
+                log.names.insert(server.address.to_string(), server.name.clone());
+            }
+            // What has ended is written by then.
+            std::thread::sleep(WRITTEN);
+            log.skip(&of.reach)?;
+            let status = of.status(&mut log)?;
+            // What is under way ends from now on.
+            log.asked += status.requests.saturating_sub(status.writing);
+        }
+        for Server { name, address, .. } in &servers {
+            of.checks.watch(name, *address, of.settings.check.as_deref());
+        }
+        *lock(&of.servers) = servers;
+        Ok(of)
     }
 
     /// Has nginx take these servers. Returns the workers of before, which end what they have.
@@ -172,6 +209,8 @@ impl<'a> Nginx<'a> {
             TestbedError::Wrong(format!("read the status of nginx at {}", path.display()))
         })?;
         Ok(Status {
+            // One is that which asks.
+            connections: status.connections.saturating_sub(1),
             requests: status.requests.saturating_sub(log.asked),
             writing: status.writing.saturating_sub(1),
         })
@@ -198,7 +237,7 @@ impl<'a> Nginx<'a> {
         let mut log = lock(&self.log);
         // First what is over: a request that ends in between is under way.
         log.read(&self.reach)?;
-        let Status { requests, writing } = self.status(&mut log)?;
+        let Status { connections, requests, writing } = self.status(&mut log)?;
         let member = |of: &Server| {
             let did = log.tally.of(&of.name);
             Member {
@@ -210,7 +249,8 @@ impl<'a> Nginx<'a> {
             }
         };
         let instances = servers.iter().map(member).collect();
-        let seen = Seen { requests, active: writing, instances, ..Seen::default() };
+        let seen =
+            Seen { connections, requests, active: writing, instances, ..Seen::default() };
         let times = if takes_times { log.tally.take_times() } else { Vec::new() };
         Ok(log.tally.tell(Seen { times, ..seen }))
     }
@@ -297,15 +337,46 @@ fn upstream(servers: &[Server], settings: &Settings) -> String {
     text
 }
 
+/// Reads the servers of such a file. What is no line of one is left out.
+fn servers_of(text: &str, settings: &Settings) -> Vec<Server> {
+    let of_one = if settings.rule == Rule::ByClient { WEIGHTS.1 } else { WEIGHTS.0 };
+    let server = |line: &str| {
+        let (words, name) = line.trim().strip_prefix("server ")?.split_once("; # ")?;
+        let mut words = words.split_whitespace();
+        let address = words.next()?.parse().ok()?;
+        let (mut weight, mut is_out) = (1.0, false);
+        for word in words {
+            is_out |= word == "down";
+            if let Some(written) = word.strip_prefix("weight=") {
+                weight = written.parse::<f64>().ok()? / of_one;
+            }
+        }
+        Some(Server { name: name.to_owned(), address, weight, is_out })
+    };
+    text.lines().filter_map(server).collect()
+}
+
 /// Reads the page of `stub_status`.
 fn status_of(page: &str) -> Option<Status> {
+    const OPEN: &str = "Active connections:";
+    let connections = page.lines().find_map(|line| line.strip_prefix(OPEN));
+    let connections = connections?.trim().parse().ok()?;
     let mut lines = page.lines().skip_while(|line| !line.starts_with("server accepts"));
     let requests = lines.nth(1)?.split_whitespace().nth(2)?.parse().ok()?;
     let mut words = lines.next()?.split_whitespace().skip_while(|word| *word != "Writing:");
-    Some(Status { requests, writing: words.nth(1)?.parse().ok()? })
+    Some(Status { connections, requests, writing: words.nth(1)?.parse().ok()? })
 }
 
 impl Log {
+    /// Leaves out what was written so far.
+    fn skip(&mut self, reach: &Reach<'_>) -> Result<(), TestbedError> {
+        let names = std::mem::take(&mut self.names);
+        self.read(reach)?;
+        // A line that has not come whole ends from now on.
+        (self.names, self.tally) = (names, Tally::default());
+        Ok(())
+    }
+
     /// Reads what was written since the last time, and gives its place back.
     fn read(&mut self, reach: &Reach<'_>) -> Result<(), TestbedError> {
         let path = reach.folder().join("ends.log");
@@ -441,6 +512,12 @@ mod tests {
         let servers = [server(1, 1.0), server(2, 0.625)];
         let text = upstream(&servers, &settings(Rule::Pool(Choice::Weighted), Some(10)));
         assert!(text.contains("127.0.0.1:2 max_fails=1 fail_timeout=2s weight=62 max_conns=10;"));
+        let weighted = settings(Rule::Pool(Choice::Weighted), Some(10));
+        let mut read = servers_of(&upstream(&servers, &weighted), &weighted);
+        assert!((read[1].weight - 0.62).abs() < 1e-9, "{read:?}");
+        read[1].weight = 0.625;
+        assert_eq!(read, servers);
+        assert!(servers_of(&upstream(&[], &weighted), &weighted).is_empty());
         let least = Rule::Pool(Choice::LeastConnections(Ties::Next));
         let text = upstream(&servers, &settings(least, None));
         assert!(text.contains("least_conn;") && !text.contains("weight="), "{text}");
@@ -451,7 +528,7 @@ mod tests {
     fn the_status_is_read() {
         let page = "HTTP/1.1 200 OK\r\n\r\nActive connections: 2 \n\
                     server accepts handled requests\n 7 7 31 \nReading: 0 Writing: 3 Waiting: 1 \n";
-        assert_eq!(status_of(page), Some(Status { requests: 31, writing: 3 }));
+        assert_eq!(status_of(page), Some(Status { connections: 2, requests: 31, writing: 3 }));
         assert_eq!(status_of("HTTP/1.1 404 Not Found\r\n\r\n"), None);
     }
 

@@ -9,7 +9,7 @@
 //! | `plant` | the pool as its controller has it: what is launched, taken away, replaced |
 //! | `steer` | metrics from the balancer, and the controller's steps |
 //! | `patience` | when whoever starts instances is asked again after it has refused |
-//! | `processor` | how busy the processors of instances are |
+//! | `meters` | how busy the processors of instances are, and how full their memory |
 //! | `books` | what clients counted, and what the cell came to |
 //!
 //! The policy, the controller, the pool's bookkeeping and the bill are those of the simulated world
@@ -17,9 +17,9 @@
 
 mod bed;
 mod books;
+mod meters;
 mod patience;
 mod plant;
-mod processor;
 mod steer;
 mod tested;
 mod yard;
@@ -31,6 +31,7 @@ use std::time::Duration;
 
 use plimsoll_elastic::books::Terms;
 use plimsoll_elastic::controller::Decided;
+use plimsoll_elastic::observation::Metric;
 use plimsoll_elastic::outcome::{Outcome as Prediction, Tick};
 use plimsoll_elastic::policy::{self, Decider};
 use plimsoll_elastic::simulated::Setup;
@@ -135,8 +136,10 @@ struct Under<'a> {
     /// The server of the balancer.
     server: &'a Server,
     yard: &'a Yard<'a>,
-    /// The role that is scaled, where its processors are read.
-    processors: Option<&'a Role>,
+    /// The role that is scaled.
+    role: Option<&'a Role>,
+    /// Whether its processors are read.
+    has_processors: bool,
     /// What is watched beside it.
     sources: &'a [(String, Source)],
 }
@@ -147,7 +150,7 @@ type Hear<'a> = (&'a (dyn Fn(&Decided) + Sync), &'a (dyn Fn(&Tick) + Sync));
 impl<'a> Under<'a> {
     /// What steers the pool, and what counts as its clients do.
     fn parts(&self, (tells, hears): Hear<'a>, prepared: &Prepared) -> (Steered<'a>, Clients<'a>) {
-        let Under { of, setup, balancer, server, yard, processors, .. } = *self;
+        let Under { of, setup, balancer, server, yard, role, has_processors, .. } = *self;
         let terms = Terms {
             demand: &of.model.demand,
             slo: setup.slo.as_ref(),
@@ -156,8 +159,18 @@ impl<'a> Under<'a> {
         };
         let (events, heard_events) = std::sync::mpsc::channel();
         let (decisions, made) = std::sync::mpsc::channel();
-        let steered =
-            Steered { balancer, server, setup, processors, terms, events, decisions, tells, hears };
+        let steered = Steered {
+            balancer,
+            server,
+            setup,
+            role,
+            has_processors,
+            terms,
+            events,
+            decisions,
+            tells,
+            hears,
+        };
         let clients = Clients {
             model: of.model,
             terms,
@@ -198,11 +211,22 @@ pub fn subject(plan: &Plan, simulated: Subject) -> Subject {
     Subject { world: Takes::Live, what, ..simulated }
 }
 
-/// Refuses a policy that goes by what nobody watches.
+/// Refuses a policy that goes by what nobody watches, or by memory that has no limit.
 ///
 /// # Errors
 /// With its name, and the figure's.
 pub fn check_watched(of: OfCell<'_>) -> Result<(), ExperimentError> {
+    let goes_by_memory = policy::metric(&of.named.parameters) == Some(Metric::Memory.name());
+    let pool = of.plan.elastic.as_ref().and_then(|of| of.pool.role.as_ref());
+    let role = of.plan.roles.iter().find(|(name, _)| Some(name) == pool);
+    if let Some((name, _)) = role.filter(|(_, of)| goes_by_memory && of.memory.is_none()) {
+        return Err(ExperimentError::Conflict(format!(
+            "go by `memory` in policy.{}: it is the share of what an instance may have; say how \
+             much that is, by `memory` in [role.{name}], which provider = \"namespace\" in \
+             [testbed] keeps",
+            of.named.label
+        )));
+    }
     let Some(figure) = policy::watched(&of.named.parameters) else { return Ok(()) };
     let is_watched = !of.plan.collect.from.is_empty();
     let text = format!(
@@ -251,7 +275,7 @@ impl<'a> Live<'a> {
     /// for cells before stays with it in the journal.
     fn predict(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
         let of = (self.find)(cell)?;
-        if let Err(error) = simulates(of.named) {
+        if let Err(error) = simulates(of.model, of.named) {
             let text = format!("nothing is predicted: {error}");
             to.control.tell(News::Says(&text));
             return Ok(());
@@ -316,7 +340,7 @@ impl<'a> Live<'a> {
         };
         let reaches = balancers.iter().map(|of| crew.reach(of)).collect::<Result<Vec<_>, _>>()?;
         let front = format!("{}:{}", settings.front(&crew.reach(server)?)?, server.port);
-        let balancer = &*settings.at(reaches)?;
+        let balancer = &*settings.at(reaches, crew.is_adopted())?;
         let test = |server: &Server| crew.reach(server)?.self_test();
         let standing = crew.standing();
         let lacking = start.saturating_sub(u32::try_from(standing.len()).unwrap_or(u32::MAX));
@@ -333,7 +357,8 @@ impl<'a> Live<'a> {
         let servers: Vec<Server> = others.chain(yard.life().servers()).collect();
         let sources = sources(of.plan, &servers, self.place.system)?;
         // The built-in target works without a processor; its busy workers stand for one.
-        let processors = role.filter(|role| role.recipe.is_own || !is_target(of.plan, &role.name));
+        let has_processors =
+            role.is_some_and(|role| role.recipe.is_own || !is_target(of.plan, &role.name));
         let under = Under {
             plan: &plan,
             of,
@@ -341,7 +366,8 @@ impl<'a> Live<'a> {
             balancer,
             server,
             yard: &yard,
-            processors,
+            role,
+            has_processors,
             sources: &sources,
         };
         self.load(cell, to, &under, (decider.as_mut(), before))

@@ -222,7 +222,7 @@ impl<'a> Yard<'a> {
     }
 
     /// Takes in the servers that a killed process has left. The balancer is told of those that it
-    /// does not know, and of those that are gone.
+    /// does not know, and of those that are gone; those that were leaving it are ended.
     ///
     /// # Errors
     /// Where the balancer does not answer.
@@ -233,8 +233,21 @@ impl<'a> Yard<'a> {
         for gone in look.instances.iter().filter(|of| !is_there(&of.name)) {
             self.balancer.remove(&gone.name)?;
         }
-        for server in servers {
-            let is_known = look.instances.iter().any(|of| of.name == server.name);
+        let known = |name: &str| look.instances.iter().find(|of| of.name == name);
+        let (leaving, staying): (Vec<_>, Vec<_>) = servers.into_iter().partition(|of| {
+            known(&of.name).is_some_and(|of| of.state == State::Draining)
+        });
+        std::thread::scope(|scope| {
+            for server in leaving {
+                let mut life = self.life();
+                let number = life.pool.launch(0, 0, 1.0).number;
+                life.pool.drain(number, 0);
+                life.note(number, &format!("draining: {}", server.name));
+                scope.spawn(move || self.lower(number, &server));
+            }
+        });
+        for server in staying {
+            let is_known = known(&server.name).is_some();
             if let Some(newcomer) = self.newcomer(&server).filter(|_| !is_known) {
                 self.balancer.add(&newcomer)?;
             }
