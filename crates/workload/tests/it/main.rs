@@ -12,6 +12,8 @@ mod objects_text;
 mod profile;
 mod random;
 mod request;
+mod scenario_cookies;
+mod scenario_take;
 mod schedule;
 mod service_model;
 mod statistics;
