@@ -107,6 +107,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         sent: counters.sent,
         completed: counters.completed,
         succeeded: counters.succeeded,
+        redirects: counters.redirects,
         in_flight_at_end: counters.errors_of(ErrorKind::InFlightAtEnd),
         rate_mean,
         status: counters.status.iter().map(|(code, n)| (code.to_string(), *n)).collect(),
@@ -411,8 +412,8 @@ fn redirected(counters: &Counters) -> Option<String> {
     all.then(|| {
         let codes: Vec<String> = codes.iter().map(u16::to_string).collect();
         format!(
-            "every answer was {}: redirects are not followed; ask for where they lead, or say by \
-             --ok that they are what you expect",
+            "every answer was {}: redirects are not followed unless --follow says so; ask for \
+             where they lead, or say by --ok that they are what you expect",
             codes.join(" or ")
         )
     })

@@ -73,6 +73,9 @@ fn counts(out: &mut String, summary: &Summary, paint: Paint) {
         show_rate(summary.rate_mean),
         show_count(summary.succeeded),
     );
+    if summary.redirects > 0 {
+        let _ = writeln!(out, "  {:<14}{} followed", "redirects", show_count(summary.redirects));
+    }
     let status: Vec<String> =
         summary.status.iter().map(|(code, n)| format!("{code} × {}", show_count(*n))).collect();
     if !status.is_empty() {
