@@ -87,7 +87,8 @@ impl Redirects {
 
     /// What is asked next. No word of the location but its host is told: it may hold a secret.
     fn led(&self, from: &Request, status: u16, location: &[u8]) -> Result<Request, String> {
-        let unread = |wanted: &str| format!("{status} leads to what cannot be read: expected {wanted}");
+        let unread =
+            |wanted: &str| format!("{status} leads to what cannot be read: expected {wanted}");
         if location.len() > MAX_LOCATION {
             return Err(unread("a location of at most 16 KiB"));
         }

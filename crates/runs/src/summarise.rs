@@ -117,6 +117,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         bytes: Bytes { received: counters.bytes_in, sent: counters.bytes_out },
         connections: seconds_of.connections,
         response_us: percentiles(Tag::Response),
+        succeeded_us: Percentiles::of(&log.succeeded()),
         service_us: percentiles(Tag::Service),
         ttfb_us: percentiles(Tag::Ttfb),
         connect_us: percentiles(Tag::Connect),
@@ -220,6 +221,13 @@ impl Log {
     /// What was recorded under a tag for the measured phase.
     pub(crate) fn measured(&self, tag: Tag) -> &Histogram {
         &self.measured[tag as usize]
+    }
+
+    /// The response times of what succeeded in the measured phase.
+    fn succeeded(&self) -> Histogram {
+        let mut succeeded = self.measured(Tag::Response).clone();
+        succeeded.subtract(self.measured(Tag::FailedResponse));
+        succeeded
     }
 
     /// What of it was recorded in seconds in which the generator's threads stood still.

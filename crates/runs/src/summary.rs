@@ -67,6 +67,10 @@ pub struct Summary {
     pub connections: Connections,
     /// Due to last byte.
     pub response_us: Percentiles,
+    /// The same of those requests that succeeded. Least, greatest and deviation are exact as far as
+    /// no failure took as long.
+    #[serde(default)]
+    pub succeeded_us: Percentiles,
     /// Sent to last byte.
     pub service_us: Percentiles,
     /// Sent to first byte.
