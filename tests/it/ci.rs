@@ -49,7 +49,10 @@ fn each_clause_is_a_test_case_with_its_figures() {
         has(&text, &["testsuites 4 0 0", "| p50<10s | passed", "| errors<1% | passed", valid]);
     }
     let markdown = std::fs::read_to_string(place.path("ci.md")).unwrap();
-    has(&markdown, &["## plimsoll: all held", "| p50&lt;10s | held | measured", "| offered | 20 |"]);
+    has(
+        &markdown,
+        &["## plimsoll: all held", "| p50&lt;10s | held | measured", "| offered | 20 |"],
+    );
 
     load("p50<1ms, errors<1%").ended_with(3);
     if let Some(text) = junit(&place, "ci.xml") {

@@ -124,6 +124,8 @@ pub struct Config {
     pub connection_per_request: bool,
     /// What counts as success.
     pub expected: Expected,
+    /// How many redirects are followed for a request, within the server under load.
+    pub follow: u32,
     /// Connections in all: opened before the start, and opened at most.
     pub connections: (u32, u32),
     /// Requests at once on one connection, where the protocol lets several share it.

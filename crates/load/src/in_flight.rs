@@ -135,6 +135,15 @@ impl InFlight {
         Some(std::mem::replace(&mut entry.holder, NOBODY))
     }
 
+    /// Takes it off its connection, which is returned: it was answered, and goes on elsewhere as one
+    /// that was never tried.
+    pub(crate) fn lead_on(&mut self, slot: Slot) -> Option<u32> {
+        let entry = self.entries.get_mut(slot.0 as usize).filter(|entry| entry.live)?;
+        entry.sent.first_byte = 0;
+        (entry.retried, entry.refusals) = (false, 0);
+        Some(std::mem::replace(&mut entry.holder, NOBODY))
+    }
+
     /// Whether it waits to be sent again. It may have ended meanwhile, and its slot be another's.
     #[must_use]
     pub(crate) fn awaits_retry(&self, slot: Slot) -> bool {

@@ -28,6 +28,7 @@ mod connection;
 mod in_flight;
 mod pick;
 mod recorder;
+mod redirects;
 mod source;
 mod worker;
 

@@ -229,6 +229,15 @@ impl Recorder {
         interval.phases[phase as usize].counters.bytes_out += n;
     }
 
+    /// An answer has led its request elsewhere.
+    pub(crate) fn redirected(&mut self, at: u64, phase: Phase, bytes: u64) {
+        let interval = self.at(at);
+        for counters in [&mut interval.events, &mut interval.phases[phase as usize].counters] {
+            counters.redirects += 1;
+            counters.bytes_in += bytes;
+        }
+    }
+
     /// A request ended that was never sent.
     pub(crate) fn never_sent(&mut self, due: u64, at: u64, phase: Phase, why: impl Into<Unsent>) {
         let (why, keep_samples) = (why.into(), self.keep_samples);

@@ -408,13 +408,16 @@ fn spawn(
     let handle = match config.protocol {
         Protocol::Http1 => {
             let driver = Http1::new(Encoder::new(requests, head, render), once);
+            let driver = driver.following(config.follow);
             start(config, line, driver, source, recorder)?
         }
         Protocol::Http2 => {
             if let Some(tls) = &mut config.tls {
                 tls.offer_only(http2::ALPN);
             }
-            let driver = Http2::new(requests, head, render, config.streams_per_connection, once);
+            let streams = config.streams_per_connection;
+            let driver = Http2::new(requests, head, render, streams, once);
+            let driver = driver.following(config.follow);
             start(config, line, driver, source, recorder)?
         }
         Protocol::Store(store) => {

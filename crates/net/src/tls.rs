@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rustls::client::WantsClientCert;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::ServerName;
-use rustls::client::WantsClientCert;
 use rustls::{
     ClientConfig, ClientConnection, ConfigBuilder, InvalidMessage, ServerConfig, StreamOwned,
 };

@@ -44,7 +44,7 @@ pub enum Blame {
 /// `offered = sent + connect + local + dns + tls + client_saturated + cut`.
 /// Four were sent and not answered:
 /// `sent = completed + timeout + reset + protocol + in_flight_at_end`.
-/// `status` and `check` were answered: kinds within `completed`.
+/// `status`, `check` and `redirect` were answered: kinds within `completed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ErrorKind {
@@ -73,11 +73,14 @@ pub enum ErrorKind {
     /// This host let no connection be opened, for a [`LocalCause`](crate::LocalCause): nothing of
     /// the target's.
     Local = 11,
+    /// Answered by a redirect that is not followed: to another server, by a location that cannot be
+    /// read, or behind as many as are followed.
+    Redirect = 12,
 }
 
 impl ErrorKind {
     /// Every kind, in the order of its discriminant.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Connect,
         Self::Dns,
         Self::Tls,
@@ -90,6 +93,7 @@ impl ErrorKind {
         Self::Status,
         Self::Check,
         Self::Local,
+        Self::Redirect,
     ];
 
     /// The kinds that were never sent.
@@ -116,6 +120,7 @@ impl ErrorKind {
             Self::Status => "status",
             Self::Check => "check",
             Self::Local => "local",
+            Self::Redirect => "redirect",
         }
     }
 }

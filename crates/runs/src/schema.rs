@@ -71,7 +71,7 @@ pub(crate) fn counter_columns() -> Vec<String> {
     let mut columns: Vec<String> =
         ["offered", "sent", "completed", "succeeded"].map(str::to_owned).to_vec();
     columns.extend(ErrorKind::ALL.map(|kind| format!("failed_{}", kind.name())));
-    columns.extend(["bytes_in", "bytes_out", "status", "local"].map(str::to_owned));
+    columns.extend(["redirects", "bytes_in", "bytes_out", "status", "local"].map(str::to_owned));
     columns
 }
 
@@ -115,6 +115,7 @@ fn push_counters(values: &mut Vec<Value>, counters: &Counters) {
         values.push(Value::Integer(int(count)));
     }
     values.extend(counters.errors.map(|count| Value::Integer(int(count))));
+    values.push(Value::Integer(int(counters.redirects)));
     values.push(Value::Integer(int(counters.bytes_in)));
     values.push(Value::Integer(int(counters.bytes_out)));
     values.push(Value::Text(status_text(&counters.status)));

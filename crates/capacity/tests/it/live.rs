@@ -74,6 +74,7 @@ fn config(address: SocketAddr) -> Config {
         sequence: None,
         store: None,
         head: Head { user_agent: "plimsoll".into(), host: None, close: false },
+        follow: 0,
         connection_per_request: false,
         expected: Expected::default(),
         connections: (8, 8),

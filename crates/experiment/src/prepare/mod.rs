@@ -113,6 +113,7 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
             close: per_request && protocol == Protocol::Http1,
         },
         connection_per_request: per_request,
+        follow: plan.target.follow,
         expected: Expected::new(plan.target.ok.ranges().to_vec()),
         // One connection a request is opened when it is needed, never before.
         connections: if per_request { (0, connections.1) } else { connections },

@@ -73,8 +73,8 @@ fn config(
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier));
     let identity = target.cert.as_deref().zip(target.key.as_deref());
-    let mut config = identified(builder, identity)
-        .map_err(|error| ExperimentError::Tls(chain(&error)))?;
+    let mut config =
+        identified(builder, identity).map_err(|error| ExperimentError::Tls(chain(&error)))?;
     if !resumes {
         config.resumption = Resumption::disabled();
     }

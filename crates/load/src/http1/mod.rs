@@ -13,11 +13,13 @@ pub mod chunked;
 pub mod encode;
 pub mod head;
 
-use crate::driver::{Driver, Event, Fate, Slot, Words, quoted};
+use crate::driver::{Driver, Event, Fate, Follow, Slot, Words, quoted};
+use crate::redirects::Redirects;
 use chunked::Chunked;
-use encode::Encoder;
+use encode::{Encoder, is_repeatable};
 use head::Length;
 use plimsoll_runs::ErrorKind;
+use plimsoll_workload::request::is_redirect;
 
 /// The driver: what can be asked, and how it is asked.
 pub struct Http1 {
@@ -25,6 +27,7 @@ pub struct Http1 {
     /// Whether a connection serves one request only.
     once: bool,
     words: Words,
+    redirects: Redirects,
 }
 
 /// A connection's state.
@@ -41,6 +44,9 @@ pub struct Connection {
     announced: bool,
     /// Bytes of a head that is not complete. Empty nearly always.
     partial: Vec<u8>,
+    /// Whether redirects are followed, and where the answer leads.
+    follows: bool,
+    location: Option<Vec<u8>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +63,22 @@ impl Http1 {
     /// A driver for these requests. With `once`, each request gets a connection of its own.
     #[must_use]
     pub fn new(encoder: Encoder, once: bool) -> Self {
-        Self { encoder, once, words: Words::default() }
+        Self { encoder, once, words: Words::default(), redirects: Redirects::default() }
+    }
+
+    /// The same, which follows up to so many redirects a request.
+    #[must_use]
+    pub fn following(self, most: u32) -> Self {
+        let redirects = Redirects::new(most, self.encoder.host().map(str::to_owned));
+        Self { redirects, ..self }
+    }
+
+    /// Passes on where the answer leads whose head was read.
+    #[inline]
+    fn hear(&mut self, connection: &mut Connection) {
+        if let Some(location) = connection.location.take() {
+            self.redirects.hear(connection.slot, location);
+        }
     }
 }
 
@@ -98,6 +119,9 @@ impl Connection {
                 return Ok(Found::Part(bytes));
             };
             self.bytes += head.len as u64;
+            if self.follows && is_redirect(head.status) {
+                self.location = head::location(&bytes[..head.len]);
+            }
             bytes = &bytes[head.len..];
             // 101 would hand the connection to another protocol, which was not asked for.
             if head.status == 101 {
@@ -257,6 +281,8 @@ impl Driver for Http1 {
             bytes: 0,
             announced: false,
             partial: Vec::new(),
+            follows: self.redirects.is_on(),
+            location: None,
         }
     }
 
@@ -275,12 +301,37 @@ impl Driver for Http1 {
         connection.slot = slot;
         connection.bytes = 0;
         connection.announced = false;
+        connection.location = None;
+        if self.redirects.is_on() {
+            if self.redirects.request(slot).is_none() && !self.encoder.request(index).is_static() {
+                self.redirects.begin(slot, self.encoder.rendered(index));
+            }
+            if let Some(request) = self.redirects.request(slot) {
+                connection.head_only = request.method == "HEAD";
+                self.encoder.encode_other(request, out);
+                return out;
+            }
+        }
         connection.head_only = self.encoder.is_head(index);
         self.encoder.encode(index, out)
     }
 
-    fn is_repeatable(&self, index: u32) -> bool {
-        self.encoder.is_repeatable(index)
+    fn is_repeatable(&self, slot: Slot, index: u32) -> bool {
+        is_repeatable(self.redirects.request(slot).unwrap_or(self.encoder.request(index)))
+    }
+
+    fn follow(&mut self, slot: Slot, index: u32, code: u16) -> Follow {
+        match self.redirects.follow(slot, self.encoder.request(index), code) {
+            Ok(follow) => follow,
+            Err(why) => {
+                self.words.say(slot, why);
+                Follow::Astray
+            }
+        }
+    }
+
+    fn forget(&mut self, slot: Slot) {
+        self.redirects.end(slot);
     }
 
     fn receive(
@@ -291,7 +342,9 @@ impl Driver for Http1 {
         events: &mut Vec<Event>,
     ) -> Fate {
         self.words.clear();
-        connection.receive(bytes, self.once, events, &mut self.words)
+        let fate = connection.receive(bytes, self.once, events, &mut self.words);
+        self.hear(connection);
+        fate
     }
 
     fn words(&mut self, slot: Slot) -> Option<Vec<u8>> {

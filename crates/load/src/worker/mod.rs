@@ -7,6 +7,7 @@
 
 mod connect;
 mod explain;
+mod follow;
 mod free;
 mod pace;
 mod race;

@@ -263,6 +263,7 @@ impl<D: Driver> Worker<D> {
                         self.connections[holder as usize].in_parts = true;
                     }
                 }
+                Event::Done { slot, code, bytes } if self.is_followed(slot, code, bytes) => {}
                 Event::Done { slot, code, bytes } => {
                     let expected = self.config.expected.contains(code);
                     let error = (!expected).then_some(ErrorKind::Status);
@@ -287,6 +288,7 @@ impl<D: Driver> Worker<D> {
         error: Option<ErrorKind>,
     ) {
         let Some((sent, holder, user)) = self.in_flight.remove(slot) else { return };
+        self.driver.forget(slot);
         // The kernel's stamps and our clock may differ by less than they take to read.
         let at = self.now.max(sent.sent).max(sent.first_byte);
         self.recorder.ended(&sent, &Ended { at, code, bytes, error });

@@ -33,6 +33,7 @@ pub(crate) fn config(endpoint: Endpoint) -> Config {
         sequence: None,
         store: None,
         head: Head { user_agent: "plimsoll".into(), host: None, close: false },
+        follow: 0,
         connection_per_request: false,
         expected: Expected::default(),
         connections: (2, 2),

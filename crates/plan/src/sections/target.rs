@@ -15,7 +15,7 @@ use crate::sections::asked::{ASKED, AUTH, Asked, Auth, BODY, Body, HEADERS};
 use crate::sections::header::Header;
 use crate::sections::resolve::Resolve;
 use crate::sections::status::Statuses;
-use crate::takes::{File, Form, Line, List, Own, Parsed, Switch, TIME, text_schema, word};
+use crate::takes::{Count, File, Form, Line, List, Own, Parsed, Switch, TIME, text_schema, word};
 use crate::vocabulary::Vocabulary;
 use crate::write::Writer;
 
@@ -56,6 +56,11 @@ section! {
         /// The statuses that count as success.
         ok: Statuses { STATUSES, or Statuses::successful(), "200,304" }
             flag [Group::Asked.flag("ok", "STATUSES")]
+        /// How many redirects are followed for a request, within the server under load; with 0 a
+        /// redirect is an answer.
+        follow: u32 { Count(0..=100_u32), or 0, "5" }
+            flag [Group::Asked.flag("follow", "N")
+                .says("Redirects that are followed for a request, within the server; default: 0")]
         /// The version of HTTP; `auto` lets a TLS server choose.
         http: Http { word::<Http>(), or Http::One, "2" }
             flag [Group::Sent.flag("http", "VERSION").says("1.1, 2 or auto")]
@@ -176,6 +181,7 @@ impl Target {
             ("order", !matches!(self.asked, Asked::List(_))),
             ("method", is_replay || is_store),
             ("headers", is_store),
+            ("follow", is_store),
             ("http", is_store),
             ("insecure", is_store),
             ("restart_timeout", is_usual),
@@ -257,7 +263,7 @@ fn check_host(section: &Section<'_>) {
 }
 
 /// What of `[target]` a store has no use for.
-const HTTP_ONLY: [&str; 16] = [
+const HTTP_ONLY: [&str; 17] = [
     "urls",
     "replay",
     "order",
@@ -268,6 +274,7 @@ const HTTP_ONLY: [&str; 16] = [
     "bearer",
     "bearer_env",
     "host",
+    "follow",
     "http",
     "insecure",
     "ca",

@@ -15,7 +15,8 @@ pub(super) fn write(of: &Checks) -> String {
         (0, _) => "not told",
         _ => "broken",
     };
-    let mut out = format!("## plimsoll: {verdict}\n\n{held} held, {broken} broken, {untold} not told\n");
+    let mut out =
+        format!("## plimsoll: {verdict}\n\n{held} held, {broken} broken, {untold} not told\n");
     match &of.suites[..] {
         [one] => write_one(&mut out, one),
         several => write_several(&mut out, several),

@@ -13,6 +13,8 @@
 //! - the last comma of a line, where weights are asked for
 //!   ([`commas`](UrlListReader::commas)) and a number follows it.
 //!
+//! A path and its query may hold placeholders, as bodies may ([`Template`](super::Template)).
+//!
 //! Else the whole line is the URL: `/items?ids=11,12,13` is one path. Within quotes a doubled `""`
 //! stands for one. A URL without weight in a list with weights has weight 1. What the import of an
 //! access log writes is read back without loss.
@@ -144,7 +146,7 @@ impl<'a> Building<'a> {
         }
         let entry = self.fields.split(bare).and_then(|(at, url, weight)| {
             let parsed = match self.base {
-                Some(base) => base.join(&url),
+                Some(base) => base.join_template(&url),
                 None if url.starts_with('/') => {
                     Err(ParseError::new("a whole URL", &url, 0, url.len())
                         .hint("give the server too, or a base URL for the paths of the list"))

@@ -474,8 +474,9 @@ fn plan_on(of: &Plan, front: &str, cell: &Cell) -> Result<Plan, ExperimentError>
     let mut plan = Plan { seed: cell.seed, ..compressed(of)? };
     let own = plimsoll_workload::request::Url::parse(&format!("http://{front}/"));
     let own = own.map_err(|error| ExperimentError::Conflict(error.to_string()))?;
-    let target = plan.target.url.take().map_or_else(|| own.target.clone(), |url| url.target);
-    plan.target.url = Some(plimsoll_workload::request::Url { target, ..own });
+    let asked = plan.target.url.take().unwrap_or_else(|| own.clone());
+    let (target, template) = (asked.target, asked.template);
+    plan.target.url = Some(plimsoll_workload::request::Url { target, template, ..own });
     if let Some(patience) = of.elastic.as_ref().and_then(|of| of.pool.client_timeout) {
         plan.load.timeout = patience;
     }
