@@ -497,6 +497,7 @@ Examples:
   curl -s 127.0.0.1:5555/metrics
   echo STATS | nc 127.0.0.1 5555
   plimsoll agent --listen 0.0.0.0:5555 --allow 10.0.0.0/8 --token-file /etc/plimsoll/token
+  plimsoll agent --announce http://10.0.0.1:5556 --name web7 --serves 8080 --token-file token
 
 Exit codes: 0 ended by a signal, 2 wrong use, 4 the port cannot be had.")]
 pub(crate) struct Agent {
@@ -518,4 +519,10 @@ pub(crate) struct Agent {
     /// Names of processes that are counted, joined by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) processes: Vec<String>,
+    /// Announce this host, by --name, to a pool that follows its instances; gives the token
+    #[arg(long, value_name = "URL", requires = "name", requires = "serves")]
+    pub(crate) announce: Option<String>,
+    /// The port on which this host serves the pool's requests, or an address
+    #[arg(long, value_name = "PORT", requires = "announce")]
+    pub(crate) serves: Option<String>,
 }

@@ -79,7 +79,7 @@ pub use sections::load_shape::{LoadShape, RateSource};
 pub use sections::measure::Measure;
 pub use sections::own_factors::{NO_LEVEL, POLICY, TYPE};
 pub use sections::policies::PolicyPlan;
-pub use sections::pool::Pool;
+pub use sections::pool::{Follow, Pool};
 pub use sections::replay::Replay;
 pub use sections::resolve::Resolve;
 pub use sections::search::{Search, SearchMethod};

@@ -47,4 +47,5 @@ pub use flow::{Action, Flow, Step};
 pub use ledger::Ledger;
 pub use op::Op;
 pub use output::FILE as OUTPUT;
+pub use ready::is_ready;
 pub use role::{Instance, Role};

@@ -5,6 +5,8 @@
 //! | --- | --- |
 //! | `bed` | the servers of the plan and the balancer, new or left by a killed process |
 //! | `tested` | servers that test themselves when they start, and are weighed by that |
+//! | `checks` | what of a plan no live pool can do |
+//! | `follow` | instances that somebody else starts and ends |
 //! | `yard` | instances through their lives: started, given requests, drained, ended |
 //! | `plant` | the pool as its controller has it: what is launched, taken away, replaced |
 //! | `steer` | metrics from the balancer, and the controller's steps |
@@ -17,6 +19,8 @@
 
 mod bed;
 mod books;
+mod checks;
+mod follow;
 mod meters;
 mod patience;
 mod plant;
@@ -47,7 +51,9 @@ use plimsoll_units::{show_duration, show_share};
 use plimsoll_workload::balancer::Weights;
 
 pub use self::bed::check;
+pub use self::checks::{check_period, check_watched};
 use self::books::{Clients, Heard};
+use self::follow::Followed;
 use self::steer::Steered;
 use self::tested::Tested;
 pub(crate) use self::yard::{EVENT, NAME};
@@ -66,9 +72,6 @@ use crate::world::load::ended;
 use crate::world::load::execute::{Beside, Setting, execute, meta};
 use crate::world::steer::Rules;
 use crate::world::watch::{Watching, clocks, sources};
-
-/// No tick is shorter.
-const SHORTEST_TICK: Duration = Duration::from_millis(200);
 
 /// What a cell is of.
 #[derive(Clone, Copy)]
@@ -211,50 +214,6 @@ pub fn subject(plan: &Plan, simulated: Subject) -> Subject {
     Subject { world: Takes::Live, what, ..simulated }
 }
 
-/// Refuses a policy that goes by what nobody watches, or by memory that has no limit.
-///
-/// # Errors
-/// With its name, and the figure's.
-pub fn check_watched(of: OfCell<'_>) -> Result<(), ExperimentError> {
-    let goes_by_memory = policy::metric(&of.named.parameters) == Some(Metric::Memory.name());
-    let pool = of.plan.elastic.as_ref().and_then(|of| of.pool.role.as_ref());
-    let role = of.plan.roles.iter().find(|(name, _)| Some(name) == pool);
-    if let Some((name, _)) = role.filter(|(_, of)| goes_by_memory && of.memory.is_none()) {
-        return Err(ExperimentError::Conflict(format!(
-            "go by `memory` in policy.{}: it is the share of what an instance may have; say how \
-             much that is, by `memory` in [role.{name}], which provider = \"namespace\" in \
-             [testbed] keeps",
-            of.named.label
-        )));
-    }
-    let Some(figure) = policy::watched(&of.named.parameters) else { return Ok(()) };
-    let is_watched = !of.plan.collect.from.is_empty();
-    let text = format!(
-        "go by `{figure}` in policy.{}: nothing is watched; say what is, by `from` in [collect]",
-        of.named.label
-    );
-    if is_watched { Ok(()) } else { Err(ExperimentError::Conflict(text)) }
-}
-
-/// Refuses ticks that are too short to be seen in.
-///
-/// # Errors
-/// With the highest speed that works.
-pub fn check_period(plan: &Plan) -> Result<(), ExperimentError> {
-    let Some(every) = plan.elastic.as_ref().map(|of| of.pool.decide_every) else { return Ok(()) };
-    let speed = plan.speed.unwrap_or(1.0);
-    let shortest = SHORTEST_TICK.as_secs_f64();
-    if every.as_secs_f64() / speed >= shortest {
-        return Ok(());
-    }
-    Err(ExperimentError::Conflict(format!(
-        "see a pool at speed {speed}: `pool.decide_every` is less than {} of the clock, in which \
-         metrics cannot be collected; say `speed = {}` at most",
-        show_duration(u64::try_from(SHORTEST_TICK.as_nanos()).unwrap_or(u64::MAX)),
-        (every.as_secs_f64() / shortest).floor().max(1.0)
-    )))
-}
-
 impl<'a> Live<'a> {
     /// A live pool, of which nothing is predicted yet.
     #[must_use]
@@ -347,11 +306,19 @@ impl<'a> Live<'a> {
         let tested = Tested::new(crew, &test, lacking);
         let is_tested =
             of.plan.elastic.as_ref().is_some_and(|of| of.balancer.weights == Weights::SelfTest);
-        let servers_of: &dyn Servers = if is_tested { &tested } else { crew };
+        let followed = Followed::open(of.plan, crew, settings.check.clone())?;
+        let servers_of: &dyn Servers = match &followed {
+            Some(followed) => followed,
+            None if is_tested => &tested,
+            None => crew,
+        };
         let yard = Yard::new(servers_of, balancer, &setup, cell.seed);
+        let yard = if followed.is_some() { yard.followed() } else { yard };
         policy::watched(&named.parameters).into_iter().for_each(|of| yard.life().watches(of));
-        yard.adopt(standing)?;
-        yard.begin(start)?;
+        yard.adopt(followed.as_ref().map_or(standing, Followed::standing))?;
+        if followed.is_none() {
+            yard.begin(start)?;
+        }
         let plan = plan_on(of.plan, &front, cell)?;
         let others = servers.iter().filter(|of| of.role != ROLE).cloned();
         let servers: Vec<Server> = others.chain(yard.life().servers()).collect();
@@ -370,7 +337,17 @@ impl<'a> Live<'a> {
             has_processors,
             sources: &sources,
         };
-        self.load(cell, to, &under, (decider.as_mut(), before))
+        let Some(followed) = &followed else {
+            return self.load(cell, to, &under, (decider.as_mut(), before));
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| followed.run(scope, &yard));
+            let done = followed
+                .begins(&yard, start, to.control)
+                .and_then(|()| self.load(cell, to, &under, (decider.as_mut(), before)));
+            yard.ends();
+            done
+        })
     }
 
     /// Puts the load on the balancer while the policy is in charge of the pool.

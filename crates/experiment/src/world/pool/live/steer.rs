@@ -114,7 +114,12 @@ impl Steered<'_> {
             let watched = yard.life().take_watched();
             let point = self.end_tick(now_ns, &mut ticking, &mut books, watched);
             controller.collect(&terms, point);
+            let before = policy.save().ok().filter(|_| yard.is_followed);
             let decided = controller.step(&terms, policy, &mut plant);
+            if let Some(before) = before.filter(|_| decided.changes()) {
+                // Nothing was done, so it rests after nothing. What was saved is of this kind.
+                let _ = policy.restore(&before);
+            }
             yard.life().wants(decided.to);
             self.tell(&decided);
             if decided.changes() {

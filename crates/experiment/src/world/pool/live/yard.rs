@@ -72,7 +72,9 @@ pub(super) struct Yard<'a> {
     /// Where those that are ready are watched.
     gate: OnceLock<Gate>,
     /// Told when an instance is ready or has ended, and when all is over.
-    changed: Condvar,
+    pub(super) changed: Condvar,
+    /// Whether somebody else starts and ends the instances.
+    pub(super) is_followed: bool,
 }
 
 /// How far the pool is.
@@ -122,7 +124,7 @@ impl Life {
     }
 
     /// Whether an instance is to take requests, when it can.
-    fn is_wanted(&self, number: usize) -> bool {
+    pub(super) fn is_wanted(&self, number: usize) -> bool {
         let of = &self.pool.instances()[number];
         !self.is_over && of.draining_ns.is_none() && of.ended_ns.is_none()
     }
@@ -198,7 +200,13 @@ impl<'a> Yard<'a> {
             events: Vec::new(),
         };
         let (gate, changed) = (OnceLock::new(), Condvar::new());
-        Self { crew, balancer, setup, life: Mutex::new(life), gate, changed }
+        let life = Mutex::new(life);
+        Self { crew, balancer, setup, life, gate, changed, is_followed: false }
+    }
+
+    /// The instances are somebody else's to start and to end.
+    pub(super) fn followed(self) -> Self {
+        Self { is_followed: true, ..self }
     }
 
     /// Has instances watched that are ready from now on.
@@ -348,7 +356,7 @@ impl<'a> Yard<'a> {
     }
 
     /// Gives an instance requests. Returns whether it takes them.
-    fn goes_in(&self, number: usize, server: &Server) -> bool {
+    pub(super) fn goes_in(&self, number: usize, server: &Server) -> bool {
         let Some(newcomer) = self.newcomer(server) else { return false };
         let added = self.balancer.add(&newcomer);
         let mut life = self.life();
@@ -373,7 +381,7 @@ impl<'a> Yard<'a> {
     }
 
     /// Ends the server of an instance.
-    fn end(&self, number: usize, server: &Server) {
+    pub(super) fn end(&self, number: usize, server: &Server) {
         self.gate.get().into_iter().for_each(|gate| gate.leaves(server));
         let ended = self.crew.end(server.number);
         let mut life = self.life();
@@ -467,7 +475,7 @@ impl Yard<'_> {
     }
 
     /// A server as its balancer is told of it.
-    fn newcomer(&self, server: &Server) -> Option<Newcomer> {
+    pub(super) fn newcomer(&self, server: &Server) -> Option<Newcomer> {
         let address = format!("{}:{}", server.address, server.port).parse().ok()?;
         let weight = self.crew.weight(server);
         Some(Newcomer { name: server.name.clone(), address, weight })
