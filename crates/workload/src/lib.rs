@@ -15,6 +15,7 @@ pub mod pool;
 pub mod profile;
 pub mod random;
 pub mod request;
+pub mod scenario;
 pub mod schedule;
 pub mod search;
 pub mod service_model;
