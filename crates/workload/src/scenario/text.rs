@@ -15,8 +15,6 @@ use super::encoding::{Encoding, Pipe, is_of_target, percent};
 
 const WANTED: &str = "a variable, a column of a data file, or counter, uuid, random:1..100, user, \
                       loop or date";
-/// What a hole may name without anything that sets it, but for `random`, which has bounds.
-pub(super) const FUNCTIONS: [&str; 6] = ["counter", "user", "loop", "uuid", "date", "random"];
 
 /// What a user holds under a name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -214,6 +212,19 @@ impl Writing {
         }
     }
 
+    /// Appends a text as it is.
+    pub fn append(&mut self, text: &Text) {
+        for part in &text.parts {
+            match part {
+                Part::Literal(bytes) => self.literal(bytes),
+                Part::Hole(hole) => {
+                    self.flush();
+                    self.parts.push(Part::Hole(hole.clone()));
+                }
+            }
+        }
+    }
+
     fn flush(&mut self) {
         if !self.literal.is_empty() {
             self.parts.push(Part::Literal(std::mem::take(&mut self.literal).into()));
@@ -303,6 +314,14 @@ impl Text {
     #[must_use]
     pub fn begins_open(&self) -> bool {
         matches!(self.parts.first(), Some(Part::Hole(_)))
+    }
+
+    /// The parts of it that every user sends.
+    pub fn literals(&self) -> impl Iterator<Item = &[u8]> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Literal(bytes) => Some(&**bytes),
+            Part::Hole(_) => None,
+        })
     }
 
     /// The values of its holes.

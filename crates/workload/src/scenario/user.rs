@@ -9,7 +9,7 @@ use super::program::Op;
 use super::reference::resolve;
 use super::step::{Ask, Condition, OnFailure, Rounds, Test};
 use super::take::{Answer, Headers};
-use super::text::{Held, Text, Value, Values};
+use super::text::{Held, Text, Values};
 use super::unpack::unpack;
 use super::{Scenario, text};
 
@@ -215,8 +215,10 @@ impl User {
             asked: None,
             ended: None,
         };
-        for at in 0..scenario.data.len() {
-            user.draw_row(scenario, at, 0);
+        for (at, data) in scenario.data.iter().enumerate() {
+            // The first step of a file with a row for each takes the row after this one.
+            let before = if data.each == Each::Step { data.rows() as u64 - 1 } else { 0 };
+            user.draw_row(scenario, at, before);
         }
         Some(user)
     }
@@ -240,7 +242,7 @@ impl User {
         self.variables.get(usize::from(number)).unwrap_or(&NOTHING)
     }
 
-    /// Takes the row of a data file for his `step`-th use of it.
+    /// Takes a row of a data file: in order the one that is `step` after that of his number.
     fn draw_row(&mut self, scenario: &Scenario, at: usize, step: u64) {
         let data = &scenario.data[at];
         let rows = data.rows() as u64;
@@ -383,9 +385,7 @@ impl User {
     fn send(&mut self, op: u32, ask: &Ask, scenario: &Scenario, now: Now) -> Next {
         for &data in &ask.stepwise {
             let data = usize::from(data);
-            // The row after that of the last such step; each step has one, the first his own.
-            let row = self.rows[data];
-            self.next_row(scenario, data, row);
+            self.next_row(scenario, data);
         }
         for frame in &mut self.frames {
             if let Frame::Group { first_due_ns, .. } = frame {
@@ -417,13 +417,13 @@ impl User {
     }
 
     /// Moves on to the next row of a data file that has one for each step.
-    fn next_row(&mut self, scenario: &Scenario, at: usize, before: u32) {
+    fn next_row(&mut self, scenario: &Scenario, at: usize) {
         let data = &scenario.data[at];
         debug_assert_eq!(data.each, Each::Step);
         match data.order {
             RowOrder::Random => self.draw_row(scenario, at, 0),
             RowOrder::InOrder | RowOrder::Once => {
-                let next = (u64::from(before) + 1) % data.rows() as u64;
+                let next = (u64::from(self.rows[at]) + 1) % data.rows() as u64;
                 self.rows[at] = u32::try_from(next).unwrap_or(0);
             }
         }
