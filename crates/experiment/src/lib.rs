@@ -13,6 +13,7 @@ pub mod error;
 pub mod estimate;
 pub mod factors;
 mod folders;
+pub mod images;
 pub mod infer;
 mod inputs;
 pub mod locks;

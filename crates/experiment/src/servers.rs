@@ -22,6 +22,7 @@ use plimsoll_units::secret::{SecretError, Source, variable};
 
 use crate::control::{Control, News};
 use crate::error::ExperimentError;
+use crate::images::images;
 use crate::prepare::Place;
 
 /// The letters of a bed's id.
@@ -115,6 +116,12 @@ fn role_of(
         secrets,
         files,
         user: role.user.clone(),
+        image: match &role.image {
+            Some(image) => Some(Box::new(images(place).find(image).map_err(|error| {
+                ExperimentError::Conflict(format!("start role.{name}: {}", chain(&error)))
+            })?)),
+            None => None,
+        },
     })
 }
 

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::command::Words;
+use crate::image::Start;
 use crate::launch::Order;
 use crate::recipe::{Check, Steady, Stop};
 use crate::thing::Thing;
@@ -56,6 +57,15 @@ pub enum Op {
         from: PathBuf,
         /// Whether it is secret, and its user's alone then.
         is_secret: bool,
+        /// Who the instance runs as; who runs this, where none is named.
+        user: Option<String>,
+    },
+    /// Puts the files of an image into the folder.
+    Restore {
+        /// The folder.
+        folder: PathBuf,
+        /// The image.
+        image: Box<Start>,
         /// Who the instance runs as; who runs this, where none is named.
         user: Option<String>,
     },
@@ -164,6 +174,13 @@ impl std::fmt::Display for Op {
                 let to = folder.join(path);
                 write!(f, "copy {} to {}{secret}", from.display(), to.display())
             }
+            Self::Restore { folder, image, .. } => write!(
+                f,
+                "copy the image {}, {} bytes, to {}",
+                image.image.name,
+                image.image.bytes(),
+                folder.display()
+            ),
             Self::Start { order, .. } | Self::Run { order, .. } => {
                 write!(f, "{}", Words(order.words.clone()))
             }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::image::Start;
 use crate::recipe::{Found, Scalar};
 
 /// The limits of each instance of a role.
@@ -58,6 +59,8 @@ pub struct Role {
     pub files: Vec<CopiedFile>,
     /// The user that it runs as; the recipe's where none is named.
     pub user: Option<String>,
+    /// The image that its instances start from.
+    pub image: Option<Box<Start>>,
 }
 
 /// The values of what is secret of a role. They stand in files of its instances that nobody else

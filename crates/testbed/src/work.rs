@@ -121,6 +121,9 @@ impl<'a> Worker<'a> {
                 let manner = self.manner(*is_secret, user.as_deref());
                 folder::copy(folder, path, from, manner).map(|()| String::new())
             }
+            Op::Restore { folder, image, user } => {
+                image.restore(folder, user.as_deref()).map(|()| String::new())
+            }
             Op::Remove { folder, path } => folder::remove(folder, path).map(|()| String::new()),
             Op::Clear { folder } => folder::clear(folder).map(|()| String::new()),
             Op::End { instance, stop } => self.stop(instance, stop, deadline),
@@ -155,6 +158,7 @@ impl<'a> Worker<'a> {
             Op::Run { name, .. } => self.forget(name),
             Op::Write { .. }
             | Op::Copy { .. }
+            | Op::Restore { .. }
             | Op::Ready { .. }
             | Op::Steady { .. }
             | Op::Remove { .. }

@@ -1,5 +1,7 @@
 //! `plimsoll testbed`: what test-beds have started, and its end.
 
+mod images;
+
 use super::run::plan_text;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
@@ -25,6 +27,8 @@ pub(crate) fn run(args: &Testbed) -> Result<Exit> {
         TestbedCommand::Up(of) => up(of, &here),
         TestbedCommand::Status(of) => status(ledgers, of.json),
         TestbedCommand::Down(of) => down(ledgers, of),
+        TestbedCommand::Bake(of) => images::bake(of, &here),
+        TestbedCommand::Images(of) => images::images(of, &here),
         TestbedCommand::SelfTest(of) => self_test(of),
         TestbedCommand::Wait => match wait_and_become() {
             None => Ok(Exit::Held),

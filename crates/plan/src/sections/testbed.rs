@@ -64,6 +64,8 @@ section! {
         processes: Option<u32> { COUNT, "100" }
         /// How much its link to the others carries each way, bits a second.
         rate: Option<u64> { RATE, "20Mbit" }
+        /// The image that they start from, made by `plimsoll testbed bake`.
+        image: Option<String> { Line("image"), "web" }
         /// The user that they run as.
         user: Option<String> { Line("user"), said "the recipe's, without rights", "www-data" }
         /// Settings of the kernel in the namespace of each.

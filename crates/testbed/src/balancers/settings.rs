@@ -86,6 +86,7 @@ impl Settings {
             secrets: Secrets::default(),
             files: Vec::new(),
             user: None,
+            image: None,
         })
     }
 

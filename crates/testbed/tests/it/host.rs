@@ -78,6 +78,7 @@ pub(crate) fn role(name: &str, recipe: &str) -> Role {
         vars: BTreeMap::new(),
         environment: BTreeMap::new(),
         user: None,
+        image: None,
         secrets: Secrets::default(),
         files: Vec::new(),
     }
