@@ -48,6 +48,8 @@ pub(crate) enum Command {
     Elastic(crate::elastic_args::Elastic),
     /// Make traces from access logs, and look at traces
     Trace(Trace),
+    /// Make scenarios, which say what a user does step by step
+    Scenario(crate::scenario_args::Scenario),
     /// Run a server of known behaviour
     Target(Target),
     /// Run a balancer: give each request to one of several servers

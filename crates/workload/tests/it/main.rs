@@ -13,6 +13,8 @@ mod profile;
 mod random;
 mod request;
 mod scenario_cookies;
+mod scenario_from_log;
+mod scenario_har;
 mod scenario_take;
 mod schedule;
 mod service_model;
