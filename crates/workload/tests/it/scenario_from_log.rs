@@ -33,7 +33,8 @@ fn ways(item: &toml_edit::Item) -> Vec<(i64, String)> {
         .map(|way| {
             let way = way.as_inline_table().unwrap();
             let step = way["steps"].as_array().unwrap().get(0).unwrap().as_inline_table().unwrap();
-            let asked = step.get("get").or_else(|| step.get("head")).map_or("", |t| t.as_str().unwrap());
+            let asked =
+                step.get("get").or_else(|| step.get("head")).map_or("", |t| t.as_str().unwrap());
             (way["weight"].as_integer().unwrap(), asked.to_owned())
         })
         .collect()
@@ -104,7 +105,9 @@ fn clients_of_json_lines_and_hosts() {
     let log = [json(0, "192.0.2.1"), json(1, "192.0.2.2"), json(2, "192.0.2.1")].concat();
     assert_eq!(made(&log, &LogOptions::default()).sessions, 2);
     let squid = |host: &str, n: u32| {
-        format!("128653630{n}.586 92 192.0.2.68 TCP_MISS/200 507 GET http://{host}/a - DIRECT/h t\n")
+        format!(
+            "128653630{n}.586 92 192.0.2.68 TCP_MISS/200 507 GET http://{host}/a - DIRECT/h t\n"
+        )
     };
     let log = [squid("h", 0), squid("h", 1), squid("other", 2)].concat();
     let scenario = made(&log, &LogOptions::default());
@@ -140,7 +143,11 @@ fn ten_thousand_clients() {
                 }
                 pages += 1;
                 let path = if draws.uniform() < 0.7 { "/" } else { "/rare" };
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "small"
+                )]
                 lines.push((at as u32, address.clone(), path));
             }
             at += 2_000.0;
@@ -169,15 +176,14 @@ fn ten_thousand_clients() {
     for way in chosen["choose"].as_array().unwrap() {
         let way = way.as_inline_table().unwrap();
         let steps = way["steps"].as_array().unwrap();
-        let more = steps.get(1).map_or(0.0, |step| {
-            match &step.as_inline_table().unwrap()["loop"] {
+        let more =
+            steps.get(1).map_or(0.0, |step| match &step.as_inline_table().unwrap()["loop"] {
                 toml_edit::Value::Integer(n) => *n.value() as f64,
                 range => {
                     let (least, most) = range.as_str().unwrap().split_once("..").unwrap();
                     0.5 * (least.parse::<f64>().unwrap() + most.parse::<f64>().unwrap())
                 }
-            }
-        });
+            });
         asked += way["weight"].as_integer().unwrap() as f64 * (1.0 + more);
     }
     assert!((asked / pages as f64 - 1.0).abs() < 0.05, "{asked} {pages}");

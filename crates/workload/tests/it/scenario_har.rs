@@ -33,9 +33,8 @@ fn made(entries: &[Value]) -> HarScenario {
 
 /// The steps of a scenario, read back.
 fn steps(scenario: &HarScenario) -> Vec<toml_edit::Table> {
-    let document: DocumentMut = scenario.text.parse().unwrap_or_else(|error| {
-        panic!("{error}\n{}", scenario.text)
-    });
+    let document: DocumentMut =
+        scenario.text.parse().unwrap_or_else(|error| panic!("{error}\n{}", scenario.text));
     let steps = document["step"].as_array_of_tables().unwrap();
     steps.iter().cloned().collect()
 }
@@ -48,7 +47,8 @@ const SHOP: &str = "https://shop.example";
 
 /// A shop: a page with its files, a log-in by form that is led on, a purchase by JSON.
 fn shop() -> Vec<Value> {
-    let page = "<input type=hidden name=csrf value=abc123def><input type=hidden name=lang value=en>";
+    let page =
+        "<input type=hidden name=csrf value=abc123def><input type=hidden name=lang value=en>";
     let at = |path: &str| format!("{SHOP}{path}");
     let front = entry(0, 80, "GET", &at("/"), 200, "text/html; charset=utf-8");
     let login = entry(2_580, 20, "POST", &at("/login"), 302, "");
@@ -185,10 +185,16 @@ fn bodies_that_have_no_key_of_their_own_are_sent_as_they_were() {
         text(&step, "body").to_owned()
     };
     let form = "application/x-www-form-urlencoded";
-    assert_eq!(post(form, "a=1&a=2+3&password=x%26y"), "a=1&a=2+3&password={{env.PASSWORD | urlencode}}");
+    assert_eq!(
+        post(form, "a=1&a=2+3&password=x%26y"),
+        "a=1&a=2+3&password={{env.PASSWORD | urlencode}}"
+    );
     assert_eq!(post(form, "a=%ff&b={{"), "a=%ff&b=\\{{");
     let json = "application/json";
-    assert_eq!(post(json, "{\"a\": null, \"secret\": \"s3\"}"), "{\"a\": null, \"secret\": \"{{env.SECRET}}\"}");
+    assert_eq!(
+        post(json, "{\"a\": null, \"secret\": \"s3\"}"),
+        "{\"a\": null, \"secret\": \"{{env.SECRET}}\"}"
+    );
     assert_eq!(post(json, "[1, 2]"), "[1, 2]");
     assert_eq!(post(json, "{\"a\": 1, \"a\": 2}"), "{\"a\": 1, \"a\": 2}");
     assert_eq!(post(json, "{\"n\": 18446744073709551615}"), "{\"n\": 18446744073709551615}");

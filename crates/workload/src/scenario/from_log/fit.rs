@@ -53,8 +53,7 @@ impl Fit {
         let variance = (self.sum_squares / count - mean_log * mean_log).max(1e-6);
         // Logarithms of the likelihood, each a time's share.
         let of_exponential = -libm::log(mean_s) - 1.0;
-        let of_lognormal =
-            -mean_log - 0.5 * libm::log(2.0 * std::f64::consts::PI * variance) - 0.5;
+        let of_lognormal = -mean_log - 0.5 * libm::log(2.0 * std::f64::consts::PI * variance) - 0.5;
         if of_lognormal <= of_exponential {
             return Some(exponential);
         }
