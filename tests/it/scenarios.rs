@@ -210,8 +210,8 @@ fn a_log_becomes_a_scenario() {
     let place = Place::new();
     let line = |client: u32, second: u32, path: &str| {
         format!(
-            "192.0.2.{client} - - [20/Nov/2026:05:00:{second:02} +0000] \"GET {path} HTTP/1.1\" 200 1 \
-             \"-\" \"agent\" \"sid={second}\"\n"
+            "192.0.2.{client} - - [20/Nov/2026:05:00:{second:02} +0000] \"GET {path} HTTP/1.1\" \
+             200 1 \"-\" \"agent\" \"sid={second}\"\n"
         )
     };
     let log =

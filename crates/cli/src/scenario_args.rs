@@ -13,7 +13,7 @@ pub(crate) struct Scenario {
 pub(crate) enum ScenarioCommand {
     /// Make a scenario of what a browser recorded (HAR)
     FromHar(FromHar),
-    /// Make a scenario of an access log: sessions, think times, pages by how often they are asked for
+    /// Make a scenario of an access log: sessions, think times, pages by frequency
     FromLog(FromLog),
 }
 
@@ -41,8 +41,8 @@ pub(crate) struct FromHar {
 
 #[derive(Args)]
 #[command(after_help = "\
-A session is the requests of one client until he asks for nothing for --gap. Memory does not grow with
-the length of the log.
+A session is the requests of one client until he asks for nothing for --gap. Memory does not grow
+with the length of the log.
 
 Examples:
   plimsoll scenario from-log access.log.gz -o browse.toml

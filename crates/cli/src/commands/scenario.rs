@@ -32,8 +32,8 @@ fn from_har(args: &FromHar) -> Result<Exit> {
     }
     let HarScenario { server, requests, steps, static_files, redirects, .. } = &scenario;
     say(&format!(
-        "{} requests, of {server}: {} steps, {} static files, {} redirects that are followed; users \
-         think {} times, {} in all",
+        "{} requests, of {server}: {} steps, {} static files, {} redirects that are followed; \
+         users think {} times, {} in all",
         show_count(*requests as u64),
         show_count(*steps as u64),
         show_count(*static_files as u64),

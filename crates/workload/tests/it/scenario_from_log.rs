@@ -99,7 +99,8 @@ fn sessions_by_cookie() {
 fn clients_of_json_lines_and_hosts() {
     let json = |n: u32, addr: &str| {
         format!(
-            "{{\"time\":\"2026-11-20T05:00:0{n}Z\",\"remote_addr\":\"{addr}\",\"request\":\"GET /{n} HTTP/1.1\"}}\n"
+            "{{\"time\":\"2026-11-20T05:00:0{n}Z\",\"remote_addr\":\"{addr}\",\
+             \"request\":\"GET /{n} HTTP/1.1\"}}\n"
         )
     };
     let log = [json(0, "192.0.2.1"), json(1, "192.0.2.2"), json(2, "192.0.2.1")].concat();

@@ -7,9 +7,9 @@ use toml_edit::DocumentMut;
 
 /// A request: when it was sent (milliseconds), how long it took, and what it was.
 fn entry(at_ms: u32, took_ms: u32, method: &str, url: &str, status: u32, kind: &str) -> Value {
-    let (seconds, millis) = (at_ms / 1000, at_ms % 1000);
+    let (minutes, seconds, millis) = (at_ms / 60_000, at_ms / 1000 % 60, at_ms % 1000);
     json!({
-        "startedDateTime": format!("2026-11-20T05:{:02}:{:02}.{millis:03}Z", seconds / 60, seconds % 60),
+        "startedDateTime": format!("2026-11-20T05:{minutes:02}:{seconds:02}.{millis:03}Z"),
         "time": took_ms,
         "request": { "method": method, "url": url, "headers": [], "httpVersion": "HTTP/2" },
         "response": { "status": status, "redirectURL": "", "content": { "mimeType": kind } },

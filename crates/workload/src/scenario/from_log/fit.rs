@@ -1,8 +1,8 @@
 //! A distribution of think times, fitted while they come: nothing is kept but sums.
 //!
 //! Between an exponential and a lognormal distribution the one is taken under which the times are
-//! likelier, both with the mean that was observed; the lognormal's σ is that of the logarithms. Logs
-//! mostly have whole seconds: what is below half a second counts as half a second for the
+//! likelier, both with the mean that was observed; the lognormal's σ is that of the logarithms.
+//! Logs mostly have whole seconds: what is below half a second counts as half a second for the
 //! logarithms, and as it is for the mean.
 
 use crate::distribution::Distribution;
