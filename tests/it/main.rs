@@ -57,6 +57,7 @@ mod recording;
 mod redirects;
 mod restarts;
 mod runs_of_plans;
+mod scenarios;
 mod secrets;
 mod series;
 mod server_limit;

@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Elastic(crate::elastic_args::Elastic),
     /// Make traces from access logs, and look at traces
     Trace(Trace),
+    /// Make scenarios, which say what a user does step by step
+    Scenario(crate::scenario_args::Scenario),
     /// Run a server of known behaviour
     Target(Target),
     /// Run a balancer: give each request to one of several servers
@@ -326,7 +328,7 @@ Examples:
   plimsoll target --listen 127.0.0.1:8080 --service-time exp:5ms --workers 4     # M/M/4
   plimsoll target --service-time const:2ms --stall 5s:1s                         # freezes 1 s in 5
   plimsoll target --errors 1% --body 10KiB --queue 100
-  plimsoll target --sessions --path '/slow=exp:20ms' --workers 100               # users who log in")]
+  plimsoll target --sessions --path '/slow=exp:20ms' --workers 100             # users who log in")]
 pub(crate) struct Target {
     /// Where to listen: an address, or unix:/path
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]

@@ -207,10 +207,7 @@ impl Connection {
             if gone.link == Link::Close && gone.status != Status::Continue {
                 let is_refusal = !matches!(
                     gone.status,
-                    Status::Ok
-                        | Status::Forbidden
-                        | Status::InternalError
-                        | Status::Unavailable
+                    Status::Ok | Status::Forbidden | Status::InternalError | Status::Unavailable
                 );
                 return Some(if is_refusal { Next::Linger } else { Next::Close });
             }

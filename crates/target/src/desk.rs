@@ -6,9 +6,9 @@ use crate::counters::AtHand;
 use crate::draws::Draws;
 use crate::error::TargetError;
 use crate::http::answer::Status;
-use crate::log::{Log, Record};
 use crate::http::asked::Asked;
 use crate::http::head::Link;
+use crate::log::{Log, Record};
 use crate::options::Options;
 use crate::queue::{Admission, Queue};
 use crate::sessions::Sessions;
@@ -69,11 +69,7 @@ impl Desk {
         self.arrive_at(clock::now_ns(), asked)
     }
 
-    fn arrive_at(
-        &mut self,
-        arrived_ns: u64,
-        asked: Option<&Asked>,
-    ) -> Result<Fate, TargetError> {
+    fn arrive_at(&mut self, arrived_ns: u64, asked: Option<&Asked>) -> Result<Fate, TargetError> {
         let origin = *self.origin_ns.get_or_insert(arrived_ns);
         let at = arrived_ns - origin;
         let draw = self.draws.next_of(at, asked.map(|asked| &*asked.path));

@@ -94,7 +94,10 @@ mod tests {
     #[test]
     fn paths_are_read_and_what_is_none_is_not() {
         let read: PathService = "/slow=a=exp:20ms".parse().unwrap();
-        assert_eq!((read.path.as_str(), read.service.to_string().as_str()), ("/slow=a", "exp:20ms"));
+        assert_eq!(
+            (read.path.as_str(), read.service.to_string().as_str()),
+            ("/slow=a", "exp:20ms")
+        );
         for (text, at) in [("/slow", 0), ("slow=exp:1ms", 0), ("/a?b=exp:1ms", 0), ("/a=ex:1ms", 3)]
         {
             assert_eq!(text.parse::<PathService>().unwrap_err().at, at, "{text}");

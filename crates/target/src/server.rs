@@ -224,7 +224,8 @@ impl Loop {
                 }
                 Err(errno) => return Err(TargetError::system("accept a connection")(errno)),
             };
-            let key = self.connections.insert(Connection::new(fd, self.options.depends_on_request()));
+            let key =
+                self.connections.insert(Connection::new(fd, self.options.depends_on_request()));
             let Some(connection) = self.connections.get_mut(key) else { continue };
             let data = epoll::EventData::new_u64(key.to_bits());
             epoll::add(&self.epoll, &connection.fd, data, epoll::EventFlags::IN)

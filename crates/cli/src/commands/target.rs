@@ -115,7 +115,11 @@ fn options(args: &Target) -> Result<Options> {
     let service = read("--service-time", &args.service_time, Distribution::parse)?;
     let mut options = Options {
         service: ServiceTime::Law(service),
-        paths: args.path.iter().map(|text| read("--path", text, str::parse)).collect::<Result<_, _>>()?,
+        paths: args
+            .path
+            .iter()
+            .map(|text| read("--path", text, str::parse))
+            .collect::<Result<_>>()?,
         sessions: args.sessions,
         workers: read("--workers", &args.workers, workers)?,
         body: read("--body", &args.body, BodySize::parse)?,

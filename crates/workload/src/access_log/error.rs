@@ -86,8 +86,8 @@ pub enum LogError {
     },
     /// No line of the log is a page that somebody asked for.
     #[error(
-        "expected pages of clients in {origin}, found none: a page is a GET that was answered below \
-         400, of what is no static file, by a client whose address or cookie is logged"
+        "expected pages of clients in {origin}, found none: a page is a GET that was answered \
+         below 400, of what is no static file, by a client whose address or cookie is logged"
     )]
     NoSessions {
         /// The file.

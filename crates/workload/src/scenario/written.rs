@@ -44,7 +44,8 @@ pub(super) fn key(name: &str) -> String {
 
 /// A table on one line, of values that are written already.
 pub(super) fn table<K: AsRef<str>>(fields: impl IntoIterator<Item = (K, String)>) -> String {
-    let fields = fields.into_iter().map(|(name, value)| format!("{} = {value}", key(name.as_ref())));
+    let fields =
+        fields.into_iter().map(|(name, value)| format!("{} = {value}", key(name.as_ref())));
     format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
 }
 
@@ -65,8 +66,8 @@ pub(super) fn comment(out: &mut String, lines: &[String]) {
 /// Static files by their path: what a page needs to be shown, and no user asks for by itself.
 pub(super) fn is_static(path: &str) -> bool {
     const ENDINGS: [&str; 22] = [
-        "css", "js", "mjs", "map", "png", "jpg", "jpeg", "gif", "svg", "ico", "webp", "avif", "bmp",
-        "woff", "woff2", "ttf", "otf", "eot", "mp4", "webm", "mp3", "wasm",
+        "css", "js", "mjs", "map", "png", "jpg", "jpeg", "gif", "svg", "ico", "webp", "avif",
+        "bmp", "woff", "woff2", "ttf", "otf", "eot", "mp4", "webm", "mp3", "wasm",
     ];
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let file = path.rsplit('/').next().unwrap_or_default();
@@ -92,7 +93,10 @@ mod tests {
         }
         assert_eq!(key("wpName"), "wpName");
         assert_eq!(key("a[b]"), "\"a[b]\"");
-        assert_eq!(table([("a b", "1".to_owned()), ("c", "2".to_owned())]), "{ \"a b\" = 1, c = 2 }");
+        assert_eq!(
+            table([("a b", "1".to_owned()), ("c", "2".to_owned())]),
+            "{ \"a b\" = 1, c = 2 }"
+        );
     }
 
     #[test]

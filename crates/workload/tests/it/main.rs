@@ -14,6 +14,8 @@ mod random;
 mod redirects;
 mod request;
 mod scenario_cookies;
+mod scenario_from_log;
+mod scenario_har;
 mod scenario_take;
 mod schedule;
 mod service_model;

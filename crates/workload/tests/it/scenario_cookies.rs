@@ -200,9 +200,8 @@ fn header() -> impl Strategy<Value = String> {
         "; HttpOnly",
     ]);
     let attributes = prop::collection::vec(attribute, 0..4);
-    (name, 0..1000_u32, attributes).prop_map(|(name, value, attributes)| {
-        format!("{name}={value}{}", attributes.concat())
-    })
+    (name, 0..1000_u32, attributes)
+        .prop_map(|(name, value, attributes)| format!("{name}={value}{}", attributes.concat()))
 }
 
 proptest! {

@@ -1,8 +1,8 @@
 //! A distribution of think times, fitted while they come: nothing is kept but sums.
 //!
 //! Between an exponential and a lognormal distribution the one is taken under which the times are
-//! likelier, both with the mean that was observed; the lognormal's σ is that of the logarithms. Logs
-//! mostly have whole seconds: what is below half a second counts as half a second for the
+//! likelier, both with the mean that was observed; the lognormal's σ is that of the logarithms.
+//! Logs mostly have whole seconds: what is below half a second counts as half a second for the
 //! logarithms, and as it is for the mean.
 
 use crate::distribution::Distribution;
@@ -53,8 +53,7 @@ impl Fit {
         let variance = (self.sum_squares / count - mean_log * mean_log).max(1e-6);
         // Logarithms of the likelihood, each a time's share.
         let of_exponential = -libm::log(mean_s) - 1.0;
-        let of_lognormal =
-            -mean_log - 0.5 * libm::log(2.0 * std::f64::consts::PI * variance) - 0.5;
+        let of_lognormal = -mean_log - 0.5 * libm::log(2.0 * std::f64::consts::PI * variance) - 0.5;
         if of_lognormal <= of_exponential {
             return Some(exponential);
         }

@@ -183,7 +183,10 @@ mod tests {
         let of = |line: &'static str| {
             cookie(line.as_bytes(), b"sid").map(|value| std::str::from_utf8(value).unwrap())
         };
-        assert_eq!(of("h - - [x] \"GET /\" 200 1 \"-\" \"agent\" \"a=1; sid=2a%20; b=3\""), Some("2a%20"));
+        assert_eq!(
+            of("h - - [x] \"GET /\" 200 1 \"-\" \"agent\" \"a=1; sid=2a%20; b=3\""),
+            Some("2a%20")
+        );
         assert_eq!(of("\"sid=x\" y"), Some("x"));
         assert_eq!(of("GET /?mysid=1 sid=7"), Some("7"));
         assert_eq!(of("GET /?sid=1"), None);

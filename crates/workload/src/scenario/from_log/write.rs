@@ -81,9 +81,8 @@ impl Walks<'_> {
             let page = table([("call", quoted("page"))]);
             let mut steps = vec![page.clone()];
             if let Some(rounds) = rounds(least - 1, greatest - 1) {
-                let think = scenario.think.map(|think| {
-                    table([("think", quoted(&think.to_string()))])
-                });
+                let think =
+                    scenario.think.map(|think| table([("think", quoted(&think.to_string()))]));
                 let within: Vec<String> = think.into_iter().chain([page]).collect();
                 let within = format!("[ {} ]", within.join(", "));
                 steps.push(table([("loop", rounds), ("steps", within)]));
@@ -133,7 +132,8 @@ fn ways(pages: &[Page], out: &mut String) {
             step.push(("check", table([("status", quoted(&statuses.join(",")))])));
         }
         let steps = format!("[ {} ]", table(step));
-        let _ = writeln!(out, "  {},", table([("weight", page.count.to_string()), ("steps", steps)]));
+        let _ =
+            writeln!(out, "  {},", table([("weight", page.count.to_string()), ("steps", steps)]));
     }
     out.push_str("]\n");
 }

@@ -55,9 +55,8 @@ pub(super) fn written(body: &Body, names: &mut Names) -> Option<WrittenBody> {
             }
         };
         if let Some(fields) = fields.filter(|fields| !has_twice(fields)) {
-            let write = |(name, value): &(String, String)| {
-                (name.clone(), names.written(name, value))
-            };
+            let write =
+                |(name, value): &(String, String)| (name.clone(), names.written(name, value));
             return one("form", table(fields.iter().map(write).collect::<Vec<_>>()));
         }
     }

@@ -55,7 +55,10 @@ pub enum HarError {
         source: serde_json::Error,
     },
     /// A request has no time at which it was sent.
-    #[error("expected a time such as 2026-11-20T05:00:00.123Z, found `{found}` in request {number} of {origin}")]
+    #[error(
+        "expected a time such as 2026-11-20T05:00:00.123Z, found `{found}` in request {number} of \
+         {origin}"
+    )]
     Time {
         /// The file.
         origin: String,

@@ -41,7 +41,8 @@ impl Secrets {
         if let Some(name) = self.names.get(value) {
             return placeholder(name);
         }
-        let letters = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+        let letters =
+            |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
         let mut name: String = field.chars().map(letters).collect();
         if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
             name.insert_str(0, "SECRET_");
@@ -114,6 +115,8 @@ mod tests {
     fn what_is_secret() {
         assert!(is_secret_header("Authorization") && !is_secret_header("Accept"));
         assert!(is_secret_field("wpPassword") && is_secret_field("user[pass_pwd]"));
-        assert!(is_secret_field("pass") && !is_secret_field("compass") && !is_secret_field("pinned"));
+        assert!(
+            is_secret_field("pass") && !is_secret_field("compass") && !is_secret_field("pinned")
+        );
     }
 }

@@ -58,8 +58,8 @@ const OWN_HEADERS: [&str; 25] = [
 enum Step {
     Ask(Ask),
     Think(u64),
-    /// The static files of a page: paths with their queries.
-    Static(Vec<String>),
+    /// The static files of a page: paths with their queries, and how they were answered.
+    Static(Vec<(String, i64)>),
 }
 
 /// A request.
@@ -167,7 +167,7 @@ impl Steps {
             return;
         }
         if verb == "get" && is_file(&entry, &target) {
-            self.file(target);
+            self.file(target, entry.response.status);
             return;
         }
         #[expect(clippy::cast_possible_truncation, reason = "saturates")]
@@ -208,11 +208,11 @@ impl Steps {
         true
     }
 
-    fn file(&mut self, target: String) {
+    fn file(&mut self, target: String, status: i64) {
         self.static_files += 1;
         match self.steps.last_mut() {
-            Some(Step::Static(files)) => files.push(target),
-            _ => self.steps.push(Step::Static(vec![target])),
+            Some(Step::Static(files)) => files.push((target, status)),
+            _ => self.steps.push(Step::Static(vec![(target, status)])),
         }
     }
 
@@ -318,10 +318,11 @@ impl Steps {
             }
             Step::Static(files) => {
                 out.push_str("group = \"static files\"\nsteps = [\n");
-                for target in files {
+                for (target, status) in files {
                     let path = target.split('?').next().unwrap_or_default();
                     let name: String = path.chars().take(NAME).collect();
-                    let fields = [("name", quoted(&name)), ("get", literal(target))];
+                    let mut fields = vec![("name", quoted(&name)), ("get", literal(target))];
+                    fields.extend(check(*status).map(|check| ("check", check)));
                     let _ = writeln!(out, "  {},", table(fields));
                 }
                 out.push_str("]\n");
@@ -348,11 +349,17 @@ impl Steps {
             let take = table([("css", css), ("attribute", quoted("value"))]);
             let _ = writeln!(out, "take.{} = {take}", taken.variable);
         }
-        // What was not asked for anew was in the browser's cache.
-        if !(200..300).contains(&ask.status) && ask.status != 304 {
-            let _ = writeln!(out, "check = {{ status = {} }}", ask.status);
+        if let Some(check) = check(ask.status) {
+            let _ = writeln!(out, "check = {check}");
         }
     }
+}
+
+/// What has to be checked of an answer, where 2xx is not what came. What was in the browser's cache
+/// (304) is asked for anew.
+fn check(status: i64) -> Option<String> {
+    let is_usual = (200..300).contains(&status) || status == 304;
+    (!is_usual).then(|| table([("status", status.to_string())]))
 }
 
 /// The main host: that of the first page that was answered, else of the first request.
