@@ -4,6 +4,7 @@
 use crate::http1::encode::Head;
 use crate::protocol::Protocol;
 use crate::store::Store;
+use crate::way::{Proxies, Way};
 use plimsoll_runs::Secrets;
 use plimsoll_workload::request::{Request, Requests};
 use std::collections::BTreeSet;
@@ -108,6 +109,8 @@ impl Default for Expected {
 pub struct Config {
     /// Where connections go.
     pub endpoint: Endpoint,
+    /// Further addresses, ours and theirs, and proxies.
+    pub way: Way,
     /// TLS, where it is spoken.
     pub tls: Option<Tls>,
     /// Which driver speaks.
@@ -162,6 +165,7 @@ impl Config {
             self.requests.list.iter().flat_map(Request::secrets).collect();
         let login = self.store.as_ref().and_then(|store| store.login.credentials.as_ref());
         secrets.extend(login.map(|(_, password)| password.clone()));
+        secrets.extend(self.way.proxies.iter().flat_map(Proxies::secrets));
         Secrets::new(secrets)
     }
 

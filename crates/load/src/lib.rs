@@ -23,6 +23,9 @@ pub mod run;
 pub mod session;
 pub mod store;
 pub mod sys;
+pub mod way;
+
+pub use worker::tunnel::answered as tunnel_answered;
 
 mod connection;
 mod in_flight;

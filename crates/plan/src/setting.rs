@@ -107,6 +107,7 @@ pub(crate) fn lay_over(
         let path = path_of(&setting.key);
         if path.iter().any(|part| secret::key_is_secret(part))
             || secret::holds_password(&setting.value)
+            || path.last().is_some_and(|key| secret::proxy_is_secret(key, &setting.value))
         {
             source.secrets.push((0, setting.value.len()));
         }

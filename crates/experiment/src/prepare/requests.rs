@@ -168,6 +168,14 @@ fn variable(name: &str, place: &Place<'_>) -> Result<String, ExperimentError> {
     secret::variable(name, place.environment).map_err(|_| unset())
 }
 
+/// User and password that an environment variable holds.
+pub(super) fn login(name: &str, place: &Place<'_>) -> Result<Credentials, ExperimentError> {
+    Credentials::parse(&variable(name, place)?).map_err(|error| {
+        let why = format!("expected {}", error.wanted);
+        ExperimentError::Secret { name: name.to_owned(), why }
+    })
+}
+
 /// User and password, where the plan has them.
 pub(super) fn credentials(
     auth: Option<&Auth>,
@@ -175,13 +183,7 @@ pub(super) fn credentials(
 ) -> Result<Option<Credentials>, ExperimentError> {
     match auth {
         Some(Auth::Basic(credentials)) => Ok(credentials.clone()),
-        Some(Auth::BasicEnv(name)) => {
-            let credentials = Credentials::parse(&variable(name, place)?);
-            credentials.map(Some).map_err(|error| {
-                let why = format!("expected {}", error.wanted);
-                ExperimentError::Secret { name: name.clone(), why }
-            })
-        }
+        Some(Auth::BasicEnv(name)) => login(name, place).map(Some),
         None | Some(Auth::Bearer(_) | Auth::BearerEnv(_)) => Ok(None),
     }
 }

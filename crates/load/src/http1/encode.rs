@@ -18,6 +18,22 @@ pub struct Head {
     pub host: Option<String>,
     /// Whether to ask for the connection to be closed after the answer.
     pub close: bool,
+    /// Set where a forward proxy is asked for each URL, which is then written whole (RFC 9112,
+    /// section 3.2.2).
+    pub proxy: Option<Proxied>,
+}
+
+/// What a forward proxy is told with each request.
+#[derive(Clone)]
+pub struct Proxied {
+    /// The value of `Proxy-Authorization`.
+    pub authorization: Option<String>,
+}
+
+impl std::fmt::Debug for Proxied {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Proxied(redacted)")
+    }
 }
 
 /// Makes the bytes of each request.
@@ -127,6 +143,11 @@ fn write(
     };
     out.extend_from_slice(request.method.as_bytes());
     out.push(b' ');
+    if head.proxy.is_some() {
+        out.extend_from_slice(request.url.scheme.name.as_bytes());
+        out.extend_from_slice(b"://");
+        out.extend_from_slice(request.url.authority().as_bytes());
+    }
     request.url.render_target(render, out);
     out.extend_from_slice(b" HTTP/1.1\r\n");
     // `Host` first, whoever names it (RFC 9110, section 7.2).
@@ -141,6 +162,10 @@ fn write(
     }
     if !named("accept") {
         field(out, "Accept", "*/*");
+    }
+    let authorization = head.proxy.as_ref().and_then(|proxy| proxy.authorization.as_ref());
+    if let Some(value) = authorization.filter(|_| !named("proxy-authorization")) {
+        field(out, "Proxy-Authorization", value);
     }
     if head.close && !named("connection") {
         field(out, "Connection", "close");

@@ -13,6 +13,7 @@ mod pace;
 mod race;
 mod receive;
 mod start;
+pub(crate) mod tunnel;
 
 use crate::clock::{Clock, Denied, thread_cpu_ns};
 use crate::config::{Config, Endpoint, Pacing};

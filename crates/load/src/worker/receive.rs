@@ -96,7 +96,7 @@ impl<D: Driver> Worker<D> {
             match connection.state {
                 State::Closed => {}
                 State::Connecting => self.connected(at),
-                State::Handshaking | State::LoggingIn | State::Open => {
+                State::Tunnelling | State::Handshaking | State::LoggingIn | State::Open => {
                     if flags.contains(EventFlags::OUT) {
                         let result = self.connections[at as usize].flush();
                         self.after_write(at, result);
@@ -112,7 +112,11 @@ impl<D: Driver> Worker<D> {
 
     /// Reads while the socket gives whole buffers.
     pub(super) fn readable(&mut self, at: u32) {
-        let generation = self.connections[at as usize].generation;
+        let connection = &self.connections[at as usize];
+        if connection.state == State::Tunnelling {
+            return self.read_tunnel(at);
+        }
+        let generation = connection.generation;
         for _ in 0..16 {
             let read = match self.discard_some(at) {
                 Some(read) => read,
@@ -305,7 +309,8 @@ impl<D: Driver> Worker<D> {
     fn ended(&mut self, at: u32, error: Option<io::Error>) -> Read {
         self.now = self.clock.now();
         let connection = &mut self.connections[at as usize];
-        if matches!(connection.state, State::Handshaking | State::LoggingIn) {
+        let opening = [State::Tunnelling, State::Handshaking, State::LoggingIn];
+        if opening.contains(&connection.state) {
             let is_tls = connection.state == State::Handshaking;
             let kind = if is_tls { ErrorKind::Tls } else { ErrorKind::Connect };
             let error = error.unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into());

@@ -20,6 +20,7 @@ pub(crate) mod measure;
 pub(crate) mod own_factors;
 pub(crate) mod policies;
 pub(crate) mod pool;
+pub(crate) mod proxy;
 pub(crate) mod replay;
 pub(crate) mod resolve;
 pub(crate) mod search;

@@ -11,8 +11,9 @@ use crate::reading::Reading;
 use crate::reading::text::quoted;
 use crate::reading::tree::{Node, Value};
 use crate::section::Section;
-use crate::sections::asked::{ASKED, AUTH, Asked, Auth, BODY, Body, HEADERS};
+use crate::sections::asked::{ASKED, AUTH, Asked, Auth, BODY, Body, HEADERS, VARIABLE};
 use crate::sections::header::Header;
+use crate::sections::proxy::Proxy;
 use crate::sections::resolve::Resolve;
 use crate::sections::status::Statuses;
 use crate::takes::{Count, File, Form, Line, List, Own, Parsed, Switch, TIME, text_schema, word};
@@ -53,6 +54,19 @@ section! {
             r#"["shop.example:443:127.0.0.1"]"# }
             flag [Group::Asked.flag("resolve", "HOST:PORT:ADDRESS")
                 .says("Connect to this address for a name; may be repeated")]
+        /// Which of a name's addresses are connected to: the first that answers, or all in turn.
+        addresses: Addresses { word::<Addresses>(), or Addresses::First, "spread" }
+            flag [Group::Asked.flag("addresses", "WHICH")
+                .says("Of a name's several addresses first (that answers) or spread (over all)")]
+        /// Forward proxies that connections go through, in turn: `http://host:port`.
+        through: Vec<Proxy> { List(PROXY, "list"), or Vec::new(), r#"["http://127.0.0.1:3128"]"# }
+            flag [Group::Asked.flag("through", "PROXY")
+                .says("Go through a forward proxy, http://[user:password@]host:port; may be \
+                repeated")]
+        /// The environment variable that holds `user:password` for the proxies.
+        through_env: Option<String> { VARIABLE, "PROXY_LOGIN" }
+            flag [Group::Asked.flag("through-env", "VARIABLE")
+                .says("The environment variable that holds user:password for --through")]
         /// The statuses that count as success.
         ok: Statuses { STATUSES, or Statuses::successful(), "200,304" }
             flag [Group::Asked.flag("ok", "STATUSES")]
@@ -106,6 +120,7 @@ const ORDER: Parsed<Order> =
     Parsed::text("order", "an order such as round-robin", |text| Order::parse(text, Some(&[])));
 const METHOD: Parsed<String> = Parsed::text("method", "a method such as GET", parse_method);
 const RESOLVE: Parsed<Resolve> = Parsed::text("address", "host:port:address", Resolve::parse);
+const PROXY: Parsed<Proxy> = Parsed::text("proxy", "a proxy such as http://h:3128", Proxy::parse);
 const STATUSES: Parsed<Statuses> = Parsed {
     form: Form::TextOrNumber,
     ..Parsed::text("statuses", "statuses such as 2xx", Statuses::parse)
@@ -122,6 +137,20 @@ pub enum Http {
     Two,
     /// HTTP/2 where a TLS server offers it, else HTTP/1.1.
     Auto,
+}
+
+/// Which of a name's addresses are connected to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Addresses {
+    /// The first that answers, by all connections.
+    First,
+    /// All, by one connection after the other.
+    Spread,
+}
+
+impl Words for Addresses {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("first", Self::First), ("spread", Self::Spread)];
 }
 
 impl Words for Http {
@@ -151,6 +180,7 @@ impl Target {
         }
         check_host(section);
         check_identity(section);
+        target.check_way(section);
         target.check_order(section);
         check_target(section, &target);
         Some(target)
@@ -170,6 +200,40 @@ impl Target {
                 section.fault("order", message, Some(hint));
             }
             Asked::Replay(_) | Asked::Url | Asked::List(_) => {}
+        }
+    }
+
+    /// Notes what of the way to the target does not go together.
+    fn check_way(&self, section: &Section<'_>) {
+        let Some(first) = self.through.first() else {
+            if section.has("through_env") {
+                section.missing_beside("through", "through_env", "http://127.0.0.1:3128");
+            }
+            return;
+        };
+        if self.addresses == Addresses::Spread {
+            let message = "`addresses` and `through` exclude each other".to_owned();
+            let hint = "the proxy looks the name up";
+            section.fault_beside("addresses", "through", message, Some(hint));
+        }
+        let has_some = self.through.iter().any(|one| one.credentials.is_some());
+        if has_some && section.has("through_env") {
+            let message = "a user of a proxy and `through_env` exclude each other".to_owned();
+            section.fault_beside("through", "through_env", message, Some("keep one of them"));
+        }
+        if self.through.iter().any(|one| one.credentials != first.credentials) {
+            let message = "expected one user and password for all proxies, found several";
+            section.fault("through", message, Some("give each proxy the same"));
+        }
+        let url = self.url.as_ref();
+        if url.is_some_and(|url| url.unix.is_some()) {
+            let message = "a Unix socket is not gone to through a proxy".to_owned();
+            section.fault_beside("through", "url", message, None);
+        }
+        let is_plain = url.is_some_and(|url| !url.scheme.is_secure);
+        if is_plain && self.http != Http::One && !self.is_store() {
+            let message = "a proxy is asked for plain URLs by HTTP/1.1".to_owned();
+            section.fault_beside("http", "through", message, Some("leave `http` out"));
         }
     }
 
@@ -232,6 +296,9 @@ impl Target {
             }
             _ => {}
         }
+        if self.through.iter().any(|proxy| proxy.is_redacted) {
+            keys.push("target.through".to_owned());
+        }
         let left_out = self.headers.iter().filter(|header| header.is_redacted());
         keys.extend(left_out.map(|header| format!("target.headers.{}", header.name)));
         keys.dedup();
@@ -263,7 +330,7 @@ fn check_host(section: &Section<'_>) {
 }
 
 /// What of `[target]` a store has no use for.
-const HTTP_ONLY: [&str; 17] = [
+const HTTP_ONLY: [&str; 19] = [
     "urls",
     "replay",
     "order",
@@ -275,6 +342,8 @@ const HTTP_ONLY: [&str; 17] = [
     "bearer_env",
     "host",
     "follow",
+    "through",
+    "through_env",
     "http",
     "insecure",
     "ca",

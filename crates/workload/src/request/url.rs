@@ -57,11 +57,15 @@ impl Url {
     /// # Errors
     /// As for [`Url::parse`].
     pub fn parse_among(text: &str, schemes: &[&'static Scheme]) -> Result<Self, ParseError> {
-        Self::parse_open(text, schemes).map_err(|error| url::without_secret(text, error))
+        Self::parse_open(text, schemes, true).map_err(|error| url::without_secret(text, error))
     }
 
-    /// [`Url::parse_among`], whose errors may repeat a password.
-    fn parse_open(text: &str, schemes: &[&'static Scheme]) -> Result<Self, ParseError> {
+    /// [`Url::parse_among`], whose errors may repeat a password; with or without placeholders.
+    fn parse_open(
+        text: &str,
+        schemes: &[&'static Scheme],
+        is_template: bool,
+    ) -> Result<Self, ParseError> {
         let parts = Parts::split(text)?;
         let (scheme, over_unix) = Scheme::find(parts.scheme, schemes)?;
         let credentials = parts.user_info.map(Credentials::from_user_info);
@@ -70,7 +74,10 @@ impl Url {
             refuse_placeholders(rest).map_err(|error| error.shifted(at))?;
         }
         let target = parts.target()?;
-        let template = template(rest, &target).map_err(|error| error.shifted(at))?;
+        let template = match is_template {
+            true => template(rest, &target).map_err(|error| error.shifted(at))?,
+            false => None,
+        };
         let (host, port, unix) = if over_unix {
             ("localhost".to_owned(), None, Some(parts.socket_path()?))
         } else {
@@ -81,20 +88,20 @@ impl Url {
         Ok(Self { scheme, host, port, target, template, unix, credentials })
     }
 
-    /// Reads a URL of HTTP that somebody else wrote: what looks like a placeholder is refused.
+    /// Reads a URL of HTTP that a server wrote: what looks like a placeholder is text.
     ///
     /// # Errors
     /// As for [`Url::parse`].
     pub fn parse_literal(text: &str) -> Result<Self, ParseError> {
-        refuse_placeholders(text)?;
-        Self::parse(text)
+        let read = Self::parse_open(text, &OF_HTTP, false);
+        read.map_err(|error| url::without_secret(text, error))
     }
 
     /// The same server asked for another path: `text` is a path with its query (`/a?b=1`), or a
     /// whole URL of HTTP, which is taken as it is. Placeholders are refused: nobody meant them.
     ///
     /// # Errors
-    /// As for [`Url::parse_literal`].
+    /// As for [`Url::parse`].
     pub fn join(&self, text: &str) -> Result<Self, ParseError> {
         refuse_placeholders(text)?;
         self.join_template(text)
