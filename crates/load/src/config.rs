@@ -6,6 +6,7 @@ use crate::protocol::Protocol;
 use crate::store::Store;
 use crate::way::{Proxies, Way};
 use plimsoll_runs::Secrets;
+use plimsoll_workload::check::Check;
 use plimsoll_workload::request::{Request, Requests};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -119,6 +120,8 @@ pub struct Config {
     pub requests: Arc<Requests>,
     /// The order of what is asked, as indices into the list, in place of the list's own.
     pub sequence: Option<Arc<[u32]>>,
+    /// The number of the name of each request of the list, where requests have names.
+    pub names: Option<Arc<[u16]>>,
     /// What a store is asked for, in place of the list.
     pub store: Option<Store>,
     /// How HTTP requests are headed.
@@ -129,6 +132,8 @@ pub struct Config {
     pub expected: Expected,
     /// How many redirects are followed for a request, within the server under load.
     pub follow: u32,
+    /// What an answer with such a code must be besides; where there is none, answers are not kept.
+    pub checks: Arc<[Check]>,
     /// Connections in all: opened before the start, and opened at most.
     pub connections: (u32, u32),
     /// Requests at once on one connection, where the protocol lets several share it.

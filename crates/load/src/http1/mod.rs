@@ -19,6 +19,7 @@ use chunked::Chunked;
 use encode::{Encoder, is_repeatable};
 use head::Length;
 use plimsoll_runs::ErrorKind;
+use plimsoll_workload::check::Answer;
 use plimsoll_workload::request::is_redirect;
 
 /// The driver: what can be asked, and how it is asked.
@@ -26,6 +27,8 @@ pub struct Http1 {
     encoder: Encoder,
     /// Whether a connection serves one request only.
     once: bool,
+    /// Whether answers are kept.
+    keeps: bool,
     words: Words,
     redirects: Redirects,
 }
@@ -47,6 +50,8 @@ pub struct Connection {
     /// Whether redirects are followed, and where the answer leads.
     follows: bool,
     location: Option<Vec<u8>>,
+    /// The answer, where it is kept.
+    answer: Option<Box<Answer>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +68,8 @@ impl Http1 {
     /// A driver for these requests. With `once`, each request gets a connection of its own.
     #[must_use]
     pub fn new(encoder: Encoder, once: bool) -> Self {
-        Self { encoder, once, words: Words::default(), redirects: Redirects::default() }
+        let (words, redirects) = (Words::default(), Redirects::default());
+        Self { encoder, once, keeps: false, words, redirects }
     }
 
     /// The same, which follows up to so many redirects a request.
@@ -79,6 +85,12 @@ impl Http1 {
         if let Some(location) = connection.location.take() {
             self.redirects.hear(connection.slot, location);
         }
+    }
+
+    /// The same, which keeps answers.
+    #[must_use]
+    pub fn keeping(self) -> Self {
+        Self { keeps: true, ..self }
     }
 }
 
@@ -119,8 +131,9 @@ impl Connection {
                 return Ok(Found::Part(bytes));
             };
             self.bytes += head.len as u64;
+            let text = &bytes[..head.len];
             if self.follows && is_redirect(head.status) {
-                self.location = head::location(&bytes[..head.len]);
+                self.location = head::location(text);
             }
             bytes = &bytes[head.len..];
             // 101 would hand the connection to another protocol, which was not asked for.
@@ -129,6 +142,7 @@ impl Connection {
             }
             if head.status >= 200 {
                 self.status = head.status;
+                self.answer.iter_mut().for_each(|answer| answer.fields = head::fields(text));
                 let length = if self.head_only { Length::Known(0) } else { head.length };
                 self.keep_alive = head.keep_alive;
                 self.state = match length {
@@ -148,10 +162,20 @@ impl Connection {
             State::Body { left } => {
                 let n = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
                 *left -= n as u64;
+                self.answer.iter_mut().for_each(|answer| answer.keep(&bytes[..n]));
                 n
             }
-            State::Chunks(chunks) => chunks.take(bytes).map_err(|_| bad_chunk(before, bytes))?,
-            State::UntilClose => bytes.len(),
+            State::Chunks(chunks) => {
+                let taken = match &mut self.answer {
+                    Some(answer) => chunks.take_to(bytes, |data| answer.keep(data)),
+                    None => chunks.take(bytes),
+                };
+                taken.map_err(|_| bad_chunk(before, bytes))?
+            }
+            State::UntilClose => {
+                self.answer.iter_mut().for_each(|answer| answer.keep(bytes));
+                bytes.len()
+            }
             State::Idle | State::Head | State::Closed => 0,
         };
         self.bytes += taken as u64;
@@ -283,6 +307,7 @@ impl Driver for Http1 {
             partial: Vec::new(),
             follows: self.redirects.is_on(),
             location: None,
+            answer: None,
         }
     }
 
@@ -301,6 +326,7 @@ impl Driver for Http1 {
         connection.slot = slot;
         connection.bytes = 0;
         connection.announced = false;
+        connection.answer = self.keeps.then(Box::default);
         connection.location = None;
         if self.redirects.is_on() {
             if self.redirects.request(slot).is_none() && !self.encoder.request(index).is_static() {
@@ -351,7 +377,14 @@ impl Driver for Http1 {
         self.words.take(slot)
     }
 
+    fn answer(&mut self, connection: &mut Connection, _: Slot) -> Option<Answer> {
+        connection.answer.take().map(|answer| *answer)
+    }
+
     fn disinterest(&self, connection: &Connection) -> u64 {
+        if connection.answer.as_ref().is_some_and(|answer| !answer.is_cut) {
+            return 0;
+        }
         match connection.state {
             State::Body { left } => left,
             State::Chunks(chunks) => chunks.data_left(),

@@ -35,9 +35,12 @@ use crate::http1::encode::{Head, is_repeatable};
 use crate::redirects::Redirects;
 use frame::{code, kind, setting};
 use hpack::decode::Decoder;
+use hpack::texts::Texts;
+use plimsoll_workload::check::Answer;
 use plimsoll_workload::request::{RenderState, Requests};
 use request::{Encoder, Table};
 use send::Sending;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use streams::Streams;
 
@@ -59,8 +62,20 @@ pub struct Http2 {
     text: Vec<u8>,
     /// Streams on which an answer has begun in the bytes that are being received.
     begun: Vec<u32>,
+    /// Whether answers are kept.
+    keeps: bool,
     words: Words,
     redirects: Redirects,
+}
+
+/// What is kept of the answers on a connection, where that is wanted.
+#[derive(Default)]
+struct Kept {
+    texts: Texts,
+    /// By the number of their slot.
+    answers: BTreeMap<u32, Answer>,
+    /// The slot whose DATA is passed over, and how many of its bytes are content.
+    skip: (u32, usize),
 }
 
 /// A connection's state.
@@ -96,6 +111,7 @@ pub struct Connection {
     /// Bytes of DATA that the connection's window has not been given back.
     taken: u32,
     sending: Sending,
+    kept: Option<Box<Kept>>,
 }
 
 impl Http2 {
@@ -116,6 +132,7 @@ impl Http2 {
             block: Vec::new(),
             text: Vec::new(),
             begun: Vec::new(),
+            keeps: false,
             words: Words::default(),
             redirects: Redirects::default(),
         }
@@ -126,6 +143,12 @@ impl Http2 {
     pub fn following(self, most: u32) -> Self {
         let redirects = Redirects::new(most, self.encoder.host().map(str::to_owned));
         Self { redirects, ..self }
+    }
+
+    /// The same, which keeps answers.
+    #[must_use]
+    pub fn keeping(self) -> Self {
+        Self { keeps: true, ..self }
     }
 
     /// Whether nothing is or will be under way on a connection.
@@ -203,6 +226,7 @@ impl Driver for Http2 {
             block_bytes: 0,
             taken: 0,
             sending: Sending::default(),
+            kept: self.keeps.then(Box::default),
         }
     }
 
@@ -245,6 +269,9 @@ impl Driver for Http2 {
             }
         }
         connection.streams.add(id, slot, self.encoder.is_head(index));
+        if let Some(kept) = &mut connection.kept {
+            kept.answers.insert(slot.0, Answer::default());
+        }
         let table = connection.table;
         if table == Table::Empty {
             connection.table = Table::Filled;
@@ -317,6 +344,10 @@ impl Driver for Http2 {
         self.words.take(slot)
     }
 
+    fn answer(&mut self, connection: &mut Connection, slot: Slot) -> Option<Answer> {
+        connection.kept.as_mut()?.answers.remove(&slot.0)
+    }
+
     /// No answer ends with the connection: what is not whole has failed.
     fn end(&mut self, _: &mut Connection, _: &mut Vec<Event>) {}
 
@@ -326,6 +357,7 @@ impl Driver for Http2 {
         {
             connection.streams.remove(at);
             connection.sending.forget(id);
+            connection.kept.iter_mut().for_each(|kept| drop(kept.answers.remove(&slot.0)));
             connection.reset(id, code::CANCEL, out);
         }
         if self.is_over(connection) { Fate::Close } else { Fate::Keep }
