@@ -190,7 +190,9 @@ impl<'a> Making<'a> {
         ops: Vec<Op>,
         outline: &mut Outline,
     ) -> usize {
-        outline.add(name, &self.instance.name, class, after, ops)
+        let at = outline.add(name, &self.instance.name, class, after, ops);
+        outline.steps[at].host = self.instance.host.as_ref().map(|host| host.name.clone());
+        at
     }
 
     /// The steps of an instance whose place is made: its start, and all until it is ready.
@@ -269,7 +271,9 @@ impl<'a> Making<'a> {
     /// The files of its folder.
     fn files(&self) -> Result<Vec<Op>, TestbedError> {
         let (role, instance) = (self.role, self.instance);
-        let user = is_root().then(|| role.user().to_owned());
+        // Whether it is root's on another host is known there.
+        let gives = instance.host.is_some() || is_root();
+        let user = gives.then(|| role.user().to_owned());
         let mut ops = Vec::new();
         for file in &self.recipe().write {
             let what = format!("{} of the role `{}`", file.path, role.name);
@@ -302,16 +306,9 @@ impl<'a> Making<'a> {
 
     /// The copy of this program for an instance that may need one.
     fn own_program(&self) -> Option<Op> {
-        let from = self.of.launcher.program.clone();
-        let is_needed =
-            program(self.of.launcher, self.instance) != from && self.role.names_own_program();
-        is_needed.then(|| Op::Copy {
-            folder: self.instance.folder.clone(),
-            path: OWN_PROGRAM.to_owned(),
-            from,
-            is_secret: false,
-            user: None,
-        })
+        let own = program(self.of.launcher, self.instance);
+        let is_needed = own != self.of.launcher.program && self.role.names_own_program();
+        is_needed.then(|| Op::Program { folder: self.instance.folder.clone() })
     }
 
     /// A command in the place of the instance, as its user. `key` says where in the recipe it is.
@@ -359,7 +356,7 @@ pub fn recipe_of(role: &Role) -> Result<String, TestbedError> {
 }
 
 /// Adds what a file holds.
-fn digest(from: &Path, to: &mut Sha256) -> std::io::Result<()> {
+pub(crate) fn digest(from: &Path, to: &mut Sha256) -> std::io::Result<()> {
     let (mut file, mut block) = (File::open(from)?, vec![0; 1 << 16]);
     loop {
         match file.read(&mut block)? {
@@ -370,9 +367,9 @@ fn digest(from: &Path, to: &mut Sha256) -> std::io::Result<()> {
 }
 
 /// Where an instance finds this program: a copy in its folder, where the instance runs as a user
-/// who may not go to the program itself.
+/// who may not go to the program itself, or on another host.
 pub(crate) fn program(launcher: &Launcher, instance: &Instance) -> PathBuf {
-    if is_root() && !launcher.is_open_to_all() {
+    if instance.host.is_some() || is_root() && !launcher.is_open_to_all() {
         return instance.folder.join(OWN_PROGRAM);
     }
     launcher.program.clone()

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::image::Start;
 use crate::recipe::{Found, Scalar};
+use crate::ssh::Agent;
 
 /// The limits of each instance of a role.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,6 +107,15 @@ impl Role {
     }
 }
 
+/// Another host, as an instance stands on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OnHost {
+    /// Its name in the plan.
+    pub name: String,
+    /// The agent that watches it, where one does.
+    pub agent: Option<Agent>,
+}
+
 /// An instance, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instance {
@@ -117,6 +127,8 @@ pub struct Instance {
     pub number: u32,
     /// Its place among all instances of the bed, from 0.
     pub place: usize,
+    /// The host that it stands on; none where that is this one.
+    pub host: Option<OnHost>,
     /// Where it listens.
     pub address: String,
     /// Its port.

@@ -12,6 +12,7 @@ pub(crate) mod constraint;
 pub(crate) mod elastic;
 pub(crate) mod experiment;
 pub(crate) mod header;
+pub(crate) mod hosts;
 pub(crate) mod instance;
 pub(crate) mod latency;
 pub(crate) mod load;
