@@ -69,7 +69,7 @@ fn shop() -> Vec<Value> {
     );
     let body = "{\"item\": {\"z\": 7, \"a\": 1.5}, \"note\": \"{{x}}\", \"pin\": \"4321\"}";
     vec![
-        with(front, "/response/content/text", Value::Null),
+        front,
         entry(90, 30, "GET", &at("/style.css?v=2"), 200, "text/css"),
         entry(95, 485, "GET", &at("/logo"), 304, "image/png"),
         entry(100, 20, "GET", "https://cdn.example/lib.js", 200, "text/javascript"),

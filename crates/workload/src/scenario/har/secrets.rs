@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(secrets.hide("wpPassword", "other1"), "{{env.WPPASSWORD_2}}");
         assert_eq!(secrets.hide("7", "seven"), "{{env.SECRET_7}}");
         assert_eq!(secrets.hide("pin", ""), "");
-        assert_eq!(secrets.hide_in("a pear tree, {{x}}"), "a {{env.WPPASSWORD}}, \\{{x}}");
+        assert_eq!(secrets.hide_in("a pear tree, {{y}}"), "a {{env.WPPASSWORD}}, \\{{y}}");
         assert_eq!(secrets.names(), ["SECRET_7", "WPPASSWORD", "WPPASSWORD_2", "WP_PASSWORD"]);
     }
 
