@@ -8,6 +8,7 @@
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails")]
 #![expect(clippy::disallowed_methods, reason = "tests start processes and wait for them")]
 
+mod addresses;
 mod agent;
 mod asked;
 mod bad_input;
@@ -18,6 +19,7 @@ mod cache;
 mod capacity;
 mod checks;
 mod ci;
+mod clean;
 mod client_certificates;
 mod clusters;
 mod comparing;
@@ -27,6 +29,7 @@ mod encrypted;
 mod exit_codes;
 mod experiments;
 mod figures;
+mod forward_proxies;
 mod full_disk;
 mod hlog;
 mod infer;
