@@ -9,6 +9,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests start processes and wait for them")]
 
 mod adopting;
+mod addresses;
 mod agent;
 mod asked;
 mod bad_input;
@@ -20,6 +21,7 @@ mod cache;
 mod capacity;
 mod checks;
 mod ci;
+mod clean;
 mod client_certificates;
 mod clusters;
 mod comparing;
@@ -30,6 +32,7 @@ mod exit_codes;
 mod experiments;
 mod figures;
 mod following;
+mod forward_proxies;
 mod full_disk;
 mod hlog;
 mod infer;

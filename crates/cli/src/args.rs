@@ -88,6 +88,7 @@ Examples:
   plimsoll load http://127.0.0.1:8080/ --users 64 --for 30s --think exp:1s
   plimsoll load http://h/ --schedule '100/s for 1m, 100/s..600/s in 10m' --slo 'p99<200ms'
   plimsoll load http://h/ --trace day.csv --scale 35/s..600/s --speed 60
+  plimsoll load http://h/ --urls urls.csv --clean good.csv
   plimsoll load redis://127.0.0.1:6379 --workload read-heavy --rate 5000/s --for 10s
   plimsoll load plan.toml --repeat 5
   plimsoll load plan.toml --quiet --junit plimsoll.xml --markdown plimsoll.md
@@ -123,6 +124,9 @@ pub(crate) struct Load {
     /// Write the HTML report to this file as well
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// Ask each line of --urls once, and write those that answered 200 to this file; no run is kept
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "print_plan", "report", "prometheus", "junit", "markdown"])]
+    pub(crate) clean: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) ci: Ci,
 }

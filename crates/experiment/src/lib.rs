@@ -40,5 +40,6 @@ pub mod world;
 pub use check::Check;
 pub use error::ExperimentError;
 pub use prepare::{Prepared, prepare};
+pub use steps::clean::{Cleaned, clean};
 pub use steps::fill::{Filled, fill};
 pub use vocabulary::VOCABULARY;

@@ -42,6 +42,9 @@ pub(crate) fn run(args: &Load) -> Result<Exit> {
         return Ok(Exit::Held);
     }
     files::check_single(plan.is_experiment(), "load")?;
+    if let Some(out) = &args.clean {
+        return super::clean::run(args, &plan, out);
+    }
     let result = perform(args, &plan);
     let result = result.map_err(|error| match args.check {
         true => error,
@@ -158,7 +161,9 @@ fn conclude(
 }
 
 fn read_plan(args: &Load) -> Result<Plan> {
-    read_plan_of(args.target.as_ref(), &args.set, |plan| args.flags.settings_beside(plan))
+    read_plan_of(args.target.as_ref(), &args.set, |plan| {
+        [super::clean::settings(args), args.flags.settings_beside(plan)].concat()
+    })
 }
 
 /// The plan that a command line means: a URL or a plan file, with flags laid over it, and the pairs

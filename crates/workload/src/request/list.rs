@@ -34,6 +34,8 @@ use plimsoll_net::url::MAX_URL_BYTES;
 pub struct UrlList {
     /// At least one.
     pub urls: Vec<Url>,
+    /// The line that each stands on, counted from 1; ascending.
+    pub lines: Vec<u64>,
     /// One a URL, where at least one line gave a weight; at least one is above zero.
     pub weights: Option<Vec<f64>>,
     /// What may have been meant otherwise: a sentence.
@@ -112,6 +114,7 @@ struct Building<'a> {
     fields: Fields,
     started: bool,
     urls: Vec<Url>,
+    lines: Vec<u64>,
     weights: Vec<f64>,
     weighted: bool,
     /// Whether every line so far ends in a comma and a number that belong to its URL.
@@ -127,6 +130,7 @@ impl<'a> Building<'a> {
             fields: if reader.commas { Fields::Commas } else { Fields::Lines },
             started: false,
             urls: Vec::new(),
+            lines: Vec::new(),
             weights: Vec::new(),
             weighted: false,
             all_end_in_numbers: true,
@@ -158,6 +162,7 @@ impl<'a> Building<'a> {
         });
         let (url, weight) = entry.map_err(|error| wrong(error.shifted(shift)))?;
         self.urls.push(url);
+        self.lines.push(self.line);
         self.weighted |= weight.is_some();
         self.weights.push(weight.unwrap_or(1.0));
         self.all_end_in_numbers &= self.fields == Fields::Lines && number_behind_comma(bare);
@@ -180,7 +185,7 @@ impl<'a> Building<'a> {
             )
         });
         let weights = self.weighted.then_some(self.weights);
-        Ok(UrlList { urls: self.urls, weights, note })
+        Ok(UrlList { urls: self.urls, lines: self.lines, weights, note })
     }
 }
 
