@@ -60,6 +60,7 @@ mod shoal_example;
 mod shoal_import;
 mod shoal_proxy;
 mod simulate;
+mod ssh;
 mod standing;
 mod steering;
 mod stores;

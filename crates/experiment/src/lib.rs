@@ -13,6 +13,7 @@ pub mod error;
 pub mod estimate;
 pub mod factors;
 mod folders;
+mod hosts;
 pub mod infer;
 mod inputs;
 pub mod locks;
