@@ -8,8 +8,8 @@
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails")]
 #![expect(clippy::disallowed_methods, reason = "tests start processes and wait for them")]
 
-mod adopting;
 mod addresses;
+mod adopting;
 mod agent;
 mod asked;
 mod bad_input;
@@ -72,6 +72,7 @@ mod shoal_example;
 mod shoal_import;
 mod shoal_proxy;
 mod simulate;
+mod ssh;
 mod standing;
 mod steering;
 mod stores;

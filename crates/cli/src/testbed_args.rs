@@ -25,6 +25,9 @@ pub(crate) enum TestbedCommand {
     /// Wait for an order on standard input, and become the server that it names
     #[command(hide = true)]
     Wait,
+    /// Do on this host what is asked for on standard input, as its copy of the program
+    #[command(hide = true)]
+    Host,
 }
 
 #[derive(Args)]

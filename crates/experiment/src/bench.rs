@@ -263,7 +263,10 @@ pub fn up(
 ) -> Result<Left, ExperimentError> {
     let plan = text.plan(&[], None, place.environment)?;
     let id = bed_id(Path::new(&text.origin), 0, (place.now_ns)());
-    let Some(bed) = bed(&plan, id, place)? else {
+    // Agents watch for those who use it, and go with them.
+    let mut unwatched = plan.clone();
+    unwatched.collect.from.clear();
+    let Some(bed) = bed(&unwatched, id, place)? else {
         let text = "leave a test-bed standing: the plan has no [testbed]";
         return Err(ExperimentError::Conflict(text.to_owned()));
     };

@@ -14,6 +14,7 @@ pub mod estimate;
 pub mod factors;
 mod folders;
 pub mod images;
+mod hosts;
 pub mod infer;
 mod inputs;
 pub mod locks;

@@ -15,6 +15,7 @@ use plimsoll_testbed::outline::Outline;
 use plimsoll_testbed::provider::{Namespace, Process, Provider};
 use plimsoll_testbed::recipe::{Content, Found, Scalar, find};
 use plimsoll_testbed::role::{CopiedFile, Limits, Secrets};
+use plimsoll_testbed::ssh::{Client, VARIABLES};
 use plimsoll_testbed::{Action, Bed, Instance as Server, Ledger, Role, TestbedError};
 use plimsoll_units::failure::chain;
 use plimsoll_units::hash::fnv_1a;
@@ -23,6 +24,7 @@ use plimsoll_units::secret::{SecretError, Source, variable};
 use crate::control::{Control, News};
 use crate::error::ExperimentError;
 use crate::images::images;
+use crate::hosts;
 use crate::prepare::Place;
 
 /// The letters of a bed's id.
@@ -49,15 +51,17 @@ pub(crate) fn bed_with(
     place: &Place<'_>,
 ) -> Result<Option<Bed>, ExperimentError> {
     let Some(testbed) = &plan.testbed else { return Ok(None) };
+    let roles = plan.roles.iter().map(|(name, role)| role_of(name, role, &plan.folder, place));
+    let roles: Vec<Role> = roles.collect::<Result<_, _>>()?;
+    let client = client(place);
     let provider: Box<dyn Provider> = match (testbed.provider, left.first()) {
+        (Kind::Ssh, _) => Box::new(hosts::provider(plan, testbed, &roles, &client)?),
         (Kind::Process, _) => Box::new(Process),
         (Kind::Namespace, None) => Box::new(Namespace::probe(place.system, place.runtime)?),
         (Kind::Namespace, Some(of)) => {
             Box::new(Namespace::around(&of.address, place.system, place.runtime)?)
         }
     };
-    let roles = plan.roles.iter().map(|(name, role)| role_of(name, role, &plan.folder, place));
-    let roles = roles.collect::<Result<_, _>>()?;
     let arguments = ["testbed", "wait"].map(str::to_owned).to_vec();
     let folders = (place.environment)("TMPDIR").filter(|folder| !folder.is_empty());
     Ok(Some(Bed {
@@ -68,7 +72,16 @@ pub(crate) fn bed_with(
         roles,
         folders: PathBuf::from(folders.unwrap_or_else(|| FOLDERS.to_owned())),
         launcher: Launcher { program: place.program.to_owned(), arguments },
+        client,
     }))
+}
+
+/// How other hosts are reached from here.
+#[must_use]
+pub fn client(place: &Place<'_>) -> Client {
+    let variable = |name: &&str| Some(((*name).to_owned(), (place.environment)(name)?));
+    let environment = VARIABLES.iter().filter_map(variable).collect();
+    Client { program: place.program.to_owned(), environment }
 }
 
 /// A role of a plan, as the test-bed takes it.
@@ -259,7 +272,7 @@ pub(crate) fn undo_left(
 ) -> Result<(), ExperimentError> {
     let text = format!("undoes what a killed process has left of it: {}", found.bed);
     control.tell(News::Says(&text));
-    Ledger::take_down(place.runtime, &found.bed, false)?;
+    Ledger::take_down(place.runtime, &found.bed, false, &client(place))?;
     Ok(())
 }
 

@@ -504,6 +504,7 @@ fn read(file: &File) -> Contents {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ssh::Client;
     use crate::thing::mark;
 
     fn folder(path: &Path) -> Thing {
@@ -531,11 +532,11 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert!(found[0].is_held);
         assert_eq!(found[0].things, [folder(&ours), folder(&others)]);
-        let refused = Ledger::take_down(&root, "e1", false).unwrap_err();
+        let refused = Ledger::take_down(&root, "e1", false, &Client::default()).unwrap_err();
         assert!(refused.to_string().contains("goes on"), "{refused}");
         drop(ledger);
         assert!(!Ledger::all(&root).unwrap()[0].is_held);
-        assert_eq!(Ledger::take_down(&root, "e1", false).unwrap(), [folder(&ours)]);
+        assert_eq!(Ledger::take_down(&root, "e1", false, &Client::default()).unwrap(), [folder(&ours)]);
         assert!(!ours.exists() && others.exists());
         assert!(Ledger::all(&root).unwrap().is_empty());
     }

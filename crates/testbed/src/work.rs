@@ -15,7 +15,7 @@ use rustix::process::{Pid, kill_process};
 use crate::command::{Deadline, Words, is_there, run, told, wait};
 use crate::error::TestbedError;
 use crate::flow::Outputs;
-use crate::folder::{self, Manner};
+use crate::folder::{self, Bytes, Manner};
 use crate::launch::{Launcher, Order};
 use crate::ledger::{Books, Serves};
 use crate::making::OWN_PROGRAM;
@@ -172,8 +172,11 @@ impl<'a> Worker<'a> {
                 needs(what, programs, packages, address).map(|()| String::new())
             }
             Op::Program { folder } => {
-                let (from, manner) = (&self.launcher.program, self.manner(false, None));
-                folder::copy(folder, OWN_PROGRAM, from, manner).map(|()| String::new())
+                let mut own = folder::source(&self.launcher.program, false)?;
+                // The instance's user, whoever that is, has to run it.
+                let bytes = Bytes { mode: 0o111, ..own.bytes() };
+                let manner = self.manner(false, None);
+                folder::put(folder, OWN_PROGRAM, bytes, manner).map(|()| String::new())
             }
             Op::Forward { folder, .. } => agent::port(folder, deadline),
             Op::Remove { folder, path } => folder::remove(folder, path).map(|()| String::new()),

@@ -219,7 +219,7 @@ impl Testbed {
     /// that it lists; else those that have all its tags; else those that name the role; else those
     /// that name none.
     #[must_use]
-    pub fn hosts_of(&self, name: &str, role: &Role) -> Vec<&str> {
+    pub fn hosts_of<'a>(&'a self, name: &str, role: &'a Role) -> Vec<&'a str> {
         if !role.hosts.is_empty() {
             return role.hosts.iter().map(String::as_str).collect();
         }

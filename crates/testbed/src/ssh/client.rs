@@ -102,12 +102,15 @@ impl Client {
         let errors = child.stderr.take().map(last_line);
         let deadline = Deadline::within(CONNECTS);
         let is_ready = said.is_some_and(|said| said.recv_timeout(deadline.left()).is_ok());
-        let (client, route) = (self.clone(), route.clone());
-        let mut connection = Connection { client, route, socket, child, input, errors };
+        let (client, host) = (self.clone(), route.to_string());
+        let connection = Connection { client, route: route.clone(), socket, child, input };
         if is_ready {
             return Ok(connection);
         }
-        Err(connection.away())
+        drop(connection);
+        let told = errors.and_then(|errors| errors.recv_timeout(ENDS).ok());
+        let why = told.filter(|text| !text.is_empty());
+        Err(TestbedError::Away { host, why: why.unwrap_or_else(|| "it did not answer".to_owned()) })
     }
 }
 
@@ -165,29 +168,12 @@ pub(crate) struct Connection {
     socket: PathBuf,
     child: Child,
     input: Option<ChildStdin>,
-    errors: Option<Receiver<String>>,
 }
 
 impl Connection {
     /// The host.
     pub(crate) fn route(&self) -> &Route {
         &self.route
-    }
-
-    /// Why the host cannot be reached, after the connection is ended.
-    pub(crate) fn away(&mut self) -> TestbedError {
-        self.end();
-        let told = self.errors.take().and_then(|errors| errors.recv_timeout(ENDS).ok());
-        let why = told.filter(|text| !text.is_empty());
-        TestbedError::Away {
-            host: self.route.to_string(),
-            why: why.unwrap_or_else(|| "it did not answer".to_owned()),
-        }
-    }
-
-    /// Whether it still stands.
-    pub(crate) fn stands(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
     }
 
     /// A command on the host, over this connection.

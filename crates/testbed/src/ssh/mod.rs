@@ -21,7 +21,7 @@ pub(crate) mod session;
 pub(crate) mod undo;
 pub(crate) mod wire;
 
-pub use agent::Agent;
-pub use client::Client;
+pub use agent::{Agent, Watch};
+pub use client::{Client, VARIABLES};
 pub use provider::{Dealt, Ssh};
 pub use route::Route;

@@ -30,7 +30,7 @@ pub struct Route {
 
 /// Whether a text from outside may enter a command: `[0-9A-Za-z.:-]{1,253}`, and no option.
 #[must_use]
-pub fn is_plain(text: &str) -> bool {
+pub(crate) fn is_plain(text: &str) -> bool {
     let is_known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | ':' | '-');
     (1..=MOST).contains(&text.len()) && text.chars().all(is_known) && !text.starts_with('-')
 }

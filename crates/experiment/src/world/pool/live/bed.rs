@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use plimsoll_elastic::simulated::Setup;
-use plimsoll_plan::{Balancer, Plan};
+use plimsoll_plan::{Balancer, Plan, Provider};
 use plimsoll_testbed::Bed;
 use plimsoll_testbed::balancers::{ROLE, Settings};
 use plimsoll_testbed::ledger::Serves;
@@ -51,6 +51,13 @@ fn bed_of(
     let (elastic, role) = found.ok_or_else(|| {
         conflict("run a pool live: `role` in [pool] says which role is scaled".to_owned())
     })?;
+    if plan.testbed.as_ref().is_some_and(|of| of.provider == Provider::Ssh) {
+        return Err(conflict(
+            "run a pool live by the provider `ssh`, which starts no instances while a load goes \
+             on; say provider = \"process\" or \"namespace\" in [testbed]"
+                .to_owned(),
+        ));
+    }
     let mut bed = bed_with(plan, id, left, place)?.ok_or_else(|| {
         conflict("run a pool live: the plan has no [testbed] that starts its servers".to_owned())
     })?;
