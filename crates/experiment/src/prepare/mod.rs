@@ -120,7 +120,7 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
         requests: Arc::new(asked.requests),
         sequence: asked.sequence,
         names: asked.called.of,
-        checks: plan.target.checks.list().into(),
+        checks: plan.target.checks().into(),
         store,
         head: plimsoll_load::http1::encode::Head {
             user_agent: format!("plimsoll/{}", place.version),
