@@ -35,13 +35,21 @@ pub fn parse(text: &[u8]) -> Option<i64> {
 impl Parts {
     /// Takes a token for the first part that is still missing and that it may be.
     fn take(&mut self, token: &[u8]) {
-        if self.time.is_none() && let Some(time) = time(token) {
+        if self.time.is_none()
+            && let Some(time) = time(token)
+        {
             self.time = Some(time);
-        } else if self.day.is_none() && let Some(day) = number(token, 1, 2) {
+        } else if self.day.is_none()
+            && let Some(day) = number(token, 1, 2)
+        {
             self.day = Some(day);
-        } else if self.month.is_none() && let Some(month) = month(token) {
+        } else if self.month.is_none()
+            && let Some(month) = month(token)
+        {
             self.month = Some(month);
-        } else if self.year.is_none() && let Some(year) = number(token, 2, 4) {
+        } else if self.year.is_none()
+            && let Some(year) = number(token, 2, 4)
+        {
             self.year = Some(year);
         }
     }

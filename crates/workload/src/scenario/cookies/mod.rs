@@ -231,9 +231,7 @@ impl Jar {
     ) -> Option<&[u8]> {
         let place = Place { host, path: without_query(path), is_secure, now_s };
         let mut cookies = self.cookies.iter();
-        cookies
-            .find(|cookie| cookie.name() == name && cookie.goes_to(place))
-            .map(Cookie::value)
+        cookies.find(|cookie| cookie.name() == name && cookie.goes_to(place)).map(Cookie::value)
     }
 
     /// How many cookies there are, expired ones included.
@@ -312,9 +310,9 @@ fn seconds(text: &[u8]) -> Option<i64> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let age = digits.iter().fold(0_i64, |age, &digit| {
-        age.saturating_mul(10).saturating_add(i64::from(digit - b'0'))
-    });
+    let age = digits
+        .iter()
+        .fold(0_i64, |age, &digit| age.saturating_mul(10).saturating_add(i64::from(digit - b'0')));
     Some(if digits.len() < text.len() { -age } else { age })
 }
 

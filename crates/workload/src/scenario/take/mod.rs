@@ -149,11 +149,7 @@ impl Take {
     /// # Cost
     /// One pass over the body, two for a random element of a page; the body is read as JSON once
     /// for all that is taken from it.
-    pub fn find(
-        &self,
-        answer: &Answer<'_>,
-        draw: impl FnOnce(usize) -> usize,
-    ) -> Option<Value> {
+    pub fn find(&self, answer: &Answer<'_>, draw: impl FnOnce(usize) -> usize) -> Option<Value> {
         let which = self.which.unwrap_or(Which::Number(1));
         let found = match &self.source {
             Source::Json(pointer) => in_json(answer, pointer, self.which, draw),
@@ -204,9 +200,9 @@ pub fn check_pointer(pointer: &str) -> Result<(), ParseError> {
         let error = ParseError::new(wanted, pointer, 0, pointer.len());
         return Err(error.hint(format!("write /{}", pointer.replace('.', "/"))));
     }
-    let wrong = pointer.match_indices('~').find(|&(at, _)| {
-        !matches!(pointer.as_bytes().get(at + 1), Some(b'0' | b'1'))
-    });
+    let wrong = pointer
+        .match_indices('~')
+        .find(|&(at, _)| !matches!(pointer.as_bytes().get(at + 1), Some(b'0' | b'1')));
     wrong.map_or(Ok(()), |(at, _)| {
         let hint = "write ~0 for ~ and ~1 for /";
         Err(ParseError::new(wanted, &pointer[at..], at, 1).hint(hint))
@@ -239,9 +235,7 @@ fn in_bytes<'a>(
 ) -> Option<&'a [u8]> {
     let taken = match which {
         Which::Number(1) => regex.captures(body),
-        Which::Number(number) => {
-            regex.captures_iter(body).nth((number as usize).checked_sub(1)?)
-        }
+        Which::Number(number) => regex.captures_iter(body).nth((number as usize).checked_sub(1)?),
         Which::Last => regex.captures_iter(body).last(),
         Which::Random => {
             let index = which.index(regex.find_iter(body).count(), draw)?;

@@ -88,7 +88,9 @@ impl<'a> Walk<'a> {
                 break;
             }
         }
-        if self.attribute.is_none() && let Some(taken) = &mut self.taken {
+        if self.attribute.is_none()
+            && let Some(taken) = &mut self.taken
+        {
             *taken = one_blank(taken);
         }
     }
@@ -187,8 +189,19 @@ fn value<'t>(tag: &'t StartTag<()>, name: &[u8]) -> Option<&'t [u8]> {
 fn is_void(name: &[u8]) -> bool {
     matches!(
         name,
-        b"area" | b"base" | b"br" | b"col" | b"embed" | b"hr" | b"img" | b"input" | b"link"
-            | b"meta" | b"source" | b"track" | b"wbr"
+        b"area"
+            | b"base"
+            | b"br"
+            | b"col"
+            | b"embed"
+            | b"hr"
+            | b"img"
+            | b"input"
+            | b"link"
+            | b"meta"
+            | b"source"
+            | b"track"
+            | b"wbr"
     )
 }
 
@@ -196,10 +209,33 @@ fn is_void(name: &[u8]) -> bool {
 fn ends_paragraph(name: &[u8]) -> bool {
     matches!(
         name,
-        b"address" | b"article" | b"aside" | b"blockquote" | b"details" | b"div" | b"dl"
-            | b"fieldset" | b"figure" | b"footer" | b"form" | b"h1" | b"h2" | b"h3" | b"h4"
-            | b"h5" | b"h6" | b"header" | b"hr" | b"main" | b"nav" | b"ol" | b"p" | b"pre"
-            | b"section" | b"table" | b"ul"
+        b"address"
+            | b"article"
+            | b"aside"
+            | b"blockquote"
+            | b"details"
+            | b"div"
+            | b"dl"
+            | b"fieldset"
+            | b"figure"
+            | b"footer"
+            | b"form"
+            | b"h1"
+            | b"h2"
+            | b"h3"
+            | b"h4"
+            | b"h5"
+            | b"h6"
+            | b"header"
+            | b"hr"
+            | b"main"
+            | b"nav"
+            | b"ol"
+            | b"p"
+            | b"pre"
+            | b"section"
+            | b"table"
+            | b"ul"
     )
 }
 
