@@ -9,6 +9,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests start processes and wait for them")]
 
 mod agent;
+mod answers;
 mod asked;
 mod bad_input;
 mod balancers;
@@ -34,9 +35,11 @@ mod json;
 mod kinds;
 mod local_limits;
 mod mediawiki;
+mod names;
 mod network;
 mod packages;
 mod path_truth;
+mod paths;
 mod place;
 mod plans;
 mod pools;

@@ -448,12 +448,14 @@ Examples:
 #[command(after_help = "\
 Examples:
   plimsoll export runs/20261120T105245Z-1bdc --format hgrm -o response.hgrm
+  plimsoll export runs/20261120T105245Z-1bdc --format samples-csv > samples.csv
   plimsoll export runs/E > cells.csv
   plimsoll export runs/E --format csv --every 1m > minutes.csv")]
 pub(crate) struct Export {
     /// The run, experiment or cell, by folder or by name
     pub(crate) run: PathBuf,
-    /// csv, json or hgrm; of an experiment csv or json, a row for each cell
+    /// csv, json, hgrm, names-csv, samples-csv or samples-jsonl; of an experiment csv or json, a row
+    /// for each cell
     #[arg(long, value_name = "FORMAT", default_value = "csv")]
     pub(crate) format: String,
     /// The series in periods of this length: a row a period, instance and series, as csv

@@ -3,7 +3,7 @@
 
 use plimsoll_capacity::conduct::Judged;
 use plimsoll_runs::experiment::Cell;
-use plimsoll_runs::{Interval, Run};
+use plimsoll_runs::{Interval, Names, Run};
 use plimsoll_stats::figure::Round;
 
 pub use plimsoll_load::run::Wish;
@@ -15,6 +15,8 @@ pub enum News<'a> {
     Begins(&'a Cell),
     /// How long the load of the cell is that begins, nanoseconds, and the warm-up within it.
     Length(u64, u64),
+    /// What the requests of the cell that begins are called.
+    Names(&'a Names),
     /// What is done besides, such as a restart: one short sentence.
     Says(&'a str),
     /// What a user has to know at once, however quiet it is to be: one short sentence.

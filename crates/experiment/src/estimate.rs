@@ -15,7 +15,7 @@ use plimsoll_plan::{Asked, Between, Plan, WarmUp};
 use plimsoll_testbed::Op;
 use plimsoll_testbed::outline::Planned;
 use plimsoll_testbed::thing::Thing;
-use plimsoll_workload::request::{Order, UrlListReader};
+use plimsoll_workload::request::{Order, RequestListReader};
 
 /// What the program needs for a cell beside its load: to open connections, to wait for the last
 /// answers, to write the run.
@@ -140,8 +140,8 @@ fn before(plan: &Plan) -> Span {
 fn urls(plan: &Plan) -> usize {
     let Asked::List(file) = &plan.target.asked else { return 0 };
     let commas = matches!(plan.target.order, Some(Order::Weighted(_)));
-    let reader = UrlListReader { base: plan.target.url.as_ref(), commas };
-    reader.file(file).map_or(0, |list| list.urls.len())
+    let reader = RequestListReader { base: plan.target.url.as_ref(), commas };
+    reader.file(file).map_or(0, |list| list.requests.len())
 }
 
 /// How long servers take to stand, side by side where the steps allow it, and to end one by one.

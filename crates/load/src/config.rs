@@ -5,6 +5,7 @@ use crate::http1::encode::Head;
 use crate::protocol::Protocol;
 use crate::store::Store;
 use plimsoll_runs::Secrets;
+use plimsoll_workload::check::Check;
 use plimsoll_workload::request::{Request, Requests};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -116,6 +117,8 @@ pub struct Config {
     pub requests: Arc<Requests>,
     /// The order of what is asked, as indices into the list, in place of the list's own.
     pub sequence: Option<Arc<[u32]>>,
+    /// The number of the name of each request of the list, where requests have names.
+    pub names: Option<Arc<[u16]>>,
     /// What a store is asked for, in place of the list.
     pub store: Option<Store>,
     /// How HTTP requests are headed.
@@ -124,6 +127,8 @@ pub struct Config {
     pub connection_per_request: bool,
     /// What counts as success.
     pub expected: Expected,
+    /// What an answer with such a code must be besides; where there is none, answers are not kept.
+    pub checks: Arc<[Check]>,
     /// Connections in all: opened before the start, and opened at most.
     pub connections: (u32, u32),
     /// Requests at once on one connection, where the protocol lets several share it.

@@ -9,6 +9,7 @@
 //! (docs/extending.md).
 
 use plimsoll_runs::ErrorKind;
+use plimsoll_workload::check::Answer;
 use std::collections::VecDeque;
 
 /// A request on its way, by its place in the engine's table.
@@ -166,6 +167,12 @@ pub trait Driver: Send {
     /// What can be said of a request that has failed, or was answered by an error, by one of the
     /// events made last. Asked once for each, before bytes are received again.
     fn words(&mut self, _slot: Slot) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// The answer that an event made last says is whole, where answers are kept: its head, and its
+    /// body up to a bound. Once.
+    fn answer(&mut self, _connection: &mut Self::Connection, _slot: Slot) -> Option<Answer> {
         None
     }
 

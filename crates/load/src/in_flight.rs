@@ -20,6 +20,8 @@ pub(crate) struct Sent {
     pub(crate) late: u64,
     /// What was asked.
     pub(crate) request: u32,
+    /// The number of its name.
+    pub(crate) name: u16,
     /// On which connection, unique in the run.
     pub(crate) connection: u32,
     /// The phase it was due in.
@@ -200,6 +202,7 @@ impl InFlight {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_runs::names::NO_NAME;
 
     fn sent(request: u32) -> Sent {
         Sent {
@@ -208,6 +211,7 @@ mod tests {
             late: 0,
             first_byte: 0,
             request,
+            name: NO_NAME,
             connection: 0,
             phase: Phase::Measured,
         }

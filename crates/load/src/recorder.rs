@@ -6,7 +6,10 @@
 //! in the ones that follow.
 
 use crate::in_flight::Sent;
-use plimsoll_runs::{ErrorKind, Interval, LocalCause, Phase, Sample, Secrets, Tag};
+use plimsoll_runs::names::NO_NAME;
+use plimsoll_runs::{
+    ErrorKind, Interval, LocalCause, NamedEvent, Phase, Sample, Secrets, Tag,
+};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
@@ -229,8 +232,14 @@ impl Recorder {
         interval.phases[phase as usize].counters.bytes_out += n;
     }
 
-    /// A request ended that was never sent.
-    pub(crate) fn never_sent(&mut self, due: u64, at: u64, phase: Phase, why: impl Into<Unsent>) {
+    /// A request ended that was never sent; `name` is the number of its name.
+    pub(crate) fn never_sent(
+        &mut self,
+        (due, name): (u64, u16),
+        at: u64,
+        phase: Phase,
+        why: impl Into<Unsent>,
+    ) {
         let (why, keep_samples) = (why.into(), self.keep_samples);
         let slice = self.slice_at(at);
         let interval = &mut slice.interval;
@@ -241,6 +250,18 @@ impl Recorder {
             }
         }
         let kind = why.kind();
+        if name != NO_NAME && phase == Phase::Measured {
+            interval.named.push(NamedEvent {
+                name,
+                code: None,
+                error: Some(kind),
+                is_sent: false,
+                response_ns: 0,
+                service_ns: 0,
+                late_ns: 0,
+                bytes: 0,
+            });
+        }
         if keep_samples {
             slice.samples.push(Sample {
                 due_ns: due,
@@ -249,6 +270,7 @@ impl Recorder {
                 done_ns: at,
                 bytes: 0,
                 request: 0,
+                name,
                 connection: 0,
                 status: 0,
                 phase,
@@ -291,6 +313,7 @@ impl Recorder {
         let phase = &mut interval.phases[sent.phase as usize];
         let response = ended.at.saturating_sub(sent.due);
         let service = ended.at.saturating_sub(sent.sent);
+        let is_late = ended.error.is_none() && sent.late.saturating_mul(NOTICEABLE) > response;
         if let Some(code) = ended.code {
             let first = if sent.first_byte == 0 { ended.at } else { sent.first_byte };
             phase.histograms[Tag::Ttfb as usize].record(first.saturating_sub(sent.sent));
@@ -306,7 +329,7 @@ impl Recorder {
             if ended.error.is_some() {
                 phase.histograms[Tag::FailedResponse as usize].record(response);
                 phase.histograms[Tag::FailedService as usize].record(service);
-            } else if sent.late.saturating_mul(NOTICEABLE) > response {
+            } else if is_late {
                 let punctual = response.saturating_sub(sent.late);
                 phase.histograms[Tag::Late as usize].record(response);
                 phase.histograms[Tag::Punctual as usize].record(punctual);
@@ -317,6 +340,18 @@ impl Recorder {
                 None => counters.succeeded += 1,
                 Some(kind) => counters.error(kind),
             }
+        }
+        if sent.name != NO_NAME && sent.phase == Phase::Measured {
+            interval.named.push(NamedEvent {
+                name: sent.name,
+                code: ended.code,
+                error: ended.error,
+                is_sent: true,
+                response_ns: response,
+                service_ns: service,
+                late_ns: if is_late { sent.late } else { 0 },
+                bytes: ended.bytes,
+            });
         }
         if keep_samples {
             slice.samples.push(sample(sent, ended));
@@ -336,6 +371,7 @@ fn sample(sent: &Sent, ended: &Ended) -> Sample {
         done_ns: ended.at,
         bytes: ended.bytes,
         request: sent.request,
+        name: sent.name,
         connection: sent.connection,
         status: ended.code.unwrap_or(0),
         phase: sent.phase,

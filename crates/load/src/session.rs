@@ -405,9 +405,11 @@ fn spawn(
     let requests = config.requests.clone();
     let mut config = config.clone();
     let (head, once) = (config.head.clone(), config.connection_per_request);
+    let keeps = !config.checks.is_empty();
     let handle = match config.protocol {
         Protocol::Http1 => {
             let driver = Http1::new(Encoder::new(requests, head, render), once);
+            let driver = if keeps { driver.keeping() } else { driver };
             start(config, line, driver, source, recorder)?
         }
         Protocol::Http2 => {
@@ -415,6 +417,7 @@ fn spawn(
                 tls.offer_only(http2::ALPN);
             }
             let driver = Http2::new(requests, head, render, config.streams_per_connection, once);
+            let driver = if keeps { driver.keeping() } else { driver };
             start(config, line, driver, source, recorder)?
         }
         Protocol::Store(store) => {
@@ -437,11 +440,20 @@ fn source(config: &Config, load: &Load, share: Share) -> Source {
         }
         Load::Closed { users, think, end_ns, limit } => {
             let random = Stream::named(config.seed, &format!("think/{}", share.index));
-            let users = u32::try_from(part(u64::from(*users))).unwrap_or(u32::MAX);
-            let closed = Closed::new(users, *think, random, *end_ns, limit.map(part));
+            let all = *users;
+            let users = u32::try_from(part(u64::from(all))).unwrap_or(u32::MAX);
+            let limit = limit.map(|limit| part_of_users(limit, all, share));
+            let closed = Closed::new(users, *think, random, *end_ns, limit);
             Source::Closed(closed)
         }
     }
+}
+
+/// One share's part of the requests of a closed load: shares that have no user make none.
+fn part_of_users(limit: u64, users: u32, share: Share) -> u64 {
+    let of = share.of.min(users).max(1);
+    let (index, of) = (u64::from(share.index), u64::from(of));
+    if index >= of { 0 } else { limit / of + u64::from(index < limit % of) }
 }
 
 impl Failure for SessionError {

@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_stats::Histogram;
 use rusqlite::{Connection, ErrorCode};
 
+use crate::by_name::{self, NameBooks};
 use crate::database::{self, Syncs};
 use crate::decision::{self, DecisionRow};
 use crate::error::RunError;
@@ -52,6 +53,9 @@ pub(crate) const ARTIFACTS: &str = "artifacts";
 
 /// So many samples of series gather in memory at most.
 const MAX_PENDING: usize = 1024;
+
+/// Books of names are stored once in so many seconds, and at the end.
+const NAMES_EVERY_S: u64 = 10;
 
 /// Why a second cannot be stored, where there is no file any more.
 const REMOVED: &str = "it is not there any more: somebody has removed or moved the run's folder";
@@ -213,6 +217,7 @@ pub struct RunWriter {
     samples: Option<Samples>,
     totals: [Counters; Phase::ALL.len()],
     failures: Failures,
+    names: NameBooks,
     scratch: Histogram,
     /// End of the host's last second.
     host_ns: u64,
@@ -288,6 +293,7 @@ impl RunWriter {
             samples,
             totals: Default::default(),
             failures: Failures::default(),
+            names: NameBooks::default(),
             scratch: Histogram::new(),
             host_ns: 0,
         })
@@ -334,6 +340,18 @@ impl RunWriter {
     /// Stores the samples of series that have gathered.
     fn flush(&mut self) -> Result<(), SinkError> {
         self.store.store("samples of series", "", |_, _| Ok(()))
+    }
+
+    /// Stores the books of names that have changed.
+    fn store_names(&mut self) -> Result<(), SinkError> {
+        if !self.names.have_changed() {
+            return Ok(());
+        }
+        let (cell, names) = (self.cell, &self.names);
+        let write = |database: &Connection, _: &Statements| by_name::write(database, cell, names);
+        self.store.store("figures by name", "", write)?;
+        self.names.stored();
+        Ok(())
     }
 
     /// Stores what was recorded under a tag in a stretch of the measured phase, where the run has
@@ -403,8 +421,9 @@ impl RunWriter {
     /// it was written.
     #[expect(clippy::needless_pass_by_value, reason = "a run ends once: its end goes with it")]
     pub fn finish(mut self, end: End) -> Result<Run, RunError> {
+        let named = self.store_names().map_err(RunError::Unfinished);
         let flushed = if self.store.series.is_empty() { Ok(()) } else { self.flush() };
-        let flushed = flushed.map_err(RunError::Unfinished);
+        let flushed = named.and(flushed.map_err(RunError::Unfinished));
         let kept = self.samples.take().map_or(Ok(()), Samples::close);
         let synced = match syncs(self.world) {
             Syncs::WhereNeeded => self.store.log.sync(),
@@ -465,6 +484,7 @@ impl Sink for RunWriter {
         for (total, slice) in self.totals.iter_mut().zip(&interval.phases) {
             total.add(&slice.counters);
         }
+        self.names.add(&interval.named);
         let place = self.place(interval.start_ns);
         let failed = self.failures.add(interval);
         let (scratch, totals, failures) = (&mut self.scratch, &self.totals, &self.failures);
@@ -476,6 +496,9 @@ impl Sink for RunWriter {
             }
             failures.write(database, place, &failed)
         })?;
+        if (interval.start_ns / 1_000_000_000 + 1).is_multiple_of(NAMES_EVERY_S) {
+            self.store_names()?;
+        }
         self.samples.as_mut().map_or(Ok(()), |samples| samples.write(&[], true))
     }
 

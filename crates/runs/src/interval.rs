@@ -10,6 +10,7 @@
 //!
 //! Adding intervals is exact: histograms merge bucket by bucket, counters add.
 
+use crate::by_name::NamedEvent;
 use crate::handshakes::{Handshakes, TlsHandshakes};
 use crate::local::LocalCause;
 use crate::outcome::{ErrorKind, Phase};
@@ -198,6 +199,9 @@ pub struct Interval {
     pub denied_ns: u64,
     /// Whether at its end a request was due and had waited for more than a millisecond.
     pub behind: bool,
+    /// Requests of the measured phase that ended in it, where requests have names; not stored with
+    /// the run's seconds.
+    pub named: Vec<NamedEvent>,
 }
 
 impl Interval {
@@ -246,6 +250,7 @@ impl Interval {
         self.thread_ns += other.thread_ns;
         self.cpu_ns += other.cpu_ns;
         self.denied_ns += other.denied_ns;
+        self.named.extend_from_slice(&other.named);
     }
 
     /// Makes it an empty stretch that starts at `start_ns`, keeping allocations.
@@ -272,6 +277,7 @@ impl Interval {
         self.cpu_ns = 0;
         self.denied_ns = 0;
         self.behind = false;
+        self.named.clear();
     }
 
     /// Answers completed (or given up) in the stretch, over all phases, by one tag.
@@ -301,6 +307,8 @@ pub struct Sample {
     pub bytes: u64,
     /// What was asked: its index in the list of requests.
     pub request: u32,
+    /// The number of its name, [`NO_NAME`](crate::names::NO_NAME) where it has none.
+    pub name: u16,
     /// The connection it used, unique in the run.
     pub connection: u32,
     /// The answer's code, 0 without one.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::TlsHandshakes;
+use crate::{Names, TlsHandshakes};
 use plimsoll_stats::Histogram;
 use plimsoll_stats::figure::{self, Figure};
 
@@ -121,6 +121,8 @@ pub struct LoadMeta {
     pub patience_ns: u64,
     /// Whether every request is kept in `artifacts/samples.bin`.
     pub samples: bool,
+    /// What requests are called; none where they have no names.
+    pub names: Names,
 }
 
 /// Everything that is known of a run before it begins.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_stats::Histogram;
 use rusqlite::{Row, ToSql};
 
+use crate::by_name::{self, NameBooks};
 use crate::database::uint;
 use crate::decision::{self, DecisionRow};
 use crate::error::RunError;
@@ -400,6 +401,14 @@ impl Run {
             Ok(())
         })?;
         Ok(causes)
+    }
+
+    /// What the requests of each name have come to; empty where they have none.
+    ///
+    /// # Errors
+    /// Where the run cannot be read.
+    pub fn name_books(&self) -> Result<NameBooks, RunError> {
+        by_name::read(&self.opened.database).map_err(self.unreadable())
     }
 
     /// Every request, where the run kept them: `None` where it did not.

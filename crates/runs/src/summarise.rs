@@ -27,6 +27,7 @@ use plimsoll_stats::percentiles::Percentiles;
 use plimsoll_stats::slo::{Slo, Watched};
 use plimsoll_units::{show_count, show_duration, show_share};
 
+use crate::by_name;
 use crate::database::{int, uint};
 use crate::error::RunError;
 use crate::hlog;
@@ -78,6 +79,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     let (slo, watched) = slo_of(run, &span, &mut warnings)?;
     let setting = answers::Setting { log: &log, seconds: &seconds_of, ended, healthy };
     let answers = answers::judged(run, &span, slo.as_ref(), &setting)?;
+    let books = run.name_books()?;
     let judged = Judged {
         counters: &counters,
         rate_per_s: rate_mean,
@@ -87,6 +89,10 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         own_failures: validity::own_failures(&counters, ended, healthy),
         watched,
         answers,
+        names: &load.names,
+        books: &books,
+        ended,
+        healthy,
     };
     let (slo, decided_by_host) = judged.by(slo.as_ref());
     invalid_because.extend(validity::lacking(&counters, &decided_by_host));
@@ -124,6 +130,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         generator: generator(run, load, &log, &seconds_of),
         host: Host { steal_share: steal(run, &span)?, timer_late_us: Spread::of(&log.timer_late) },
         slo,
+        by_name: by_name::of_run(&load.names, &books),
         warm_up: warm_up(run, &log)?,
     })
 }
@@ -248,6 +255,11 @@ impl Seconds {
         self.stalled.contains(&start_ns)
     }
 
+    /// Whether they stood still in any second.
+    pub(crate) fn has_stalled(&self) -> bool {
+        !self.stalled.is_empty()
+    }
+
     fn read(run: &Run, span: &Range<u64>) -> Result<Self, RunError> {
         let (start, end) = (int(span.start), int(span.end));
         let connections = run.query(
@@ -364,6 +376,7 @@ fn warnings(run: &Run, log: &Log, span: &Range<u64>) -> Result<Vec<String>, RunE
         }
     }
     warnings.extend(run.opening_warning().map(str::to_owned));
+    warnings.extend(run.load()?.names.note());
     let (wanted, found) = (run.hlog_bytes()?, run.hlog_len());
     if found < wanted {
         warnings.push(format!(

@@ -6,7 +6,7 @@
 //! [`Summary::warm_up`] has the few of the warm-up. How each figure comes about is stated in
 //! [`crate::summarise`].
 
-use crate::TlsHandshakes;
+use crate::{NamedFigures, TlsHandshakes};
 use std::collections::BTreeMap;
 
 use crate::Reason;
@@ -80,6 +80,9 @@ pub struct Summary {
     pub host: Host,
     /// The SLO's clauses and their verdicts; empty without an SLO.
     pub slo: Vec<SloVerdict>,
+    /// Figures by name, in the order of the names, `other` last; left out where requests have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_name: Vec<NamedFigures>,
     /// The warm-up's own figures; `None` without a warm-up.
     pub warm_up: Option<WarmUp>,
 }

@@ -7,6 +7,7 @@
 pub mod access_log;
 pub mod arrivals;
 pub mod balancer;
+pub mod check;
 pub mod distribution;
 mod gzip;
 pub mod instance_type;

@@ -72,6 +72,8 @@ fn config(address: SocketAddr) -> Config {
         protocol: Protocol::Http1,
         requests: Arc::new(Requests::one(request)),
         sequence: None,
+        names: None,
+        checks: [].into(),
         store: None,
         head: Head { user_agent: "plimsoll".into(), host: None, close: false },
         connection_per_request: false,

@@ -28,6 +28,7 @@ pub(crate) fn render(summary: &Summary, uncertainty: Option<&Uncertainty>, paint
     headline(&mut out, summary, paint);
     counts(&mut out, summary, paint);
     times(&mut out, summary, uncertainty, paint);
+    super::by_name::table(&mut out, &summary.by_name, paint);
     health(&mut out, summary, paint);
     objectives(&mut out, &summary.slo, paint);
     for reason in &summary.run.invalid_because {

@@ -13,7 +13,9 @@ use plimsoll_load::run::Offer;
 use plimsoll_load::store::Before;
 use plimsoll_load::{Config, Expected, Protocol};
 use plimsoll_plan::{ConnectionLife, Plan};
+use plimsoll_runs::Names;
 use plimsoll_runs::summary::StoreWorkload;
+use plimsoll_stats::Slo;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +40,8 @@ pub struct Prepared {
     pub subject: String,
     /// What a store is asked for; `None` where the target is none.
     pub workload: Option<StoreWorkload>,
+    /// What requests are called; none where they have no names.
+    pub names: Names,
     /// What a reader should know: drops that were filled, lines that were left out.
     pub notes: Vec<String>,
     /// Until when the server's certificate is valid.
@@ -105,6 +109,8 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
         protocol,
         requests: Arc::new(asked.requests),
         sequence: asked.sequence,
+        names: asked.called.of,
+        checks: plan.target.checks().into(),
         store,
         head: plimsoll_load::http1::encode::Head {
             user_agent: format!("plimsoll/{}", place.version),
@@ -131,7 +137,27 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
     }
     let duration_ns = offer.duration_ns().saturating_sub(warmup_ns);
     let (subject, workload) = (url.to_string(), store::described(plan));
-    Ok(Prepared { config, offer, warmup_ns, duration_ns, subject, workload, notes, certificate })
+    let names = asked.called.names;
+    plan.measure.slo.iter().try_for_each(|slo| known_names(slo, &names))?;
+    Ok(Prepared {
+        config,
+        offer,
+        warmup_ns,
+        duration_ns,
+        subject,
+        workload,
+        names,
+        notes,
+        certificate,
+    })
+}
+
+/// Whether requests have the names that an SLO is about.
+fn known_names(slo: &Slo, names: &Names) -> Result<(), ExperimentError> {
+    let Some(name) = slo.names().find(|name| names.number(name).is_none()) else { return Ok(()) };
+    let known = names.list().iter().map(|of| of.name.as_str());
+    let nearest = plimsoll_units::nearest(name, known).map(str::to_owned);
+    Err(ExperimentError::UnknownName { name: name.to_owned(), nearest, is_any: !names.is_empty() })
 }
 
 /// A span in nanoseconds.

@@ -43,6 +43,7 @@ pub(super) fn make(
         (None, Order::InOrder) => Some(asked.requests.list.len() as u64),
         _ => None,
     };
+    let limit = limit.into_iter().chain(plan.load.requests).min();
     match &plan.load.shape {
         LoadShape::Closed { users, think, duration } => {
             let end_ns = warmup_ns + nanoseconds(*duration);

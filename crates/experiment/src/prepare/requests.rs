@@ -4,12 +4,13 @@
 use super::Place;
 use crate::error::ExperimentError;
 use plimsoll_plan::{Asked as Way, Auth, Body, Plan, Replay as ReplayPlan, Target};
+use plimsoll_runs::{NameKind, Names, Naming};
 use plimsoll_units::failure::FileError;
 use plimsoll_units::{secret, show_count};
 use plimsoll_workload::access_log::{Replay, ReplayOptions};
 use plimsoll_workload::arrivals::Share;
 use plimsoll_workload::request::{
-    Credentials, Order, Request, Requests, Template, Url, UrlListReader,
+    Credentials, Listed, Order, Request, RequestListReader, Requests, Template, Url, pattern,
 };
 use std::io::Read;
 use std::path::Path;
@@ -23,6 +24,29 @@ pub(super) struct Asked {
     pub(super) sequence: Option<Arc<[u32]>>,
     /// The log's own due times.
     pub(super) times: Option<Arc<[u64]>>,
+    /// What the requests of the list are called.
+    pub(super) called: Called,
+}
+
+/// What requests are called: the names, and the number of that of each request. One URL alone has
+/// none.
+#[derive(Default)]
+pub(super) struct Called {
+    pub(super) names: Names,
+    pub(super) of: Option<Arc<[u16]>>,
+}
+
+impl Called {
+    fn by(names: impl Iterator<Item = String>) -> Self {
+        let mut naming = Naming::default();
+        let of = names.map(|name| naming.number(&name, NameKind::Request)).collect();
+        Self { names: naming.finish(), of: Some(of) }
+    }
+}
+
+/// What a request is called that is called by what it asks for.
+fn called(method: &str, target: &str) -> String {
+    if method == "GET" { target.to_owned() } else { format!("{method} {target}") }
 }
 
 /// Reads what the plan's target names.
@@ -32,30 +56,30 @@ pub(super) fn read(
     notes: &mut Vec<String>,
 ) -> Result<Asked, ExperimentError> {
     let target = &plan.target;
-    let mut asked = match &target.asked {
-        Way::Url => {
-            let url = target.url.clone().ok_or(ExperimentError::NoTarget)?;
-            Asked { requests: Requests::one(Request::new(url)), sequence: None, times: None }
-        }
-        Way::List(file) => {
-            let requests = read_list(file, target, notes)?;
-            Asked { requests, sequence: None, times: None }
-        }
-        Way::Replay(replay) => read_log(replay, target, notes)?,
-    };
     let body = read_body(&target.body, notes)?;
     // A store is told by its own commands who asks.
     let auth = if target.is_store() { None } else { read_auth(target.auth.as_ref(), place)? };
-    let given = matches!(target.asked, Way::Replay(_));
-    for request in &mut asked.requests.list {
-        // A log has methods of its own.
-        if !given {
-            request.method.clone_from(&target.method);
+    let mut asked = match &target.asked {
+        Way::Url => {
+            let url = target.url.clone().ok_or(ExperimentError::NoTarget)?;
+            let request = Request { method: target.method.clone(), body, ..Request::new(url) };
+            let (requests, called) = (Requests::one(request), Called::default());
+            Asked { requests, sequence: None, times: None, called }
         }
-        for header in &target.headers {
+        Way::List(file) => {
+            let (requests, called) = read_list(file, target, body.as_ref(), notes)?;
+            Asked { requests, sequence: None, times: None, called }
+        }
+        // A log has methods of its own, and no bodies.
+        Way::Replay(replay) => read_log(replay, target, notes)?,
+    };
+    for request in &mut asked.requests.list {
+        // What a list says of a request comes before what the plan says of all.
+        let own = request.headers.clone();
+        let is_own = |name: &str| own.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
+        for header in target.headers.iter().filter(|header| !is_own(&header.name)) {
             request.headers.push((header.name.clone(), header.value.clone()));
         }
-        request.body.clone_from(&body);
         if let Some((name, value)) = &auth {
             request.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
             request.headers.push((name.clone(), value.clone()));
@@ -65,33 +89,60 @@ pub(super) fn read(
     Ok(asked)
 }
 
-/// Reads a list of URLs; one with weights is asked for by them, unless the plan says otherwise.
+/// Reads a request list; one with weights is asked for by them, unless the plan says otherwise.
 fn read_list(
     file: &Path,
     target: &Target,
+    body: Option<&Template>,
     notes: &mut Vec<String>,
-) -> Result<Requests, ExperimentError> {
+) -> Result<(Requests, Called), ExperimentError> {
     let commas = matches!(target.order, Some(Order::Weighted(_)));
-    let list = UrlListReader { base: target.url.as_ref(), commas }.file(file)?;
+    let list = RequestListReader { base: target.url.as_ref(), commas }.file(file)?;
+    let order = order_of(file, target, list.weights(), notes)?;
     notes.extend(list.note);
-    let order = match (&target.order, list.weights) {
+    let is_usual = |of: &Listed| of.method.as_deref().is_none_or(|own| own == target.method);
+    let name = |of: &Listed| {
+        let method = if is_usual(of) { "GET" } else { of.method.as_deref().unwrap_or("GET") };
+        of.name.clone().unwrap_or_else(|| called(method, &of.url.target))
+    };
+    let called = Called::by(list.requests.iter().map(name));
+    let request = |of: Listed| {
+        let mut request = Request::new(of.url);
+        request.headers.retain(|(name, _)| {
+            !of.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
+        });
+        request.headers.extend(of.headers);
+        request.method = of.method.unwrap_or_else(|| target.method.clone());
+        request.body = of.body.or_else(|| body.cloned());
+        request
+    };
+    let list = list.requests.into_iter().map(request).collect();
+    Ok((Requests { list, order }, called))
+}
+
+/// The order of a list with these weights.
+fn order_of(
+    file: &Path,
+    target: &Target,
+    weights: Option<Vec<f64>>,
+    notes: &mut Vec<String>,
+) -> Result<Order, ExperimentError> {
+    let file = file.display();
+    Ok(match (&target.order, weights) {
         (None | Some(Order::Weighted(_)), Some(weights)) => Order::Weighted(weights),
         (None, None) => Order::RoundRobin,
         (Some(Order::Weighted(_)), None) => {
-            let file = file.display();
             return Err(ExperimentError::Conflict(format!(
                 "order the URLs by weight: {file} has no weights; add one behind each URL"
             )));
         }
         (Some(order), weights) => {
             if weights.is_some() {
-                let file = file.display();
                 notes.push(format!("{file}: its weights are not used, as the order is {order}"));
             }
             order.clone()
         }
-    };
-    Ok(Requests { list: list.urls.into_iter().map(Request::new).collect(), order })
+    })
 }
 
 fn read_log(
@@ -130,7 +181,10 @@ fn read_log(
         times.push((request.offset_ns as f64 / replay.speed) as u64);
     }
     let requests = log.requests(&Request::new(base.clone()))?;
-    Ok(Asked { requests, sequence: Some(sequence.into()), times: Some(times.into()) })
+    let name = |of: &Request| called(&of.method, &pattern(&of.url.target));
+    let called = Called::by(requests.list.iter().map(name));
+    let (sequence, times) = (Some(sequence.into()), Some(times.into()));
+    Ok(Asked { requests, sequence, times, called })
 }
 
 /// The longest body that is read from a file, in bytes.

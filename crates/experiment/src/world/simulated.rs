@@ -74,6 +74,13 @@ impl Instance {
                  out by --set load.warm_up=0s",
             ));
         }
+        if let Some(name) = plan.measure.slo.as_ref().and_then(|slo| slo.names().next()) {
+            let text = format!(
+                "simulate an SLO about the requests called `{name}`: all requests of a simulated \
+                 server are alike; leave the name out"
+            );
+            return Err(ExperimentError::Conflict(text));
+        }
         if let Some(key) = beyond(elastic) {
             let text = format!(
                 "simulate `{key}` of the server of a load or a search: it is only simulated in \
@@ -117,6 +124,7 @@ pub fn live_only(plan: &Plan) -> Option<String> {
         ("[collect]", !plan.collect.from.is_empty()),
         ("[watch]", !plan.watches.is_empty()),
         ("`target.restart`", plan.target.restart.is_some()),
+        ("checks of answers", !plan.target.checks().is_empty()),
         ("`load.stop_when`", plan.load.stop_when.is_some()),
         ("`load.ends_when`", plan.load.ends_when.is_some()),
     ];
@@ -165,6 +173,7 @@ impl Load<'_> {
         let mut seconds = Seconds::new(writer, self.prepared.warmup_ns, offered_ns);
         let mut server = self.instance.server(config.timeout_ns, cell.seed);
         let mut left = limit.unwrap_or(u64::MAX);
+        let mut last_ns = 0;
         let (mut from_ns, mut block) = (0, vec![0; BLOCK]);
         for times in parts {
             let mut due = Due::of(times, cell.seed);
@@ -175,6 +184,7 @@ impl Load<'_> {
                         break;
                     }
                     left -= 1;
+                    last_ns = due_ns;
                     let answer = server.ask(due_ns as f64 / 1e9).map(nanoseconds);
                     seconds.request(due_ns, answer, config.timeout_ns, config.drain_ns)?;
                 }
@@ -188,6 +198,9 @@ impl Load<'_> {
             }
             from_ns += times.duration_ns();
         }
+        // So many requests may be asked for before the time is over.
+        let has_ended = left == 0 && self.plan.load.requests.is_some();
+        let offered_ns = if has_ended { last_ns + 1 } else { offered_ns };
         let mut end = End::new(Ended::Complete);
         end.warnings.clone_from(&self.prepared.notes);
         end.measured_ns = Some(offered_ns.saturating_sub(self.prepared.warmup_ns));
@@ -299,6 +312,8 @@ fn begin(
     meta.subject.push_str(SIMULATED);
     if let Some(load) = &mut meta.load {
         load.pacing = "simulated".to_owned();
+        // All requests of a simulated server are alike.
+        load.names = plimsoll_runs::Names::default();
     }
     to.record.begin(cell, meta)
 }

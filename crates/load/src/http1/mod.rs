@@ -18,12 +18,15 @@ use chunked::Chunked;
 use encode::Encoder;
 use head::Length;
 use plimsoll_runs::ErrorKind;
+use plimsoll_workload::check::Answer;
 
 /// The driver: what can be asked, and how it is asked.
 pub struct Http1 {
     encoder: Encoder,
     /// Whether a connection serves one request only.
     once: bool,
+    /// Whether answers are kept.
+    keeps: bool,
     words: Words,
 }
 
@@ -41,6 +44,8 @@ pub struct Connection {
     announced: bool,
     /// Bytes of a head that is not complete. Empty nearly always.
     partial: Vec<u8>,
+    /// The answer, where it is kept.
+    answer: Option<Box<Answer>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +62,13 @@ impl Http1 {
     /// A driver for these requests. With `once`, each request gets a connection of its own.
     #[must_use]
     pub fn new(encoder: Encoder, once: bool) -> Self {
-        Self { encoder, once, words: Words::default() }
+        Self { encoder, once, keeps: false, words: Words::default() }
+    }
+
+    /// The same, which keeps answers.
+    #[must_use]
+    pub fn keeping(self) -> Self {
+        Self { keeps: true, ..self }
     }
 }
 
@@ -98,6 +109,7 @@ impl Connection {
                 return Ok(Found::Part(bytes));
             };
             self.bytes += head.len as u64;
+            let text = &bytes[..head.len];
             bytes = &bytes[head.len..];
             // 101 would hand the connection to another protocol, which was not asked for.
             if head.status == 101 {
@@ -105,6 +117,7 @@ impl Connection {
             }
             if head.status >= 200 {
                 self.status = head.status;
+                self.answer.iter_mut().for_each(|answer| answer.fields = head::fields(text));
                 let length = if self.head_only { Length::Known(0) } else { head.length };
                 self.keep_alive = head.keep_alive;
                 self.state = match length {
@@ -124,10 +137,20 @@ impl Connection {
             State::Body { left } => {
                 let n = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
                 *left -= n as u64;
+                self.answer.iter_mut().for_each(|answer| answer.keep(&bytes[..n]));
                 n
             }
-            State::Chunks(chunks) => chunks.take(bytes).map_err(|_| bad_chunk(before, bytes))?,
-            State::UntilClose => bytes.len(),
+            State::Chunks(chunks) => {
+                let taken = match &mut self.answer {
+                    Some(answer) => chunks.take_to(bytes, |data| answer.keep(data)),
+                    None => chunks.take(bytes),
+                };
+                taken.map_err(|_| bad_chunk(before, bytes))?
+            }
+            State::UntilClose => {
+                self.answer.iter_mut().for_each(|answer| answer.keep(bytes));
+                bytes.len()
+            }
             State::Idle | State::Head | State::Closed => 0,
         };
         self.bytes += taken as u64;
@@ -257,6 +280,7 @@ impl Driver for Http1 {
             bytes: 0,
             announced: false,
             partial: Vec::new(),
+            answer: None,
         }
     }
 
@@ -275,6 +299,7 @@ impl Driver for Http1 {
         connection.slot = slot;
         connection.bytes = 0;
         connection.announced = false;
+        connection.answer = self.keeps.then(Box::default);
         connection.head_only = self.encoder.is_head(index);
         self.encoder.encode(index, out)
     }
@@ -298,7 +323,14 @@ impl Driver for Http1 {
         self.words.take(slot)
     }
 
+    fn answer(&mut self, connection: &mut Connection, _: Slot) -> Option<Answer> {
+        connection.answer.take().map(|answer| *answer)
+    }
+
     fn disinterest(&self, connection: &Connection) -> u64 {
+        if connection.answer.as_ref().is_some_and(|answer| !answer.is_cut) {
+            return 0;
+        }
         match connection.state {
             State::Body { left } => left,
             State::Chunks(chunks) => chunks.data_left(),

@@ -34,9 +34,12 @@ use crate::driver::{Driver, Event, Fate, Slot, Words};
 use crate::http1::encode::Head;
 use frame::{code, kind, setting};
 use hpack::decode::Decoder;
+use hpack::texts::Texts;
+use plimsoll_workload::check::Answer;
 use plimsoll_workload::request::{RenderState, Requests};
 use request::{Encoder, Table};
 use send::Sending;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use streams::Streams;
 
@@ -58,7 +61,19 @@ pub struct Http2 {
     text: Vec<u8>,
     /// Streams on which an answer has begun in the bytes that are being received.
     begun: Vec<u32>,
+    /// Whether answers are kept.
+    keeps: bool,
     words: Words,
+}
+
+/// What is kept of the answers on a connection, where that is wanted.
+#[derive(Default)]
+struct Kept {
+    texts: Texts,
+    /// By the number of their slot.
+    answers: BTreeMap<u32, Answer>,
+    /// The slot whose DATA is passed over, and how many of its bytes are content.
+    skip: (u32, usize),
 }
 
 /// A connection's state.
@@ -94,6 +109,7 @@ pub struct Connection {
     /// Bytes of DATA that the connection's window has not been given back.
     taken: u32,
     sending: Sending,
+    kept: Option<Box<Kept>>,
 }
 
 impl Http2 {
@@ -114,8 +130,15 @@ impl Http2 {
             block: Vec::new(),
             text: Vec::new(),
             begun: Vec::new(),
+            keeps: false,
             words: Words::default(),
         }
+    }
+
+    /// The same, which keeps answers.
+    #[must_use]
+    pub fn keeping(self) -> Self {
+        Self { keeps: true, ..self }
     }
 
     /// Whether nothing is or will be under way on a connection.
@@ -193,6 +216,7 @@ impl Driver for Http2 {
             block_bytes: 0,
             taken: 0,
             sending: Sending::default(),
+            kept: self.keeps.then(Box::default),
         }
     }
 
@@ -219,6 +243,9 @@ impl Driver for Http2 {
         let id = connection.next_id;
         connection.next_id = id.saturating_add(2);
         connection.streams.add(id, slot, self.encoder.is_head(index));
+        if let Some(kept) = &mut connection.kept {
+            kept.answers.insert(slot.0, Answer::default());
+        }
         let table = connection.table;
         if table == Table::Empty {
             connection.table = Table::Filled;
@@ -276,6 +303,10 @@ impl Driver for Http2 {
         self.words.take(slot)
     }
 
+    fn answer(&mut self, connection: &mut Connection, slot: Slot) -> Option<Answer> {
+        connection.kept.as_mut()?.answers.remove(&slot.0)
+    }
+
     /// No answer ends with the connection: what is not whole has failed.
     fn end(&mut self, _: &mut Connection, _: &mut Vec<Event>) {}
 
@@ -285,6 +316,7 @@ impl Driver for Http2 {
         {
             connection.streams.remove(at);
             connection.sending.forget(id);
+            connection.kept.iter_mut().for_each(|kept| drop(kept.answers.remove(&slot.0)));
             connection.reset(id, code::CANCEL, out);
         }
         if self.is_over(connection) { Fate::Close } else { Fate::Keep }

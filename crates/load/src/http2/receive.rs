@@ -96,6 +96,14 @@ impl Receiving<'_> {
     fn skip<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let n = bytes.len().min(self.connection.skip);
         self.connection.skip -= n;
+        if let Some(kept) = &mut self.connection.kept {
+            let (slot, content) = &mut kept.skip;
+            let of_content = n.min(*content);
+            *content -= of_content;
+            if let Some(answer) = kept.answers.get_mut(slot) {
+                answer.keep(&bytes[..of_content]);
+            }
+        }
         if self.connection.skip == 0 {
             let id = std::mem::take(&mut self.connection.skip_ends);
             // It may have been reset meanwhile.
@@ -209,6 +217,7 @@ impl Receiving<'_> {
         self.must_be_used(head.stream)?;
         self.take_window(head.len);
         self.connection.skip = head.len - payload.len();
+        self.connection.kept.iter_mut().for_each(|kept| kept.skip.1 = 0);
         let Some(at) = self.connection.streams.find(head.stream) else {
             return self.on_finished();
         };
@@ -220,6 +229,9 @@ impl Receiving<'_> {
         }
         let ends = head.has(flag::END_STREAM);
         let stream = self.connection.streams.at(at);
+        if let Some(kept) = &mut self.connection.kept {
+            kept.skip = (stream.slot.0, content);
+        }
         stream.bytes += (frame::HEAD + head.len) as u64;
         let mut wrong = stream.status == 0;
         if stream.left != UNKNOWN {
@@ -306,6 +318,10 @@ impl Receiving<'_> {
     fn section(&mut self, id: u32, ends: bool, block: &[u8], bytes: u64) -> Taken {
         // What cannot be read leaves the peer's table unknown.
         let section = self.connection.decoder.read(block, self.text).map_err(|_| Violation)?;
+        let fields = match &mut self.connection.kept {
+            Some(kept) => kept.texts.read(block, self.text).map_err(|_| Violation)?,
+            None => Vec::new(),
+        };
         let Some(at) = self.connection.streams.find(id) else { return self.on_finished() };
         self.connection.idle_frames = 0;
         let stream = self.connection.streams.at(at);
@@ -322,6 +338,10 @@ impl Receiving<'_> {
                 Some(100..=199) => wrong |= ends,
                 Some(status) => {
                     stream.status = status;
+                    let kept = self.connection.kept.as_mut();
+                    if let Some(answer) = kept.and_then(|of| of.answers.get_mut(&stream.slot.0)) {
+                        answer.fields = fields;
+                    }
                     let bodiless = stream.head_only || matches!(status, 204 | 304);
                     stream.left = if bodiless { 0 } else { section.length.unwrap_or(UNKNOWN) };
                     wrong |= ends && stream.left != UNKNOWN && stream.left != 0;

@@ -17,6 +17,7 @@
 
 use super::Worker;
 use super::explain::Why;
+use super::start::turn_of;
 use crate::config::Config;
 use crate::connection::{Connection, State, begin, interest, local_cause};
 use crate::driver::{Driver, Fate, Slot};
@@ -286,7 +287,8 @@ impl<D: Driver> Worker<D> {
         while self.source.oldest_waiting().is_some_and(|due| due <= since) {
             let Some(due) = self.source.take() else { return };
             let phase: Phase = self.phase(due.at);
-            self.recorder.never_sent(due.at, self.now, phase, why);
+            let name = turn_of(self.config.names.as_deref(), &mut self.pick);
+            self.recorder.never_sent((due.at, name), self.now, phase, why);
             self.recorder.reason(phase, why.kind(), None, self.now, words.as_bytes());
             self.source.finished(due.user, self.now);
         }

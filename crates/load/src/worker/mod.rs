@@ -23,6 +23,7 @@ use crate::recorder::Recorder;
 use crate::source::{Source, Times};
 use crate::sys;
 use free::Free;
+use start::turn_of;
 use plimsoll_runs::{ErrorKind, Phase};
 use plimsoll_workload::arrivals::Share;
 use rustix::event::epoll;
@@ -396,6 +397,7 @@ impl<D: Driver> Worker<D> {
         let measured_from = self.config.measured_from_ns;
         let recorder = &mut self.recorder;
         let now = self.now;
+        let (names, pick) = (self.config.names.as_deref(), &mut self.pick);
         let (free, connections, driver) = (&self.free, &self.connections, &self.driver);
         let unopened = u64::from(self.most.saturating_sub(self.open));
         let spare = || {
@@ -406,7 +408,8 @@ impl<D: Driver> Worker<D> {
             let phase = if due < measured_from { Phase::WarmUp } else { Phase::Measured };
             recorder.offered(due, phase);
             if dropped {
-                recorder.never_sent(due, now, phase, ErrorKind::ClientSaturated);
+                let name = turn_of(names, pick);
+                recorder.never_sent((due, name), now, phase, ErrorKind::ClientSaturated);
             }
         });
     }
@@ -414,7 +417,8 @@ impl<D: Driver> Worker<D> {
     fn discard_waiting(&mut self) {
         while let Some(due) = self.source.take() {
             let phase = self.phase(due.at);
-            self.recorder.never_sent(due.at, self.now, phase, ErrorKind::Cut);
+            let name = turn_of(self.config.names.as_deref(), &mut self.pick);
+            self.recorder.never_sent((due.at, name), self.now, phase, ErrorKind::Cut);
             self.source.finished(due.user, self.now);
         }
     }

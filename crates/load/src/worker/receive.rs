@@ -24,6 +24,7 @@ use crate::driver::{Driver, Event, Fate, Slot};
 use crate::recorder::Ended;
 use crate::sys;
 use plimsoll_runs::ErrorKind;
+use plimsoll_workload::check::hold;
 use rustix::event::epoll::{self, EventFlags};
 use rustix::net::{RecvFlags, recv};
 use std::io;
@@ -265,9 +266,11 @@ impl<D: Driver> Worker<D> {
                 }
                 Event::Done { slot, code, bytes } => {
                     let expected = self.config.expected.contains(code);
-                    let error = (!expected).then_some(ErrorKind::Status);
+                    let mut error = (!expected).then_some(ErrorKind::Status);
                     if let Some(kind) = error {
                         self.explain(slot, kind, Some(code), Why::Driver);
+                    } else if !self.config.checks.is_empty() {
+                        error = self.check(slot, code);
                     }
                     self.end_request(slot, Some(code), bytes, error);
                 }
@@ -276,6 +279,16 @@ impl<D: Driver> Worker<D> {
             }
         }
         self.events = events;
+    }
+
+    /// Holds the checks against an answer that is whole. One that was not kept fails none.
+    fn check(&mut self, slot: Slot, code: u16) -> Option<ErrorKind> {
+        let (_, holder) = self.in_flight.get_mut(slot)?;
+        let protocol = self.connections.get_mut(holder as usize)?.protocol.as_mut()?;
+        let answer = self.driver.answer(protocol, slot)?;
+        let why = hold(&self.config.checks, &answer).err()?;
+        self.explain(slot, ErrorKind::Check, Some(code), Why::Words(&why));
+        Some(ErrorKind::Check)
     }
 
     /// A request that was sent has ended now.

@@ -31,6 +31,8 @@ pub(crate) fn config(endpoint: Endpoint) -> Config {
         protocol: Protocol::Http1,
         requests: Arc::new(Requests::one(get())),
         sequence: None,
+        names: None,
+        checks: [].into(),
         store: None,
         head: Head { user_agent: "plimsoll".into(), host: None, close: false },
         connection_per_request: false,

@@ -30,6 +30,10 @@ section! {
     pub struct Load {
         /// When requests start.
         shape: LoadShape { part }
+        /// Ends the load after so many requests, those of a warm-up counted.
+        requests: Option<u64> { Count(1..=u64::MAX), "10k" }
+            flag [Group::Load.flag("requests", "N").short('n')
+                .says("End after so many requests, or with --for, whichever comes first")]
         /// A phase before the measured one, kept apart from it; `until steady`: until the response
         /// times of its seconds are; `fill`: each URL of the list once.
         warm_up: WarmUp { WARM_UP, or WarmUp::Lasting(Duration::ZERO), "10s" }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_units::Words;
+use plimsoll_workload::check::Check;
 use plimsoll_workload::request::{OF_HTTP, Order, StoreScheme, Url, parse_method};
 
 use crate::flag::Group;
@@ -15,7 +16,7 @@ use crate::sections::asked::{ASKED, AUTH, Asked, Auth, BODY, Body, HEADERS};
 use crate::sections::header::Header;
 use crate::sections::resolve::Resolve;
 use crate::sections::status::Statuses;
-use crate::takes::{File, Form, Line, List, Own, Parsed, Switch, TIME, text_schema, word};
+use crate::takes::{Each, File, Form, Line, List, Own, Parsed, Switch, TIME, text_schema, word};
 use crate::vocabulary::Vocabulary;
 use crate::write::Writer;
 
@@ -56,6 +57,21 @@ section! {
         /// The statuses that count as success.
         ok: Statuses { STATUSES, or Statuses::successful(), "200,304" }
             flag [Group::Asked.flag("ok", "STATUSES")]
+        /// Texts that the body of every right answer has in it.
+        check_body: Vec<Check> { Each(CHECK_BODY, "text or list"), or Vec::new(), r#""Welcome""# }
+            flag [Group::Asked.flag("check-body", "TEXT").hyphened()
+                .says("A text that the body must have in it, else the request has failed; may be \
+                repeated")]
+        /// Values that the JSON of every right answer has at a place: `/id=42` (RFC 6901).
+        check_json: Vec<Check> { Each(CHECK_JSON, "text or list"), or Vec::new(),
+            r#"["/ok=true", "/items/0/id=42"]"# }
+            flag [Group::Asked.flag("check-json", "POINTER=VALUE").hyphened()
+                .says("A value that the body, as JSON, must have at a place; may be repeated")]
+        /// Texts that a header of every right answer has in it: `Content-Type=text/html`.
+        check_header: Vec<Check> { Each(CHECK_HEADER, "text or list"), or Vec::new(),
+            r#""Content-Type=text/html""# }
+            flag [Group::Asked.flag("check-header", "NAME=TEXT").hyphened()
+                .says("A text that a header of the answer must have in it; may be repeated")]
         /// The version of HTTP; `auto` lets a TLS server choose.
         http: Http { word::<Http>(), or Http::One, "2" }
             flag [Group::Sent.flag("http", "VERSION").says("1.1, 2 or auto")]
@@ -95,6 +111,11 @@ fn write_url(url: &Url) -> String {
 
 const ORDER: Parsed<Order> =
     Parsed::text("order", "an order such as round-robin", |text| Order::parse(text, Some(&[])));
+const CHECK_BODY: Parsed<Check> = Parsed::text("text", "a text of a body", Check::body);
+const CHECK_JSON: Parsed<Check> =
+    Parsed::text("check", "a place and a value such as /id=42", Check::json);
+const CHECK_HEADER: Parsed<Check> =
+    Parsed::text("check", "a header and a text such as Content-Type=text/html", Check::header);
 const METHOD: Parsed<String> = Parsed::text("method", "a method such as GET", parse_method);
 const RESOLVE: Parsed<Resolve> = Parsed::text("address", "host:port:address", Resolve::parse);
 const STATUSES: Parsed<Statuses> = Parsed {
@@ -172,6 +193,9 @@ impl Target {
             ("method", is_replay || is_store),
             ("headers", is_store),
             ("http", is_store),
+            ("check_body", is_store),
+            ("check_json", is_store),
+            ("check_header", is_store),
             ("insecure", is_store),
             ("restart_timeout", is_usual),
         ];
@@ -195,6 +219,12 @@ impl Target {
     /// Whether several requests may be on one connection.
     pub(crate) fn shares_connections(&self) -> bool {
         self.http != Http::One || self.is_store()
+    }
+
+    /// What every right answer must be beside its status.
+    #[must_use]
+    pub fn checks(&self) -> Vec<Check> {
+        [&self.check_body[..], &self.check_json, &self.check_header].concat()
     }
 
     /// The files that the section names.
@@ -243,7 +273,10 @@ fn check_host(section: &Section<'_>) {
 }
 
 /// What of `[target]` a store has no use for.
-const HTTP_ONLY: [&str; 14] = [
+const HTTP_ONLY: [&str; 17] = [
+    "check_body",
+    "check_json",
+    "check_header",
     "urls",
     "replay",
     "order",

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use plimsoll_runs::names::NO_NAME;
 use plimsoll_runs::{Ended, ErrorKind, Phase, RunError, RunWriter, Sample, Sink as _, samples};
 use proptest::prelude::*;
 
@@ -28,6 +29,7 @@ fn ordinary(n: u64) -> Sample {
         done_ns: due_ns + 200_000 + n % 13 * 3000,
         bytes: 1024,
         request: u32::try_from(n % 3).unwrap(),
+        name: if n % 5 == 4 { NO_NAME } else { u16::try_from(n % 3).unwrap() },
         connection: u32::try_from(n % 64).unwrap(),
         status: if n % 100 == 99 { 503 } else { 200 },
         phase: Phase::Measured,

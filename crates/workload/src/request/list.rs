@@ -55,7 +55,16 @@ impl UrlListReader<'_> {
     pub fn file(&self, path: &Path) -> Result<UrlList, RequestError> {
         let failed = FileError::of("read the URL list", path);
         let file = std::fs::File::open(path).map_err(&failed)?;
-        let mut lines = std::io::BufReader::new(file);
+        self.lines(std::io::BufReader::new(file), path)
+    }
+
+    /// Reads what is left of a file that was opened.
+    pub(super) fn lines(
+        &self,
+        mut lines: impl BufRead,
+        path: &Path,
+    ) -> Result<UrlList, RequestError> {
+        let failed = FileError::of("read the URL list", path);
         let mut list = Building::new(&path.display().to_string(), *self);
         let mut line = Vec::new();
         loop {
@@ -143,15 +152,7 @@ impl<'a> Building<'a> {
             return Ok(());
         }
         let entry = self.fields.split(bare).and_then(|(at, url, weight)| {
-            let parsed = match self.base {
-                Some(base) => base.join(&url),
-                None if url.starts_with('/') => {
-                    Err(ParseError::new("a whole URL", &url, 0, url.len())
-                        .hint("give the server too, or a base URL for the paths of the list"))
-                }
-                None => Url::parse(&url),
-            };
-            Ok((parsed.map_err(|error| error.shifted(at))?, weight))
+            Ok((url_of(&url, self.base).map_err(|error| error.shifted(at))?, weight))
         });
         let (url, weight) = entry.map_err(|error| wrong(error.shifted(shift)))?;
         self.urls.push(url);
@@ -178,6 +179,16 @@ impl<'a> Building<'a> {
         });
         let weights = self.weighted.then_some(self.weights);
         Ok(UrlList { urls: self.urls, weights, note })
+    }
+}
+
+/// A URL of a list, or a path of its base.
+pub(super) fn url_of(text: &str, base: Option<&Url>) -> Result<Url, ParseError> {
+    match base {
+        Some(base) => base.join(text),
+        None if text.starts_with('/') => Err(ParseError::new("a whole URL", text, 0, text.len())
+            .hint("give the server too, or a base URL for the paths of the list")),
+        None => Url::parse(text),
     }
 }
 
@@ -267,7 +278,7 @@ fn no_weight(text: &str) -> ParseError {
     ParseError::new("a weight of zero or more", text, 0, text.len())
 }
 
-fn weight(text: &str) -> Result<f64, ParseError> {
+pub(super) fn weight(text: &str) -> Result<f64, ParseError> {
     match text.parse::<f64>() {
         Ok(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
         _ => Err(no_weight(text)),

@@ -9,7 +9,7 @@ use plimsoll_load::run::run;
 use plimsoll_monitor::{Memory, Ticks, TimerProbe, facts, steal_share};
 use plimsoll_runs::experiment::State;
 use plimsoll_runs::{
-    End, Ended, Event, FigureRow, HostSample, Interval, Kind, LoadMeta, Run, RunError, RunMeta,
+    End, Ended, Event, FigureRow, HostSample, Interval, Kind, LoadMeta, Names, Run, RunError, RunMeta,
     RunWriter, Sample, Sink, SinkError, WindowRow, World,
 };
 use plimsoll_units::failure::told;
@@ -176,6 +176,7 @@ pub(crate) fn meta(prepared: &Prepared, setting: &Setting<'_>, kind: Kind) -> Ru
             patience_ns: u64::try_from(setting.patience.as_nanos()).unwrap_or(u64::MAX),
             // A search sees every request, and keeps none.
             samples: config.samples && kind == Kind::Load,
+            names: if kind == Kind::Load { prepared.names.clone() } else { Names::default() },
         }),
         world: World::Live,
         host: facts(setting.system),

@@ -128,6 +128,13 @@ impl Asked {
         let usual = Slo::parse(USUAL_SLO).ok();
         let none = || ExperimentError::Conflict("find an SLO: the plan has none".to_owned());
         let slo = plan.measure.slo.clone().or(usual).ok_or_else(none)?;
+        if let Some(name) = slo.names().next() {
+            let text = format!(
+                "search under an SLO about the requests called `{name}`: a search judges all \
+                 requests; leave the name out"
+            );
+            return Err(ExperimentError::Conflict(text));
+        }
         let search = plan.search.clone().unwrap_or_default();
         let goal = Goal::of(&slo)?;
         check_timeout(goal.slo, plan.load.timeout)?;
@@ -268,7 +275,12 @@ pub(super) fn search(
 ) -> Result<Searched, ExperimentError> {
     let Put { prepared, asked, rules } = *put;
     let Asked { method, limits, .. } = asked;
-    let config = Config { samples: true, renew_ns: Some(RENEW_NS), ..prepared.config.clone() };
+    let config = Config {
+        samples: true,
+        names: None,
+        renew_ns: Some(RENEW_NS),
+        ..prepared.config.clone()
+    };
     let folder = writer.path().to_path_buf();
     let mut recording = Recording::start(writer, setting)?;
     let (sender, windows) = mpsc::channel();

@@ -264,15 +264,16 @@ const fn value_of(kind: Kind, value: &[u8]) -> u64 {
 }
 
 /// What is left of a block.
-struct Input<'a> {
-    bytes: &'a [u8],
-    text: &'a mut Vec<u8>,
+pub(super) struct Input<'a> {
+    pub(super) bytes: &'a [u8],
+    /// For a string on its way.
+    pub(super) text: &'a mut Vec<u8>,
 }
 
 impl Input<'_> {
     /// An integer below 2^21 + 2^8, whose first byte begins with other bits (RFC 7541, section
     /// 5.1). Blocks are shorter than that, so that no length or index is greater.
-    fn integer(&mut self, prefix: u32) -> Result<usize, Malformed> {
+    pub(super) fn integer(&mut self, prefix: u32) -> Result<usize, Malformed> {
         let most = (1usize << prefix) - 1;
         let (&first, mut rest) = self.bytes.split_first().ok_or(Malformed)?;
         let mut value = usize::from(first) & most;
@@ -294,7 +295,8 @@ impl Input<'_> {
         Ok(value)
     }
 
-    fn string(&mut self) -> Result<&[u8], Malformed> {
+    /// A string, its Huffman code undone.
+    pub(super) fn string(&mut self) -> Result<&[u8], Malformed> {
         let coded = self.bytes.first().ok_or(Malformed)? & 0x80 != 0;
         let len = self.integer(7)?;
         let (string, rest) = self.bytes.split_at_checked(len).ok_or(Malformed)?;
