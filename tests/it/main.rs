@@ -52,6 +52,7 @@ mod reading;
 mod recording;
 mod restarts;
 mod runs_of_plans;
+mod scenarios;
 mod secrets;
 mod series;
 mod server_limit;

@@ -48,6 +48,8 @@ pub(crate) enum Command {
     Elastic(crate::elastic_args::Elastic),
     /// Make traces from access logs, and look at traces
     Trace(Trace),
+    /// Make scenarios, which say what a user does step by step
+    Scenario(crate::scenario_args::Scenario),
     /// Run a server of known behaviour
     Target(Target),
     /// Run a balancer: give each request to one of several servers
@@ -319,7 +321,8 @@ Example:
 Examples:
   plimsoll target --listen 127.0.0.1:8080 --service-time exp:5ms --workers 4     # M/M/4
   plimsoll target --service-time const:2ms --stall 5s:1s                         # freezes 1 s in 5
-  plimsoll target --errors 1% --body 10KiB --queue 100")]
+  plimsoll target --errors 1% --body 10KiB --queue 100
+  plimsoll target --sessions --path '/slow=exp:20ms' --workers 100             # users who log in")]
 pub(crate) struct Target {
     /// Where to listen: an address, or unix:/path
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
@@ -333,6 +336,13 @@ pub(crate) struct Target {
     /// A measured service model in place of the service time and workers
     #[arg(long, value_name = "FILE", value_parser = crate::files::input)]
     pub(crate) model: Option<PathBuf>,
+    /// A path with a service time of its own; may be repeated
+    #[arg(long, value_name = "PATH=DISTRIBUTION")]
+    pub(crate) path: Vec<String>,
+    /// Users have a session: POST /login sets a cookie, and every other path wants it and the
+    /// newest token back
+    #[arg(long)]
+    pub(crate) sessions: bool,
     /// How many may wait; beyond it the answer is 503
     #[arg(long, value_name = "N")]
     pub(crate) queue: Option<String>,
@@ -363,6 +373,9 @@ pub(crate) struct Target {
     /// End by itself after this time
     #[arg(long = "for", value_name = "DURATION")]
     pub(crate) run_for: Option<String>,
+    /// Print what it counted as JSON at its end; where it listens is then said beside
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]

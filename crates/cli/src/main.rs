@@ -16,6 +16,7 @@ mod peers;
 mod place;
 mod plan_args;
 mod run_args;
+mod scenario_args;
 mod series_args;
 mod serve_args;
 mod shoal_args;
@@ -52,6 +53,7 @@ fn main() -> std::process::ExitCode {
         Command::Elastic(elastic) => commands::elastic::run(&elastic),
         Command::Tune(tune) => commands::tune::run(&tune),
         Command::Trace(trace) => commands::trace::run(&trace.command),
+        Command::Scenario(scenario) => commands::scenario::run(&scenario.command),
         Command::Agent(agent) => commands::agent::run(&agent),
         Command::Serve(serve) => commands::serve::run(&serve),
         Command::Target(target) => commands::target::run(&target),

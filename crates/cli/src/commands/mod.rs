@@ -20,6 +20,7 @@ pub(crate) mod prometheus;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod runs;
+pub(crate) mod scenario;
 pub(crate) mod serve;
 pub(crate) mod shoal;
 pub(crate) mod simulate;

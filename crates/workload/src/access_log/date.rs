@@ -124,6 +124,12 @@ pub(super) fn iso(text: &[u8]) -> Option<Moment> {
     Some(Moment { second, nanos })
 }
 
+/// A time such as `2026-11-20T05:00:00.123Z` in nanoseconds since 1970-01-01T00:00:00Z.
+pub(crate) fn iso_ns(text: &str) -> Option<i64> {
+    let moment = iso(text.as_bytes())?;
+    moment.second.checked_mul(1_000_000_000)?.checked_add(moment.nanos.unwrap_or(0).into())
+}
+
 /// A decimal fraction at the start of a text as nanoseconds, rounded down, and its digits.
 fn nanos_of(text: &[u8]) -> Option<(u32, usize)> {
     let len = text.iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -83,6 +83,15 @@ pub enum LogError {
         /// Requests that may not be replayed.
         left_out: Box<LeftOut>,
     },
+    /// No line of the log is a page that somebody asked for.
+    #[error(
+        "expected pages of clients in {origin}, found none: a page is a GET that was answered \
+         below 400, of what is no static file, by a client whose address or cookie is logged"
+    )]
+    NoSessions {
+        /// The file.
+        origin: String,
+    },
     /// The file is not the one that was read first.
     #[error("replay {origin}: it has changed since it was first read")]
     Changed {

@@ -26,6 +26,7 @@ mod squid;
 mod urls;
 mod write;
 
+pub(crate) use date::iso_ns;
 pub use error::LogError;
 pub use format::Format;
 pub use import::{ImportOptions, ImportedLog, Unreadable, import, import_from};

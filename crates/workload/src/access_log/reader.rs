@@ -15,7 +15,7 @@ use std::net::IpAddr;
 use super::entry::{Why, url_text};
 use super::error::LogError;
 use super::format::Format;
-use super::input::Input;
+use super::input::{self, Input};
 use super::reading::{Log, Step};
 use super::squid::Fields;
 
@@ -61,6 +61,8 @@ pub struct Answered<'a> {
     /// The virtual host that was asked, as logged, with its port or without; empty where the log
     /// does not say.
     pub site: &'a [u8],
+    /// The whole line.
+    pub line: &'a [u8],
 }
 
 impl<'a> LogReader<'a> {
@@ -76,6 +78,25 @@ impl<'a> LogReader<'a> {
     ) -> Result<Self, LogError> {
         let input = Input::Plain(Box::new(text));
         Ok(Self { log: Log::start(input, origin, format)?, scratch: Vec::new() })
+    }
+
+    /// As [`LogReader::new`], for plain text or gzip.
+    ///
+    /// # Errors
+    /// As there, and what is compressed by something else.
+    pub fn unpacked(
+        log: impl Read + Send + 'a,
+        origin: &str,
+        format: Option<Format>,
+    ) -> Result<Self, LogError> {
+        let input = input::unpacked(log, origin)?;
+        Ok(Self { log: Log::start(input, origin, format)?, scratch: Vec::new() })
+    }
+
+    /// What of a compressed log could not be read, once its end is reached: a sentence, or none.
+    #[must_use]
+    pub fn damage(&self) -> Option<String> {
+        self.log.damage()
     }
 
     /// The format.
@@ -103,6 +124,7 @@ impl<'a> LogReader<'a> {
                     bytes,
                     client,
                     site,
+                    line,
                 }),
                 Err(why) => LogLine::Unreadable { why, text: line },
             },

@@ -5,7 +5,8 @@
 //! what came of it ([`User::answered`], [`User::broke`]); who drives him owns sockets and clocks.
 //!
 //! [`cookies`] is his jar, [`take`] finds in an answer what a later request needs, [`unpack`]
-//! unpacks answers within bounds.
+//! unpacks answers within bounds. [`har`] and [`from_log`] make scenarios of what a browser or a
+//! server recorded.
 //!
 //! # Determinism
 //!
@@ -18,6 +19,8 @@ pub mod cookies;
 mod data;
 mod draws;
 mod encoding;
+pub mod from_log;
+pub mod har;
 mod json;
 mod message;
 mod program;
@@ -27,6 +30,7 @@ pub mod take;
 mod text;
 pub mod unpack;
 mod user;
+mod written;
 
 use std::sync::Arc;
 

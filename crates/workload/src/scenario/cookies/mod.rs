@@ -145,7 +145,12 @@ impl Jar {
         let given = Given::parse(header, now_s)?;
         let (domain, is_host_only) = match given.domain {
             None => (host.to_ascii_lowercase(), true),
-            Some(domain) => (own_domain(domain, host)?, false),
+            Some(domain) => {
+                let domain = own_domain(domain, host)?;
+                // Nothing is below an address.
+                let is_address = domain.parse::<IpAddr>().is_ok();
+                (domain, is_address)
+            }
         };
         let path = given.path.unwrap_or_else(|| default_path(path));
         let same = |cookie: &Cookie| {
