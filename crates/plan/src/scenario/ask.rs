@@ -14,8 +14,19 @@ use crate::takes::{Takes, word};
 
 /// The keys of such a step beside its verb.
 const KEYS: [&str; 13] = [
-    "name", "on_failure", "headers", "query", "body", "body_file", "json", "form", "multipart",
-    "take", "check", "follow", "keep",
+    "name",
+    "on_failure",
+    "headers",
+    "query",
+    "body",
+    "body_file",
+    "json",
+    "form",
+    "multipart",
+    "take",
+    "check",
+    "follow",
+    "keep",
 ];
 /// The most redirects that may be followed.
 const MOST_REDIRECTS: u64 = 100;

@@ -8,8 +8,7 @@ use crate::scenario::known::Known;
 use crate::scenario::{body, refuse_unknown, switch, table};
 use crate::sections::status::Statuses;
 
-const KEYS: [&str; 7] =
-    ["status", "contains", "not_contains", "matches", "json", "header", "time"];
+const KEYS: [&str; 7] = ["status", "contains", "not_contains", "matches", "json", "header", "time"];
 
 /// Reads the tests, in the file's order.
 pub(super) fn read(known: &mut Known<'_>, node: &Node) -> Option<Checks> {
@@ -121,7 +120,8 @@ fn bounds(known: &mut Known<'_>, entry: &Entry, of: &Table) -> Option<JsonTest> 
         reading.fault(entry.node.place, message, None);
         return None;
     }
-    let (min, max) = (min.map_or(Some(None), |of| of.map(Some))?, max.map_or(Some(None), |of| of.map(Some))?);
+    let (min, max) =
+        (min.map_or(Some(None), |of| of.map(Some))?, max.map_or(Some(None), |of| of.map(Some))?);
     if let (Some(min), Some(max)) = (min, max)
         && min > max
     {

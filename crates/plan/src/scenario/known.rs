@@ -83,7 +83,8 @@ impl<'a> Known<'a> {
             return self.role(name, of);
         }
         if name == "sent" || name.starts_with("sent:") {
-            let wanted = "a value that there is: `sent` goes with messages, which are not built yet";
+            let wanted =
+                "a value that there is: `sent` goes with messages, which are not built yet";
             return Err(ParseError::new(wanted, name, 0, name.len()));
         }
         if let Some((data, column)) = name.split_once('.') {

@@ -288,9 +288,9 @@ fn call(known: &mut Known<'_>, verb: &Entry) -> Option<Verb> {
         return None;
     }
     let number = known.called.iter().position(|(of, _)| *of == name);
-    let is_seen = |sets: &Vec<_>| sets.iter().any(|set: &std::collections::BTreeSet<u16>| {
-        set.is_subset(&known.set)
-    });
+    let is_seen = |sets: &Vec<_>| {
+        sets.iter().any(|set: &std::collections::BTreeSet<u16>| set.is_subset(&known.set))
+    };
     if number.is_none() || !known.seen.get(&name).is_some_and(is_seen) {
         let steps = &table.get("steps")?.node;
         let set = known.set.clone();

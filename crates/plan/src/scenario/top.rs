@@ -11,9 +11,7 @@ use plimsoll_workload::scenario::{
 use crate::reading::Reading;
 use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::scenario::known::{Known, RESERVED};
-use crate::scenario::{
-    WrittenScenario, flow, is_name, narrow, refuse_unknown, step, table,
-};
+use crate::scenario::{WrittenScenario, flow, is_name, narrow, refuse_unknown, step, table};
 use crate::takes::{Takes, word};
 
 /// The keys of the file.
@@ -96,7 +94,11 @@ fn hosts(known: &mut Known<'_>, root: &Table) {
     let reading = known.reading;
     let Some(entry) = root.get("hosts") else { return };
     let Value::List(nodes) = &entry.node.value else {
-        reading.wrong_type(&entry.node, "a list of hosts", Some("hosts = [\"api.example\"]".into()));
+        reading.wrong_type(
+            &entry.node,
+            "a list of hosts",
+            Some("hosts = [\"api.example\"]".into()),
+        );
         return;
     };
     for node in nodes {
@@ -190,9 +192,9 @@ fn data(known: &mut Known<'_>, root: &Table) {
         let Some(bytes) = open(known, node) else { continue };
         match Data::read(&entry.key, &bytes) {
             Err(error) => reading.fault(node.place, error.to_string(), None),
-            Ok(data) => {
-                let place = known.place();
-                known.data.push(Data { each, order, place, ..data });
+            Ok(mut data) => {
+                (data.each, data.order, data.place) = (each, order, known.place());
+                known.data.push(data);
             }
         }
     }

@@ -9,6 +9,7 @@ mod flags;
 mod golden;
 mod mutation;
 mod round_trip;
+mod scenario;
 mod secrets;
 mod types;
 

@@ -116,7 +116,10 @@ impl Data {
             }
         }
         if data.ends.is_empty() {
-            return Err(wrong(rows.line, "expected a row below the heading, found none".to_owned()));
+            return Err(wrong(
+                rows.line,
+                "expected a row below the heading, found none".to_owned(),
+            ));
         }
         Ok(data)
     }
@@ -242,7 +245,10 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_its_line() {
         let said = |text: &[u8]| Data::read("d", text).unwrap_err().to_string();
-        assert_eq!(said(b"a,b\n1,2\n3\n"), "line 3: expected 2 columns, as the heading has, found 1");
+        assert_eq!(
+            said(b"a,b\n1,2\n3\n"),
+            "line 3: expected 2 columns, as the heading has, found 1"
+        );
         assert_eq!(said(b"a,a\n1,2\n"), "line 1: expected columns once, found `a` twice");
         assert_eq!(said(b"a\n"), "line 2: expected a row below the heading, found none");
         assert_eq!(

@@ -116,8 +116,13 @@ impl Message {
         }
         let begin = self.head.len();
         self.head.extend_from_slice(b"cookie: ");
-        match jar.write_header(&mut self.head, &to.host, &self.target, to.scheme.is_secure, now.unix_s())
-        {
+        match jar.write_header(
+            &mut self.head,
+            &to.host,
+            &self.target,
+            to.scheme.is_secure,
+            now.unix_s(),
+        ) {
             0 => self.head.truncate(begin),
             _ => self.head.extend_from_slice(b"\r\n"),
         }

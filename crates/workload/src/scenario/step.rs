@@ -161,4 +161,3 @@ pub enum Test {
     /// It is there, or is not.
     Set(bool),
 }
-

@@ -34,7 +34,9 @@ impl Held {
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Nothing => None,
-            Self::Text(text) | Self::Json(text) => Some(text).filter(|t| !t.is_empty()).map(|t| &**t),
+            Self::Text(text) | Self::Json(text) => {
+                Some(text).filter(|t| !t.is_empty()).map(|t| &**t)
+            }
         }
     }
 }
@@ -245,7 +247,11 @@ impl Text {
     ///
     /// # Errors
     /// A hole that is not closed, a name that nothing can have set, an unknown pipe.
-    pub fn parse(text: &str, encoding: Encoding, names: &mut dyn Names) -> Result<Self, ParseError> {
+    pub fn parse(
+        text: &str,
+        encoding: Encoding,
+        names: &mut dyn Names,
+    ) -> Result<Self, ParseError> {
         let mut writing = Writing::default();
         let (mut at, mut encoding) = (0, encoding);
         while let Some(open) = text[at..].find("{{").map(|found| at + found) {
@@ -304,8 +310,7 @@ impl Text {
         }
         let (draws, mut out) = (Draws { key: 0, user: 0, visits: &mut [] }, Vec::new());
         let (variables, data, rows) = (&[], &[], &[]);
-        let mut values =
-            Values { variables, data, rows, counter: 0, round: 0, unix_ns: 0, draws };
+        let mut values = Values { variables, data, rows, counter: 0, round: 0, unix_ns: 0, draws };
         self.render(&mut values, &mut out).ok()?;
         String::from_utf8(out).ok()
     }
@@ -333,7 +338,11 @@ impl Text {
     }
 
     /// Appends the text for one user.
-    pub(super) fn render(&self, values: &mut Values<'_>, out: &mut Vec<u8>) -> Result<(), Unfilled> {
+    pub(super) fn render(
+        &self,
+        values: &mut Values<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Unfilled> {
         for part in &self.parts {
             match part {
                 Part::Literal(bytes) => out.extend_from_slice(bytes),
@@ -464,7 +473,8 @@ fn with_default(part: &str) -> Result<(&str, Option<&str>), ParseError> {
     let rest = rest.trim_start();
     let at = rest.as_ptr() as usize - part.as_ptr() as usize;
     let wrong = || {
-        let error = ParseError::new("`or` and a text in quotes behind the name", rest, at, rest.len());
+        let error =
+            ParseError::new("`or` and a text in quotes behind the name", rest, at, rest.len());
         error.hint(format!("write {{{{{name} or \"nobody\"}}}}"))
     };
     let text = rest.strip_prefix("or").map(str::trim_start).ok_or_else(wrong)?;

@@ -327,7 +327,12 @@ impl User {
             }
             Op::Group { name } => {
                 let (name, first_due_ns) = (*name, None);
-                self.frames.push(Frame::Group { name, first_due_ns, response_ns: 0, is_good: true });
+                self.frames.push(Frame::Group {
+                    name,
+                    first_due_ns,
+                    response_ns: 0,
+                    is_good: true,
+                });
             }
             Op::Loop { rounds, place, end } => {
                 let left = match *rounds {
@@ -510,8 +515,8 @@ impl User {
         }
         let base = &scenario.origins[usize::from(self.message.origin)];
         let base = crate::request::Url { target: self.message.target.clone(), ..base.clone() };
-        let url = resolve(&base, location)
-            .map_err(|error| wrong(format!("a redirect: {error}")))?;
+        let url =
+            resolve(&base, location).map_err(|error| wrong(format!("a redirect: {error}")))?;
         let is_here = base.unix.is_some() && url.unix == base.unix;
         let origin = if is_here { Some(self.message.origin) } else { scenario.origin_of(&url) };
         let Some(origin) = origin else {
@@ -519,8 +524,7 @@ impl User {
             return Err(wrong(format!("expected a redirect to one of `hosts`, found {to}")));
         };
         self.message.redirect(received.status, origin, url);
-        self.asked =
-            Some(Asked { redirects: asked.redirects + 1, is_pending: true, ..asked });
+        self.asked = Some(Asked { redirects: asked.redirects + 1, is_pending: true, ..asked });
         Ok(true)
     }
 
@@ -543,8 +547,8 @@ impl User {
             false => Ok(&[][..]),
         };
         let origin = &scenario.origins[usize::from(self.message.origin)];
-        let url =
-            crate::request::Url { target: self.message.target.clone(), ..origin.clone() }.to_string();
+        let url = crate::request::Url { target: self.message.target.clone(), ..origin.clone() }
+            .to_string();
         let jar = std::mem::take(&mut self.jar);
         let searched = *body.as_ref().unwrap_or(&&[][..]);
         let answer = Answer::new(received.status, received.headers, searched, &url)

@@ -98,7 +98,8 @@ fn draws_hang_on_user_and_place_alone() {
     let said = |user| rendered(&both, &[], user).unwrap();
     assert_eq!(said(1), said(1));
     assert_ne!(said(1), said(2));
-    let (first, second) = said(1).split_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    let (first, second) =
+        said(1).split_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
     assert_ne!(first, second);
     let uuid = rendered(&parsed("{{uuid}}", Encoding::Raw).unwrap(), &[], 1).unwrap();
     assert_eq!((uuid.len(), &uuid[14..15]), (36, "4"), "{uuid}");
@@ -112,7 +113,10 @@ fn what_is_wrong_is_said_at_its_place() {
     };
     assert_eq!(said("x {{b}}").0, 4);
     assert_eq!(said("x {{a").1, "{{a");
-    assert_eq!(said("{{a | urlencod}}"), (6, "urlencod".into(), Some("did you mean `urlencode`?".into())));
+    assert_eq!(
+        said("{{a | urlencod}}"),
+        (6, "urlencod".into(), Some("did you mean `urlencode`?".into()))
+    );
     assert_eq!(said("{{random:5..1}}").2, Some("least first: {{random:1..5}}".into()));
     assert_eq!(said("{{a b}}").1, "b");
     assert_eq!(said("{{}}").2, Some("write \\{{ for {{ itself".into()));
