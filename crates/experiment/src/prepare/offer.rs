@@ -97,7 +97,10 @@ pub(crate) fn schedule(
         }
         RateSource::Schedule(schedule) => schedule.clone(),
         RateSource::Trace(trace) => {
-            let read = Trace::read_as(&trace.file, trace.counts_per, trace.columns.as_deref())?;
+            let read = match &trace.format {
+                Some(format) => Trace::from_log(&trace.file, Some(format))?,
+                None => Trace::read_as(&trace.file, trace.counts_per, trace.columns.as_deref())?,
+            };
             let (schedule, found) = read.schedule(&trace.options)?;
             let name = trace.file.display().to_string();
             notes.extend(read.remarks().iter().map(|remark| format!("{name}: {remark}")));

@@ -144,7 +144,7 @@ impl Parser {
         let format = match &self.format {
             LogFormat::Named(format) => *format,
             LogFormat::Words(pattern) => {
-                return pattern.parse(line, &mut self.last, &mut self.target);
+                return pattern.read(line, &mut self.last, &mut self.target);
             }
         };
         match format {

@@ -28,7 +28,7 @@ struct Told<'a> {
 
 impl Pattern {
     /// What a line says. `room` is for a target that is put together of path and query.
-    pub(in crate::access_log) fn parse<'a>(
+    pub(in crate::access_log) fn read<'a>(
         &self,
         line: &'a [u8],
         last: &mut LastDate,
@@ -163,7 +163,7 @@ mod tests {
     fn parsed(format: &str, line: &str) -> Result<String, Why> {
         let pattern = Pattern::parse(format).unwrap_or_else(|error| panic!("{format}: {error}"));
         let mut room = Vec::new();
-        let entry = pattern.parse(line.as_bytes(), &mut LastDate::new(), &mut room)?;
+        let entry = pattern.read(line.as_bytes(), &mut LastDate::new(), &mut room)?;
         let Rest::Found(found) = entry.rest else { panic!("nothing found") };
         let texts =
             [entry.method, entry.target, found.site, found.client, found.status, found.bytes];
