@@ -47,8 +47,8 @@ pub(crate) enum Command {
     Tune(Box<Tune>),
     /// Look at what policies decided about real servers, and what others would have
     Elastic(crate::elastic_args::Elastic),
-    /// Make traces from access logs, and look at traces
-    Trace(Trace),
+    /// Make traces from access logs; scale, resample and look at traces
+    Trace(crate::trace_args::Trace),
     /// Make scenarios, which say what a user does step by step
     Scenario(crate::scenario_args::Scenario),
     /// Run a server of known behaviour
@@ -275,55 +275,6 @@ pub(crate) struct Infer {
     /// Show no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
-}
-
-#[derive(Args)]
-pub(crate) struct Trace {
-    #[command(subcommand)]
-    pub(crate) command: TraceCommand,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum TraceCommand {
-    /// Make a trace of an access log (Common, Combined, Squid, JSON lines; plain or gzip)
-    #[command(after_help = "\
-Example:
-  plimsoll trace from-log access.log.gz -o my-day.csv --urls my-urls.csv")]
-    FromLog {
-        /// The access log; - for standard input
-        #[arg(value_parser = crate::files::input)]
-        log: PathBuf,
-        /// The trace: requests of each second
-        #[arg(long, short, value_name = "FILE")]
-        output: Option<PathBuf>,
-        /// The distinct URLs with their counts
-        #[arg(long, value_name = "FILE")]
-        urls: Option<PathBuf>,
-        /// How many distinct URLs are kept; others are counted together
-        #[arg(long, value_name = "N", default_value = "200000")]
-        max_urls: String,
-        /// The log's format, where it is not told from its first lines
-        #[arg(long, value_name = "FORMAT")]
-        format: Option<String>,
-        /// Print what was found as JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Say what a trace is: length, rates, gaps
-    Info {
-        /// The trace: CSV or gzip; - for standard input
-        #[arg(value_parser = crate::files::input)]
-        trace: PathBuf,
-        /// What each count is of, where the file does not say
-        #[arg(long, value_name = "DURATION")]
-        counts_per: Option<String>,
-        /// What the columns are, such as time_ms,rate or time,-,count
-        #[arg(long, value_name = "NAMES")]
-        columns: Option<String>,
-        /// Print it as JSON
-        #[arg(long)]
-        json: bool,
-    },
 }
 
 #[derive(Args)]

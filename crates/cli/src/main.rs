@@ -24,6 +24,7 @@ mod shoal_args;
 mod simulate_args;
 mod terminal;
 mod testbed_args;
+mod trace_args;
 
 use args::{Arguments, Command};
 use clap::Parser;

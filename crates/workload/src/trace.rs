@@ -2,7 +2,7 @@
 //!
 //! A [`Trace`] is a row of points, each a time since the first and a mean rate from there on. It is
 //! read from a table whose header says what its columns are (see `columns`) and whose first row
-//! says what its times are (see `clock`), or from one count a line. [`Trace::remarks`] tells what
+//! says what its times are (see `clock`), from one count a line, or from an access log. [`Trace::remarks`] tells what
 //! was taken for what. [`Trace::schedule`] then, in this order, cuts it, replaces drops, scales it
 //! and compresses its time; [`Notes`] say what was done that a reader of the result must know.
 //!
@@ -15,14 +15,17 @@ mod clock;
 mod columns;
 mod error;
 mod fields;
+mod log;
 mod moment;
 mod read;
+mod resample;
 
 use plimsoll_units::{show_duration_exact, show_rate};
 
 pub use columns::check_columns;
 pub use error::TraceError;
 pub use moment::Moment;
+pub use resample::Resampled;
 
 use crate::schedule::{Piece, Schedule, Shape, whole_ns};
 

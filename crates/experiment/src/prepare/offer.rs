@@ -101,7 +101,10 @@ pub(crate) fn schedule(
             recorded::trace(trace, notes)?.schedule(&trace.options)?.0
         }
         RateSource::Trace(trace) => {
-            let read = Trace::read_as(&trace.file, trace.counts_per, trace.columns.as_deref())?;
+            let read = match &trace.format {
+                Some(format) => Trace::from_log(&trace.file, Some(format))?,
+                None => Trace::read_as(&trace.file, trace.counts_per, trace.columns.as_deref())?,
+            };
             let (schedule, found) = read.schedule(&trace.options)?;
             let name = trace.file.display().to_string();
             notes.extend(read.remarks().iter().map(|remark| format!("{name}: {remark}")));

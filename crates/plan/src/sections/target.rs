@@ -305,15 +305,15 @@ impl Target {
     /// The files that the section names.
     pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let asked = match &self.asked {
-            Asked::Url => None,
-            Asked::List(file) => Some(file),
-            Asked::Replay(replay) => Some(&replay.file),
+            Asked::Url => &[],
+            Asked::List(file) => std::slice::from_ref(file),
+            Asked::Replay(replay) => &replay.files[..],
         };
         let body = match &self.body {
             Body::File(file) => Some(file),
             Body::None | Body::Text { .. } => None,
         };
-        asked.into_iter().chain(body).chain(&self.ca)
+        asked.iter().chain(body).chain(&self.ca)
     }
 
     /// The keys whose secrets a printed plan has left out: nobody can execute it as it is.

@@ -2,11 +2,15 @@
 //! wrote it.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use plimsoll_units::{ParseError, nearest};
 
+use super::error::LogError;
 use super::format::Format;
+use super::input;
+use super::lines::Lines;
 use super::pattern::Pattern;
 
 /// The format of a log.
@@ -44,6 +48,24 @@ impl LogFormat {
             Some(near) => error.hint(format!("write {near}")),
             None => error,
         })
+    }
+
+    /// The format in which more than half of the first lines of a file, plain or gzip, can be read;
+    /// `None` for what is no log, or is packed otherwise.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn of_file(path: &Path) -> Result<Option<Self>, LogError> {
+        let input = match input::open(path) {
+            Err(LogError::Compression { .. }) => return Ok(None),
+            opened => opened?,
+        };
+        let mut lines = Lines::new(input);
+        let origin = || path.display().to_string();
+        let sample = lines
+            .sample()
+            .map_err(|source| LogError::Read { origin: origin(), line: 0, source })?;
+        Ok(Format::of_text(sample).map(Self::Named))
     }
 
     /// The format with this name; `None` for one in a server's words.
