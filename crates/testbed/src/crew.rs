@@ -184,7 +184,7 @@ impl<'a> Crew<'a> {
         let (folder, stop) = (instance.folder.clone(), role.recipe.recipe.stop.clone());
         let limit = Duration::from_secs(stop.within_s) + ENDS;
         let end = Op::End { instance: instance.name.clone(), stop };
-        self.worker.act(&end, &Deadline::within(limit))?;
+        self.worker.act(None, &end, &Deadline::within(limit))?;
         let left_out =
             Making::new(self.bed.of(&self.bed.id), &role, &instance, &self.stand)?.left_out();
         let image = images.make(&Source {

@@ -143,6 +143,7 @@ impl<'a> Followed<'a> {
             name: of.name.clone(),
             number: 0,
             place: 0,
+            host: None,
             address: of.address.ip().to_string(),
             port: of.address.port(),
             folder: PathBuf::new(),
