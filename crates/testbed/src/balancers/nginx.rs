@@ -249,8 +249,7 @@ impl<'a> Nginx<'a> {
             }
         };
         let instances = servers.iter().map(member).collect();
-        let seen =
-            Seen { connections, requests, active: writing, instances, ..Seen::default() };
+        let seen = Seen { connections, requests, active: writing, instances, ..Seen::default() };
         let times = if takes_times { log.tally.take_times() } else { Vec::new() };
         Ok(log.tally.tell(Seen { times, ..seen }))
     }
