@@ -65,9 +65,7 @@ fn port(pid: i32) -> Option<u16> {
 /// The cell of whoever goes on, which has adopted both instances: the same processes.
 fn goes_on(place: &Place, before: &BTreeMap<String, i32>) -> Value {
     let again = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
-    wait_for("the load of who goes on", || {
-        has_begun(place).then_some(())
-    });
+    wait_for("the load of who goes on", || has_begun(place).then_some(()));
     assert_eq!(&servers(place), before, "nobody was started, nobody ended");
     let again = again.wait().went_well();
     again.says(&["going on with", "adopts what a killed process has left of it"]);

@@ -66,7 +66,8 @@ fn members(place: &Place) -> Option<Vec<String>> {
 fn who_is_announced_gets_requests_and_who_is_silent_is_out() {
     let place = Place::alone();
     let at = plan(&place, "");
-    let servers: Vec<Target> = (0..3).map(|_| place.target(&["--service-time", "const:5ms"])).collect();
+    let servers: Vec<Target> =
+        (0..3).map(|_| place.target(&["--service-time", "const:5ms"])).collect();
     let going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
     let first = agent(&place, at, "web-a", &servers[0]);
     wait_for("the load", || has_begun(&place).then_some(()));
@@ -105,14 +106,16 @@ fn who_is_announced_gets_requests_and_who_is_silent_is_out() {
 fn a_followed_pool_is_adopted_after_a_kill() {
     let place = Place::alone();
     let at = plan(&place, "");
-    let servers: Vec<Target> = (0..2).map(|_| place.target(&["--service-time", "const:5ms"])).collect();
+    let servers: Vec<Target> =
+        (0..2).map(|_| place.target(&["--service-time", "const:5ms"])).collect();
     let going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
     let agents = [agent(&place, at, "web-a", &servers[0]), agent(&place, at, "web-b", &servers[1])];
     wait_for("both", || {
         let all = members(&place)?;
-        ["ready: web-a", "ready: web-b"].iter().all(|text| {
-            all.iter().any(|of| of.contains(text))
-        }).then_some(())
+        ["ready: web-a", "ready: web-b"]
+            .iter()
+            .all(|text| all.iter().any(|of| of.contains(text)))
+            .then_some(())
     });
     going.signal(Signal::KILL);
     going.wait();

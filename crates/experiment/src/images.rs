@@ -72,7 +72,8 @@ pub fn bake(
         let names: Vec<&str> = bed.roles.iter().map(|of| of.name.as_str()).collect();
         let near = nearest(role, names.iter().copied());
         let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
-        let text = format!("make an image of the role `{role}`: the plan has {}{near}", names.join(", "));
+        let text =
+            format!("make an image of the role `{role}`: the plan has {}{near}", names.join(", "));
         return Err(conflict(text));
     };
     // Roles behind it are not needed.

@@ -80,15 +80,10 @@ impl Hearing {
     ///
     /// # Errors
     /// Where the socket cannot be used.
-    pub fn start(
-        listener: TcpListener,
-        token: Option<Vec<u8>>,
-        clock: Clock,
-    ) -> io::Result<Self> {
+    pub fn start(listener: TcpListener, token: Option<Vec<u8>>, clock: Clock) -> io::Result<Self> {
         let list: Arc<List> = Arc::default();
         let (heard, now) = (Arc::clone(&list), Arc::clone(&clock));
-        let answer =
-            move |request: &Request<'_>| respond(request, token.as_deref(), &heard, now());
+        let answer = move |request: &Request<'_>| respond(request, token.as_deref(), &heard, now());
         let server = Server::start(listener, "hearing", Bounds::default(), answer)?;
         Ok(Self { server, list, clock })
     }
@@ -115,7 +110,8 @@ impl Hearing {
 
 fn living(list: &mut BTreeMap<String, Heartbeat>, now_ns: u64) -> Vec<Announced> {
     list.retain(|_, of| now_ns.saturating_sub(of.at_ns) <= SILENT * of.every_ns);
-    let one = |(name, of): (&String, &Heartbeat)| Announced { name: name.clone(), address: of.address };
+    let one =
+        |(name, of): (&String, &Heartbeat)| Announced { name: name.clone(), address: of.address };
     list.iter().map(one).collect()
 }
 
@@ -147,15 +143,14 @@ fn respond(request: &Request<'_>, token: Option<&[u8]>, list: &List, now_ns: u64
     match (request.method, words.as_slice()) {
         ("GET", ["instances"]) => {
             let all = living(&mut lock(list), now_ns);
-            let one = |of: &Announced| {
-                serde_json::json!({ "name": of.name, "address": of.address.to_string() })
-            };
+            let one = |of: &Announced| serde_json::json!({ "name": of.name, "address": of.address.to_string() });
             let all: Vec<_> = all.iter().map(one).collect();
             Answer::new(200, JSON, format!("{}\n", serde_json::json!({ "instances": all })))
         }
         ("PUT", ["instances", name, at, every]) => {
             let at = place(at, request.peer);
-            let every_ms = every.parse().ok().filter(|ms| (PERIODS_MS.0..=PERIODS_MS.1).contains(ms));
+            let every_ms =
+                every.parse().ok().filter(|ms| (PERIODS_MS.0..=PERIODS_MS.1).contains(ms));
             let (true, Some(address), Some(every_ms)) = (is_name(name), at, every_ms) else {
                 return refused(
                     400,
@@ -219,7 +214,8 @@ impl Announcement {
             200 => Ok(()),
             status => {
                 let text = String::from_utf8_lossy(&answer.body);
-                let why: String = text.lines().next().unwrap_or_default().chars().take(200).collect();
+                let why: String =
+                    text.lines().next().unwrap_or_default().chars().take(200).collect();
                 Err(format!("{status} {why}"))
             }
         }
@@ -245,10 +241,7 @@ impl Announcer {
     ///
     /// # Errors
     /// Where there is no thread to be had.
-    pub fn start(
-        of: Announcement,
-        tells: impl Fn(&str) + Send + 'static,
-    ) -> io::Result<Self> {
+    pub fn start(of: Announcement, tells: impl Fn(&str) + Send + 'static) -> io::Result<Self> {
         let ending = Arc::new(Ending::default());
         let over = Arc::clone(&ending);
         let announces = move || {

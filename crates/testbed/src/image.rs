@@ -165,7 +165,8 @@ impl Images {
     /// A name that none may have; a folder that holds too much; what cannot be written.
     pub(crate) fn make(&self, of: &Source<'_>) -> Result<Image, TestbedError> {
         check_name(of.name)?;
-        let (new, place) = (self.folder.join(format!("{NEW}{}", of.name)), self.folder.join(of.name));
+        let (new, place) =
+            (self.folder.join(format!("{NEW}{}", of.name)), self.folder.join(of.name));
         let made = DirBuilder::new().mode(0o700).recursive(true).create(&self.folder);
         made.map_err(TestbedError::file("make", &self.folder))?;
         remove_all(&new)?;

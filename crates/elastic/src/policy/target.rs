@@ -72,8 +72,11 @@ const fn limit(text: &'static str) -> &'static str {
 }
 
 /// The metrics that can be kept near a target.
-const METRICS: Takes =
-    WordOr(&["cpu", "memory", "rate", "response", "concurrency", "connections", "queue"], WATCHED, FIGURE);
+const METRICS: Takes = WordOr(
+    &["cpu", "memory", "rate", "response", "concurrency", "connections", "queue"],
+    WATCHED,
+    FIGURE,
+);
 /// How fast the number may change.
 const LIMITS: Takes = Text("COUNT/PERIOD or SHARE/PERIOD, …");
 const WHICH: Takes = Word(&["max", "min", "off"]);

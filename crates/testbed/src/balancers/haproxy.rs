@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::tally::{Cause, How, Tally};
 use super::settings::Since;
+use super::tally::{Cause, How, Tally};
 use super::{Balances, Member, Newcomer, Seen, Settings};
 use crate::balance::State;
 use crate::command::Deadline;
@@ -92,7 +92,8 @@ impl Haproxy {
     /// server gets the id of another.
     fn adopt(&self) -> Result<(), TestbedError> {
         let table = self.table()?;
-        let under_way = table.waiting + table.servers.iter().map(|of| u64::from(of.active)).sum::<u64>();
+        let under_way =
+            table.waiting + table.servers.iter().map(|of| u64::from(of.active)).sum::<u64>();
         self.counted.store(table.requests.saturating_sub(under_way), Ordering::Relaxed);
         let last = table.servers.iter().map(|of| of.id).max().unwrap_or(0);
         self.last_id.store(last, Ordering::Relaxed);

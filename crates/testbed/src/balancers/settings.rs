@@ -121,7 +121,12 @@ impl Settings {
                 (true, false) => Since::Gone,
             };
             let (balancer, has_failed) = (self.one(of.clone(), since)?, since == Since::Gone);
-            Ok(One { name, balancer, has_failed, lives: Box::new(move || lives.takes_connections()) })
+            Ok(One {
+                name,
+                balancer,
+                has_failed,
+                lives: Box::new(move || lives.takes_connections()),
+            })
         };
         let members = all.iter().map(one).collect::<Result<_, TestbedError>>()?;
         let moves = move |from: usize, to: usize| all[to].takes_address(&address, Some(&all[from]));
@@ -139,11 +144,7 @@ impl Settings {
         }
     }
 
-    fn one<'a>(
-        &self,
-        of: Reach<'a>,
-        since: Since,
-    ) -> Result<Box<dyn Balances + 'a>, TestbedError> {
+    fn one<'a>(&self, of: Reach<'a>, since: Since) -> Result<Box<dyn Balances + 'a>, TestbedError> {
         Ok(match self.kind {
             // It counts by itself, and knows its instances.
             Kind::BuiltIn => Box::new(BuiltIn::of(of.folder())),

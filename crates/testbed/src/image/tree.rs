@@ -57,8 +57,7 @@ pub(super) fn capture(
     left_out: &[String],
 ) -> Result<Vec<Entry>, TestbedError> {
     let (user, known) = (None, None);
-    let mut copying =
-        Copying { left_out, user, known, files: Vec::new(), entries: 0, bytes: 0 };
+    let mut copying = Copying { left_out, user, known, files: Vec::new(), entries: 0, bytes: 0 };
     copying.all(from, to)?;
     copying.files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(copying.files)
@@ -78,8 +77,7 @@ pub(crate) fn restore(
     let user = user.map(User::find).transpose()?;
     let known = files.iter().map(|of| (of.path.as_str(), of)).collect();
     let (left_out, files) = (&[], Vec::new());
-    let mut copying =
-        Copying { left_out, user, known: Some(known), files, entries: 0, bytes: 0 };
+    let mut copying = Copying { left_out, user, known: Some(known), files, entries: 0, bytes: 0 };
     copying.all(from, to)?;
     let missing = copying.known.iter().flatten().map(|(path, _)| *path).next();
     missing.map_or(Ok(()), |path| Err(changed(path)))

@@ -11,7 +11,7 @@ use plimsoll_experiment::images::{bake as make, images as all};
 use plimsoll_testbed::Action;
 use plimsoll_testbed::bed::Hears;
 use plimsoll_testbed::image::Image;
-use plimsoll_units::{show_bytes, show_duration};
+use plimsoll_units::{show_duration, show_size};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub(super) fn bake(args: &TestbedBake, here: &Path) -> Result<Exit> {
         return Ok(Exit::Held);
     }
     let Image { name, role, files, .. } = &baked.image;
-    let size = show_bytes(baked.image.bytes());
+    let size = show_size(baked.image.bytes());
     print(&format!("{name}  of role.{role}: {} files, {size}\n", files.len()))?;
     let shown = |of: Duration| show_duration(u64::try_from(of.as_nanos()).unwrap_or(u64::MAX));
     print(&format!("  ready after {} without it, {} with it\n", shown(without), shown(with)))?;
@@ -64,7 +64,7 @@ pub(super) fn images(args: &TestbedImages, here: &Path) -> Result<Exit> {
         print("no image\n")?;
     }
     for of in &found {
-        let (name, role, size) = (&of.name, &of.role, show_bytes(of.bytes()));
+        let (name, role, size) = (&of.name, &of.role, show_size(of.bytes()));
         print(&format!("{name:<20}role.{role}, {} files, {size}\n", of.files.len()))?;
     }
     Ok(Exit::Held)

@@ -85,7 +85,8 @@ impl World<'_> {
         let present = since as f64 * TICK_NS as f64 / 1e9 / seconds;
         let queued = self.engine.queued() as f64;
         let (response, none) = (tick.quantile_s, f64::NAN);
-        let mut values = [tick.cpu, tick.rate, tick.lost, response, present, queued, none, none, none];
+        let mut values =
+            [tick.cpu, tick.rate, tick.lost, response, present, queued, none, none, none];
         // Without an instance there is no processor to be busy.
         if tick.ready <= 0.0 {
             values[Metric::Cpu as usize] = f64::NAN;

@@ -10,7 +10,8 @@ use plimsoll_elastic::observation::Metric;
 use plimsoll_elastic::policy::{self, Decider, Facts, Future, Kind};
 use plimsoll_elastic::simulated::{self, Load, Setup};
 use plimsoll_plan::{
-    ConnectionLife, Elastic, KeyFault, KeyFaultKind, LoadShape, Plan, PolicyPlan, RateSource, Service,
+    ConnectionLife, Elastic, KeyFault, KeyFaultKind, LoadShape, Plan, PolicyPlan, RateSource,
+    Service,
 };
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::balancer::Rule;

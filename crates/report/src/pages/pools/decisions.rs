@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn metrics_have_their_units() {
-        let cases = [("cpu", 71.25, "cpu 71.2%"), ("lost", 2.0, "lost 2/s"), ("memory", 8.0, "memory 8%")];
+        let cases =
+            [("cpu", 71.25, "cpu 71.2%"), ("lost", 2.0, "lost 2/s"), ("memory", 8.0, "memory 8%")];
         for (metric, value, text) in cases {
             assert_eq!(told(metric, value), text);
         }

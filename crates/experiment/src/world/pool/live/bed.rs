@@ -95,7 +95,8 @@ pub(super) fn of_cell(
         if let Ok((bed, role, settings)) = adopted
             && stands(&bed)
         {
-            let count = bed.left.iter().filter(|of| of.name.starts_with(&format!("{role}-"))).count();
+            let count =
+                bed.left.iter().filter(|of| of.name.starts_with(&format!("{role}-"))).count();
             let text = format!(
                 "adopts what a killed process has left of it: {}, with {count} instances",
                 left.bed

@@ -66,10 +66,40 @@ pub(super) fn check(plan: &Plan) -> Result<(), ExperimentError> {
     Ok(())
 }
 
+/// Who tells which instances there are. A cloud that is asked for those of a group or with a tag is
+/// another one.
+trait Tells: Send + Sync {
+    /// The instances that live.
+    fn living(&self) -> Vec<Announced>;
+
+    /// How long it takes until all that live are known.
+    fn settles(&self) -> Duration;
+
+    /// What somebody does so that his instance is one of them, a sentence.
+    fn way_in(&self) -> String;
+}
+
+impl Tells for Hearing {
+    fn living(&self) -> Vec<Announced> {
+        Self::living(self)
+    }
+
+    fn settles(&self) -> Duration {
+        2 * self.longest_period().max(Duration::from_secs(1))
+    }
+
+    fn way_in(&self) -> String {
+        let at = self.address();
+        format!("each says `plimsoll agent --announce http://{at} --name NAME --serves PORT`")
+    }
+}
+
 /// Those who are followed, and where servers of other roles are made anew.
 pub(super) struct Followed<'a> {
-    hearing: Hearing,
-    crew: &'a Crew<'a>,
+    who: Box<dyn Tells>,
+    crew: &'a dyn Servers,
+    /// Whether the pool was left by a process before.
+    is_adopted: bool,
     /// The role that the instances are of.
     role: String,
     /// The path that one answers that is well; `None`: it takes connections.
@@ -91,13 +121,13 @@ impl Servers for Followed<'_> {
 }
 
 impl<'a> Followed<'a> {
-    /// Begins to hear who is announced, where a plan follows anybody.
+    /// Begins to follow, where a plan follows anybody.
     ///
     /// # Errors
     /// A token that cannot be had; an address that cannot be listened on.
     pub(super) fn open(
         plan: &Plan,
-        crew: &'a Crew<'a>,
+        crew: &'a Crew<'_>,
         check: Option<String>,
     ) -> Result<Option<Self>, ExperimentError> {
         let Some(pool) = plan.elastic.as_ref().map(|of| &of.pool) else { return Ok(None) };
@@ -120,21 +150,20 @@ impl<'a> Followed<'a> {
         let hearing = Hearing::start(listener, token, Arc::new(move || clock.now()));
         let hearing = hearing.map_err(listening)?;
         let role = pool.role.clone().unwrap_or_default();
-        Ok(Some(Self { hearing, crew, role, check }))
+        Ok(Some(Self { who: Box::new(hearing), crew, is_adopted: crew.is_adopted(), role, check }))
     }
 
     /// The servers that are announced. Those of a pool that is adopted have two of their periods to
     /// be heard again.
     pub(super) fn standing(&self) -> Vec<Server> {
-        if self.crew.is_adopted() {
+        if self.is_adopted {
             let clock = Clock::start();
             // The longest period is known when the first are heard.
-            let heard = || 2 * self.hearing.longest_period().max(Duration::from_secs(1));
-            while Duration::from_nanos(clock.now()) < heard() {
+            while Duration::from_nanos(clock.now()) < self.who.settles() {
                 std::thread::sleep(LOOK);
             }
         }
-        self.hearing.living().into_iter().map(|of| self.server(&of)).collect()
+        self.who.living().into_iter().map(|of| self.server(&of)).collect()
     }
 
     fn server(&self, of: &Announced) -> Server {
@@ -162,11 +191,7 @@ impl<'a> Followed<'a> {
         count: u32,
         control: &dyn Control,
     ) -> Result<(), ExperimentError> {
-        let at = self.hearing.address();
-        let text = format!(
-            "waits for {count} instances: each says `plimsoll agent --announce http://{at} --name \
-             NAME --serves PORT`"
-        );
+        let text = format!("waits for {count} instances: {}", self.who.way_in());
         control.tell(News::Says(&text));
         let (clock, wanted) = (Clock::start(), count as usize);
         loop {
@@ -179,8 +204,9 @@ impl<'a> Followed<'a> {
             let waited_ns = clock.now();
             if Duration::from_nanos(waited_ns) >= BEGINS {
                 return Err(ExperimentError::Conflict(format!(
-                    "wait for {count} instances to follow: {there} were well at {at} within {}",
-                    show_duration(waited_ns)
+                    "wait for {count} instances to follow: {there} were well within {}; {}",
+                    show_duration(waited_ns),
+                    self.who.way_in()
                 )));
             }
         }
@@ -199,7 +225,7 @@ impl<'a> Followed<'a> {
             }
         }
         while !yard.life().is_over {
-            let living = self.hearing.living();
+            let living = self.who.living();
             // Those that failed are asked again whether they are well, as others that come.
             known.retain(|_, (number, _)| yard.is_there(*number));
             let gone: Vec<String> = known
@@ -213,7 +239,7 @@ impl<'a> Followed<'a> {
                 if let Some((number, _)) = known.remove(&name)
                     && let Some(server) = yard.leaves(number, "it is not announced any more")
                 {
-                    scope.spawn(move || yard.bury(number, &server));
+                    scope.spawn(move || yard.parts(number, &server, self.check.as_deref()));
                 }
             }
             for of in living {
@@ -272,6 +298,15 @@ impl Yard<'_> {
             None => life.note(number, &format!("terminated: {why}")),
         }
         server
+    }
+
+    /// Takes an instance out of the balancer: what it has it answers, where it still does.
+    fn parts(&self, number: usize, server: &Server, check: Option<&str>) {
+        let check = Check { http: check.map(str::to_owned), within_s: 0 };
+        match address(server).is_some_and(|of| is_ready(of, &check)) {
+            true => self.lower(number, server),
+            false => self.bury(number, server),
+        }
     }
 
     /// Whether an instance has not ended.

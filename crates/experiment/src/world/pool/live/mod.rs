@@ -31,11 +31,9 @@ mod yard;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use plimsoll_elastic::books::Terms;
 use plimsoll_elastic::controller::Decided;
-use plimsoll_elastic::observation::Metric;
 use plimsoll_elastic::outcome::{Outcome as Prediction, Tick};
 use plimsoll_elastic::policy::{self, Decider};
 use plimsoll_elastic::simulated::Setup;
@@ -47,12 +45,12 @@ use plimsoll_stats::Histogram;
 use plimsoll_testbed::balancers::{Balances, ROLE, Settings};
 use plimsoll_testbed::crew::{Crew, with_crew};
 use plimsoll_testbed::{Instance as Server, Role};
-use plimsoll_units::{show_duration, show_share};
+use plimsoll_units::show_share;
 use plimsoll_workload::balancer::Weights;
 
 pub use self::bed::check;
-pub use self::checks::{check_period, check_watched};
 use self::books::{Clients, Heard};
+pub use self::checks::{check_period, check_watched};
 use self::follow::Followed;
 use self::steer::Steered;
 use self::tested::Tested;

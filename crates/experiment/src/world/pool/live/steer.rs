@@ -17,8 +17,8 @@ use plimsoll_testbed::{Instance as Server, Role, TestbedError};
 use std::thread::Scope;
 
 use super::super::contents::scaled;
-use super::plant::LivePlant;
 use super::meters::Meters;
+use super::plant::LivePlant;
 use super::yard::Yard;
 
 /// The balancer is asked so often within a tick.
@@ -114,7 +114,7 @@ impl Steered<'_> {
             let watched = yard.life().take_watched();
             let point = self.end_tick(now_ns, &mut ticking, &mut books, watched);
             controller.collect(&terms, point);
-            let before = policy.save().ok().filter(|_| yard.is_followed);
+            let before = yard.is_followed.then(|| policy.save().ok()).flatten();
             let decided = controller.step(&terms, policy, &mut plant);
             if let Some(before) = before.filter(|_| decided.changes()) {
                 // Nothing was done, so it rests after nothing. What was saved is of this kind.
@@ -201,7 +201,8 @@ impl Steered<'_> {
         values[Metric::Queue as usize] = samples.waiting as f64;
         values[Metric::Watched as usize] = watched;
         values[Metric::Memory as usize] = read.map_or(f64::NAN, |read| read.memory);
-        values[Metric::Connections as usize] = samples.connections / f64::from(samples.count.max(1));
+        values[Metric::Connections as usize] =
+            samples.connections / f64::from(samples.count.max(1));
         ticking.from = ticking.last.clone();
         ticking.samples = Samples::default();
         ticking.of = OfTick { began_ns: now_ns, ..OfTick::default() };

@@ -242,9 +242,9 @@ impl<'a> Yard<'a> {
             self.balancer.remove(&gone.name)?;
         }
         let known = |name: &str| look.instances.iter().find(|of| of.name == name);
-        let (leaving, staying): (Vec<_>, Vec<_>) = servers.into_iter().partition(|of| {
-            known(&of.name).is_some_and(|of| of.state == State::Draining)
-        });
+        let (leaving, staying): (Vec<_>, Vec<_>) = servers
+            .into_iter()
+            .partition(|of| known(&of.name).is_some_and(|of| of.state == State::Draining));
         std::thread::scope(|scope| {
             for server in leaving {
                 let mut life = self.life();
