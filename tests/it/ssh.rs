@@ -247,13 +247,14 @@ fn what_a_kill_leaves_on_hosts_is_found_and_undone() {
 fn a_host_that_goes_away_fails_its_cell_and_is_kept_in_the_ledger() {
     let Some(place) = place("a_host_that_goes_away") else { return };
     let first = Server::start(&place, "first");
-    for signal in [Signal::KILL, Signal::STOP] {
+    // A host that is gone, and one that is silent.
+    for (out, signal) in [("gone", Signal::KILL), ("silent", Signal::STOP)] {
         let second = Server::start(&place, "second");
         let more = "[experiment]\nreplications = 1\n[factor]\n\"load.users\" = [1, 2]\n";
         write(&place, [&first, &second], more);
         let plan = std::fs::read_to_string(place.path("plan.toml")).unwrap();
-        place.write("plan.toml", plan.replace("rate = '50/s'\nfor = '2s'", "users = 1\nfor = '4s'"));
-        let run = ["run", "plan.toml", "--new", "--fail-fast"];
+        place.write("plan.toml", plan.replace("rate = '50/s'\nfor = '2s'", "users = 1\nfor = '60s'"));
+        let run = ["run", "plan.toml", "--out", out, "--fail-fast"];
         let going = place.start(place.command(PLIMSOLL, &run));
         let serves = || {
             let all = left(&place);
@@ -261,12 +262,19 @@ fn a_host_that_goes_away_fails_its_cell_and_is_kept_in_the_ledger() {
             all.iter().find(of_web).map(drop)
         };
         wait_for("the server on the second host", serves);
+        let loads = || {
+            let cells = std::fs::read_dir(experiment(&place.path(out))?.join("cells")).ok()?;
+            let is_part = |of: std::fs::DirEntry| of.path().extension().is_some_and(|of| of == "part");
+            cells.flatten().any(is_part).then_some(())
+        };
+        wait_for("its load", loads);
         let began = Instant::now();
         second.signal(signal);
         let done = going.wait().ended_with(4);
-        assert!(began.elapsed() < Duration::from_secs(100), "{:?}", began.elapsed());
+        // It is ended long before the load would be over.
+        assert!(began.elapsed() < Duration::from_secs(55), "{:?}", began.elapsed());
         assert!(done.err.contains("second"), "{}", done.err);
-        let experiment = experiment(&place);
+        let experiment = experiment(&place.path(out)).unwrap();
         let failed = [1, 2].map(|number| cell(&experiment, number));
         let failed: Vec<String> = failed.iter().map(|of| format!("{of:?}")).collect();
         assert!(failed.iter().any(|of| of.contains("reach the host second")), "{failed:?}");
@@ -287,13 +295,10 @@ fn a_host_that_goes_away_fails_its_cell_and_is_kept_in_the_ledger() {
     }
 }
 
-/// The newest experiment.
-fn experiment(place: &Place) -> PathBuf {
-    let all = std::fs::read_dir(place.path("runs")).unwrap().flatten();
-    let mut all: Vec<PathBuf> = all.map(|of| of.path()).collect();
-    all.retain(|path| path.join("experiment.sqlite").exists());
-    all.sort();
-    all.pop().unwrap()
+/// The only experiment of a folder.
+fn experiment(out: &Path) -> Option<PathBuf> {
+    let mut all = std::fs::read_dir(out).ok()?.flatten().map(|of| of.path());
+    all.find(|path| path.join("experiment.sqlite").exists())
 }
 
 #[test]

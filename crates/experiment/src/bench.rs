@@ -27,6 +27,7 @@ use crate::control::News;
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
 use crate::factors::settings;
+use crate::hosts::OnHosts;
 use crate::locks::Locks;
 use crate::outputs::{Ends, Live};
 use crate::plans;
@@ -315,6 +316,8 @@ impl Bench<'_> {
                 let sources = sources(&plan, servers, self.place.system)?;
                 in_run.set(Some(before.len()));
                 let _live = Live::start(&self.path, cell.number, servers, self.place.now_ns);
+                let control = OnHosts { control: to.control, client: &bed.client };
+                let to = &to.under(&control);
                 self.load(&plan, &levels, cell, to, (&before, &sources))
             })
         });

@@ -4,7 +4,33 @@ use plimsoll_plan::{Plan, Testbed};
 use plimsoll_testbed::Role;
 use plimsoll_testbed::ssh::{Client, Dealt, Route, Ssh, Watch};
 
+use crate::control::{Control, News, Wish};
 use crate::error::ExperimentError;
+
+/// Ends what goes on when a host is gone that it stands on.
+pub(crate) struct OnHosts<'a> {
+    /// What the user wishes.
+    pub(crate) control: &'a dyn Control,
+    /// How the hosts are reached.
+    pub(crate) client: &'a Client,
+}
+
+impl Control for OnHosts<'_> {
+    fn tell(&self, news: News<'_>) {
+        self.control.tell(news);
+    }
+
+    fn wish(&self) -> Wish {
+        match self.client.lost() {
+            Some(_) => Wish::Abort,
+            None => self.control.wish(),
+        }
+    }
+
+    fn broken(&self) -> Option<ExperimentError> {
+        self.client.lost().map(ExperimentError::from)
+    }
+}
 
 /// The collector of what a host does, which its agent has.
 const HOST: &str = "host";

@@ -81,7 +81,7 @@ pub(crate) fn bed_with(
 pub fn client(place: &Place<'_>) -> Client {
     let variable = |name: &&str| Some(((*name).to_owned(), (place.environment)(name)?));
     let environment = VARIABLES.iter().filter_map(variable).collect();
-    Client { program: place.program.to_owned(), environment }
+    Client { program: place.program.to_owned(), environment, ..Client::default() }
 }
 
 /// A role of a plan, as the test-bed takes it.

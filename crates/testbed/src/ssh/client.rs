@@ -10,6 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::command::{ENVIRONMENT, Words, run_command, wait};
@@ -47,6 +48,19 @@ pub struct Client {
     /// Variables of the environment that `ssh` gets beside that of every command: where the user's
     /// agent listens, and who the user is.
     pub environment: Vec<(String, String)>,
+    /// The host whose connection broke first, where one did.
+    pub lost: Lost,
+}
+
+/// The host whose connection broke first, as all who use a client see it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lost(Arc<OnceLock<String>>);
+
+impl Lost {
+    /// Notes that the connection to a host broke.
+    pub(crate) fn note(&self, host: &str) {
+        let _ = self.0.set(host.to_owned());
+    }
 }
 
 /// The variables of the environment that `ssh` needs of the user's.
@@ -54,6 +68,13 @@ pub const VARIABLES: [&str; 7] =
     ["PATH", "HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK", "KRB5CCNAME", "XDG_RUNTIME_DIR"];
 
 impl Client {
+    /// Why what stands on hosts cannot go on, where a connection broke that was in use.
+    #[must_use]
+    pub fn lost(&self) -> Option<TestbedError> {
+        let why = "the connection to it broke".to_owned();
+        self.lost.0.get().map(|host| TestbedError::Away { host: host.clone(), why })
+    }
+
     /// A process of `ssh`, in a group of its own.
     #[expect(clippy::disallowed_methods, reason = "hosts are reached by the system's ssh")]
     fn command(&self, route: &Route, own: &[String], words: &[String]) -> Command {
@@ -171,6 +192,11 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// Who made it.
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
     /// The host.
     pub(crate) fn route(&self) -> &Route {
         &self.route

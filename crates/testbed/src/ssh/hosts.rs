@@ -29,8 +29,15 @@ const SHORT: Duration = Duration::from_secs(20);
 
 /// Makes the folder `$1`, which must not be there, with the mark of the bed `$2` in it.
 const MAKE: &str = "umask 077 && mkdir -- \"$1\" && printf %s \"$2\" > \"$1/$3\"";
-/// Whether the folder `$1` has the mark of the bed `$2`. One that is empty was about to get it.
-const IS_OURS: &str = "rmdir -- \"$1\" 2>/dev/null; [ \"$(cat -- \"$1/$3\" 2>/dev/null)\" = \"$2\" ] && echo ours || echo others";
+/// Tells the mark of the folder `$1`. One that is empty was about to get it.
+const MARKED: &str = "rmdir -- \"$1\" 2>/dev/null; cat -- \"$1/$3\" 2>/dev/null";
+/// Tells the digest of the file `$1`.
+const DIGEST: &str = "sha256sum < \"$1\" 2>/dev/null";
+/// Tells what kind of host it is.
+const KIND: &str = "uname -s -m";
+/// What stands before and behind what a script tells, so that what the shell of a host says beside
+/// it is left out.
+const TOLD: [&str; 2] = ["<plimsoll ", " plimsoll>"];
 /// Removes the folder `$1` where it has the mark of the bed `$2`.
 const REMOVE: &str = "[ \"$(cat -- \"$1/$3\" 2>/dev/null)\" = \"$2\" ] || exit 0; rm -rf -- \"$1\"";
 /// Makes the program `$1` of what is read.
@@ -39,6 +46,19 @@ const COPY: &str = "umask 077 && cat > \"$1.new\" && chmod 700 \"$1.new\" && mv 
 /// A script of the shell of a host, with its parameters as words of their own.
 fn script(text: &str, parameters: &[&str]) -> Words {
     Words::of(&[&["sh", "-c", text, "sh"], parameters].concat())
+}
+
+/// What a script of a host tells; nothing where it fails.
+fn told(
+    connection: &Connection,
+    text: &str,
+    parameters: &[&str],
+) -> Result<String, TestbedError> {
+    let [before, behind] = TOLD;
+    let text = format!("printf '{before}%s{behind}\\n' \"$({text})\"");
+    let said = connection.run(&script(&text, parameters), None, &Deadline::within(SHORT))?;
+    let found = said.split_once(before).and_then(|(_, rest)| rest.split_once(behind));
+    Ok(found.map(|(found, _)| found.trim().to_owned()).unwrap_or_default())
 }
 
 /// A host that is reached, with this program's copy at work there.
@@ -77,7 +97,8 @@ impl Reached {
         let connection = client.connect(of.route, sockets)?;
         is_alike(&connection)?;
         let short = || Deadline::within(SHORT);
-        let is_there = connection.run(&of.script(IS_OURS), None, &short())?.trim() == "ours";
+        let folder = of.folder.display().to_string();
+        let is_there = told(&connection, MARKED, &[&folder, of.bed, MARK])? == of.bed;
         if !is_there {
             connection.run(&of.script(MAKE), None, &short())?;
         }
@@ -138,24 +159,22 @@ impl Reached {
 
 /// Refuses a host on which this program cannot run.
 fn is_alike(connection: &Connection) -> Result<(), TestbedError> {
-    let words = Words::of(&["uname", "-s", "-m"]);
-    let there = connection.run(&words, None, &Deadline::within(SHORT))?;
+    let there = told(connection, KIND, &[])?;
     let own = rustix::system::uname();
     let here = format!("{} {}", own.sysname().to_string_lossy(), own.machine().to_string_lossy());
-    if there.trim() == here {
+    if there == here {
         return Ok(());
     }
     Err(TestbedError::Wrong(format!(
         "use the host {}: it is {}, and this program is for {here}",
         connection.route(),
-        there.trim()
+        there
     )))
 }
 
 /// The digest of a file of a host; nothing where it is not there.
 fn digest_there(connection: &Connection, path: &str) -> Result<String, TestbedError> {
-    let text = "sha256sum < \"$1\" 2>/dev/null || true";
-    let said = connection.run(&script(text, &[path]), None, &Deadline::within(SHORT))?;
+    let said = told(connection, DIGEST, &[path])?;
     Ok(said.split_whitespace().next().unwrap_or_default().to_owned())
 }
 

@@ -22,6 +22,6 @@ pub(crate) mod undo;
 pub(crate) mod wire;
 
 pub use agent::{Agent, Watch};
-pub use client::{Client, VARIABLES};
+pub use client::{Client, Lost, VARIABLES};
 pub use provider::{Dealt, Ssh};
 pub use route::Route;

@@ -2,16 +2,17 @@
 //! limit, and the ledger that the copy has its lines written into.
 
 use std::collections::BTreeMap;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdin};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::command::Words;
 use crate::error::TestbedError;
 use crate::folder::Bytes;
-use crate::ssh::client::{Connection, last_line};
+use crate::ssh::client::{Connection, Lost, last_line};
 use crate::ssh::wire::{Answer, Ask, Deed, next, send};
 use crate::thing::Thing;
 use crate::time::Deadline;
@@ -21,6 +22,9 @@ use crate::time::Deadline;
 const LATE: Duration = Duration::from_secs(15);
 /// How long the copy may take until it answers at all.
 const BEGINS: Duration = Duration::from_secs(20);
+/// The most lines that the shell of a host says before the copy begins, and the longest of them.
+const MOST_BEFORE: usize = 1000;
+const MOST_LINE: u64 = 64 << 10;
 /// How long it may take until it has ended.
 const ENDS: Duration = Duration::from_secs(2);
 
@@ -54,6 +58,8 @@ pub(crate) struct Session {
     /// What `ssh` and the copy say beside answers, until the end of it is known.
     errors: Mutex<Errors>,
     last: Mutex<u64>,
+    /// Whether it is being ended by us: then its end is no loss.
+    is_over: Arc<AtomicBool>,
 }
 
 /// Why a session ended.
@@ -81,18 +87,21 @@ impl Session {
         let words = Words::of(&[program, "testbed", "host"]);
         let mut child = connection.start(&words)?;
         let input = child.stdin.take();
+        let (host, lost) = (connection.route().to_string(), connection.client().lost.clone());
+        let is_over = Arc::new(AtomicBool::new(false));
         let (waiting, begun) = match child.stdout.take() {
-            Some(output) => hear(output),
+            Some(output) => hear(output, (host.clone(), lost), Arc::clone(&is_over)),
             None => (Arc::default(), channel().1),
         };
         let errors = child.stderr.take().map(last_line);
         let session = Self {
-            host: connection.route().to_string(),
+            host,
             child: Mutex::new(child),
             input: Mutex::new(input),
             waiting,
             errors: Mutex::new(Errors::Unheard(errors)),
             last: Mutex::new(0),
+            is_over,
         };
         session.send(begin, None)?;
         match begun.recv_timeout(BEGINS) {
@@ -184,8 +193,7 @@ impl Session {
             None => send(input, ask, None),
             // A file that became shorter is filled up: what follows is another request.
             Some(Bytes { from, length, .. }) => {
-                let mut all = std::io::Read::chain(from, std::io::repeat(0));
-                send(input, ask, Some(&mut std::io::Read::take(&mut all, length)))
+                send(input, ask, Some(&mut from.chain(std::io::repeat(0)).take(length)))
             }
         };
         sent.map_err(|_| self.away())
@@ -208,6 +216,7 @@ impl Session {
 
     /// Ends it. What it has started goes on.
     pub(crate) fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
         drop(lock(&self.input).take());
         let mut child = lock(&self.child);
         if crate::command::wait(&mut child, &Deadline::within(ENDS)).is_none() {
@@ -224,24 +233,49 @@ impl Drop for Session {
 }
 
 /// Hands each answer to who waits for it, until there are no more.
-fn hear(output: impl std::io::Read + Send + 'static) -> (Arc<Mutex<Waiting>>, Receiver<()>) {
+fn hear(
+    output: impl std::io::Read + Send + 'static,
+    (host, lost): (String, Lost),
+    is_over: Arc<AtomicBool>,
+) -> (Arc<Mutex<Waiting>>, Receiver<()>) {
     let waiting = Arc::new(Mutex::new(Some(BTreeMap::new())));
     let (begun, hears) = channel();
     let all = Arc::clone(&waiting);
     std::thread::spawn(move || {
         let mut output = BufReader::new(output);
+        // What the shell of the host says before is its own affair.
+        if !until_begun(&mut output) {
+            *lock(&all) = None;
+            return;
+        }
+        let _ = begun.send(());
         while let Some(answer) = next::<Answer>(&mut output) {
-            let Some(id) = answer.id() else {
-                let _ = begun.send(());
-                continue;
-            };
+            let Some(id) = answer.id() else { continue };
             let waits: Option<Sender<Answer>> =
                 lock(&all).as_ref().and_then(|all| all.get(&id).cloned());
             if let Some(waits) = waits {
                 let _ = waits.send(answer);
             }
         }
+        if !is_over.load(Ordering::Relaxed) {
+            lost.note(&host);
+        }
         *lock(&all) = None;
     });
     (waiting, hears)
+}
+
+/// Reads lines until the copy says that it has begun; whether it does, within some lines.
+fn until_begun(output: &mut impl BufRead) -> bool {
+    for _ in 0..MOST_BEFORE {
+        let mut line = Vec::new();
+        match output.by_ref().take(MOST_LINE).read_until(b'\n', &mut line) {
+            Ok(read) if read > 0 => {}
+            _ => return false,
+        }
+        if matches!(serde_json::from_slice(&line), Ok(Answer::Begun)) {
+            return true;
+        }
+    }
+    false
 }

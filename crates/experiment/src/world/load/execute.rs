@@ -111,6 +111,9 @@ pub(crate) fn execute(
     let interrupted = steering.wish != Wish::Continue;
     let (ended, times, failed) = match result {
         Ok(run) => match stopped {
+            _ if let Some(error) = control.broken() => {
+                (Ended::Failed(told(&error)), Some(run), Some(error))
+            }
             Some(Stopped::NotBegun(why)) => {
                 let error = ExperimentError::Silent { subject: prepared.subject.clone(), why };
                 (Ended::Failed(told(&error)), Some(run), Some(error))
