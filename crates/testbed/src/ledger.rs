@@ -536,7 +536,10 @@ mod tests {
         assert!(refused.to_string().contains("goes on"), "{refused}");
         drop(ledger);
         assert!(!Ledger::all(&root).unwrap()[0].is_held);
-        assert_eq!(Ledger::take_down(&root, "e1", false, &Client::default()).unwrap(), [folder(&ours)]);
+        assert_eq!(
+            Ledger::take_down(&root, "e1", false, &Client::default()).unwrap(),
+            [folder(&ours)]
+        );
         assert!(!ours.exists() && others.exists());
         assert!(Ledger::all(&root).unwrap().is_empty());
     }

@@ -108,9 +108,9 @@ fn read_list(
     let called = Called::by(list.requests.iter().map(name));
     let request = |of: Listed| {
         let mut request = Request::new(of.url);
-        request.headers.retain(|(name, _)| {
-            !of.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
-        });
+        request
+            .headers
+            .retain(|(name, _)| !of.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)));
         request.headers.extend(of.headers);
         request.method = of.method.unwrap_or_else(|| target.method.clone());
         request.body = of.body.or_else(|| body.cloned());
@@ -190,7 +190,8 @@ fn note_log(log: &Replay, names: &str, keeps_host: bool, notes: &mut Vec<String>
     if !rest.is_empty() {
         let (total, rest) = (show_count(log.total()), rest.join(", "));
         let first = log.example().map(|of| {
-            let several = if names == of.origin { String::new() } else { format!("{}, ", of.origin) };
+            let several =
+                if names == of.origin { String::new() } else { format!("{}, ", of.origin) };
             format!("; the first: {several}line {}: {} ({})", of.line, of.text, of.why)
         });
         let first = first.unwrap_or_default();

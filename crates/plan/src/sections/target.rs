@@ -17,7 +17,9 @@ use crate::sections::header::Header;
 use crate::sections::proxy::Proxy;
 use crate::sections::resolve::Resolve;
 use crate::sections::status::Statuses;
-use crate::takes::{Count, Each, File, Form, Line, List, Own, Parsed, Switch, TIME, text_schema, word};
+use crate::takes::{
+    Count, Each, File, Form, Line, List, Own, Parsed, Switch, TIME, text_schema, word,
+};
 use crate::vocabulary::Vocabulary;
 use crate::write::Writer;
 

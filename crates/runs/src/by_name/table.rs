@@ -30,11 +30,7 @@ fn table() -> String {
 
 /// Stores the books that something was added to since they were stored, `all` of which are then
 /// taken as stored.
-pub(crate) fn write(
-    database: &Connection,
-    cell: u32,
-    books: &NameBooks,
-) -> rusqlite::Result<()> {
+pub(crate) fn write(database: &Connection, cell: u32, books: &NameBooks) -> rusqlite::Result<()> {
     database.execute_batch(&table())?;
     let mut columns = vec!["cell".to_owned(), "number".to_owned()];
     columns.extend(schema::counter_columns());

@@ -41,7 +41,11 @@ pub fn serve(launcher: &Launcher) -> Result<(), TestbedError> {
     let Some(Ask::Begin { bed, rows, most_output, replaces }) = next(&mut input) else {
         return Err(TestbedError::Wrong("begin: expected what the ledger has".to_owned()));
     };
-    let far = Far { bed, waiting: Mutex::new(Some(Waiting::new())), output: Mutex::new(Box::new(stdout())) };
+    let far = Far {
+        bed,
+        waiting: Mutex::new(Some(Waiting::new())),
+        output: Mutex::new(Box::new(stdout())),
+    };
     far.tell(&Answer::Begun);
     let outputs = |instance: &str, text: &str| {
         let (instance, text) = (instance.to_owned(), text.to_owned());
