@@ -9,7 +9,7 @@ mod table;
 
 pub use figures::NamedFigures;
 pub(crate) use figures::of_run;
-pub(crate) use table::{read, write};
+pub(crate) use table::{read, table, write};
 
 use plimsoll_stats::Histogram;
 

@@ -11,7 +11,7 @@
 //! | `window` | a window of a search | see [`crate::window`] |
 //! | `figure` | a figure of the run | see [`crate::figures`] |
 //! | `decision` | a decision of a policy | there only where there was one; see [`crate::decision`] |
-//! | `name` | what the requests of a name have come to | there only where there are names; renewed every ten seconds; see [`crate::by_name`] |
+//! | `name` | what the requests of a name have come to | renewed every ten seconds; see [`crate::by_name`] |
 //!
 //! Times are integers in nanoseconds, `…_ns`, offsets since the run's first due time. `status` is a
 //! JSON object of counts by code, `local` one of failures of our own by cause. Each row carries
@@ -28,7 +28,7 @@ use plimsoll_units::secret::hidden;
 use rusqlite::{Connection, ToSql, params_from_iter};
 
 use crate::{
-    Counters, ErrorKind, Event, Interval, LocalCause, Phase, Reasons, Tag, World, figures, series,
+    Counters, ErrorKind, Event, Interval, LocalCause, Phase, Reasons, Tag, World, by_name, figures, series,
     window,
 };
 
@@ -165,11 +165,13 @@ pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
          {series}
          {window}
          {figure}
+         {name}
          PRAGMA user_version = {FORMAT};",
         states = states.join(", "),
         series = series::tables(),
         window = window::TABLE,
         figure = figures::TABLE,
+        name = by_name::table(),
     ))
 }
 

@@ -123,7 +123,7 @@ fn open(deed: &'static str, path: &Path) -> Result<File> {
 }
 
 /// What the file is called in texts.
-fn name_of(path: &PathBuf) -> String {
+fn name_of(path: &Path) -> String {
     path.display().to_string()
 }
 
