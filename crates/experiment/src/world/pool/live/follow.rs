@@ -1,5 +1,5 @@
-//! A pool whose instances somebody else starts and ends: those that announce themselves get requests
-//! when they are well, and those that are not announced any more are taken out.
+//! A pool whose instances somebody else starts and ends: those that announce themselves get
+//! requests when they are well, and those that are not announced any more are taken out.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
