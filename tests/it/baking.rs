@@ -4,7 +4,7 @@ use crate::place::Place;
 use crate::program::{Done, PLIMSOLL};
 use serde_json::Value;
 
-/// A server that takes its time to be installed where it finds nothing, and whose secret stands in a
+/// A server that takes its time to be installed where it finds nothing, and whose key stands in a
 /// file of the recipe.
 const RECIPE: &str = "\
 about = 'slow to install'

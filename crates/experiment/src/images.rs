@@ -1,30 +1,17 @@
 //! Images of servers: what makes one of a plan's role, and which of those that roles start from are
 //! of another recipe by now.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use plimsoll_plan::Plan;
 use plimsoll_testbed::bed::Hears;
 use plimsoll_testbed::crew::{Baked, with_crew};
-use plimsoll_testbed::image::Images;
 use plimsoll_testbed::{Bed, recipe_of};
 use plimsoll_units::nearest;
 
 use crate::error::ExperimentError;
 use crate::prepare::Place;
-use crate::servers::{bed, bed_id, install};
-
-/// The images of this host: below `XDG_DATA_HOME`, for root in `/var/lib`, else in the home folder.
-#[must_use]
-pub fn images(place: &Place<'_>) -> Images {
-    let set = |name: &str| (place.environment)(name).filter(|of| !of.is_empty());
-    let folder = match (set("XDG_DATA_HOME"), set("HOME")) {
-        (Some(data), _) => PathBuf::from(data),
-        (None, Some(home)) if home != "/root" => PathBuf::from(home).join(".local/share"),
-        (None, _) => PathBuf::from("/var/lib"),
-    };
-    Images::below(folder.join("plimsoll/images"))
-}
+use crate::servers::{bed, bed_id, images, install};
 
 /// What a reader should know of the images that the roles of a bed start from: those of another
 /// recipe, or of other parameters and files, than the role has now.
@@ -47,11 +34,12 @@ pub(crate) fn stale(bed: &Bed) -> Result<Vec<String>, ExperimentError> {
     Ok(stale)
 }
 
-/// Makes an image of an instance of a role of a plan, behind the roles that stand before it; named
-/// as the role, where no name is given. Packages are installed where `installs` says so.
+/// Makes an image of an instance of a role of a plan, behind the roles that stand before it. It is
+/// named as the role, where no name is given. Packages are installed where `installs` says so.
 ///
 /// # Errors
-/// A plan without servers, or without that role; what keeps them from standing; what cannot be kept.
+/// A plan without servers, or without that role; what keeps them from standing; what cannot be
+/// kept.
 pub fn bake(
     plan: &Plan,
     (role, name): (&str, Option<&str>),

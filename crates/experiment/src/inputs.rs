@@ -1,5 +1,5 @@
 //! The files that a plan reads. Cells depend on what they hold as they do on the plan's text, and
-//! an experiment keeps copies of the small ones. Of a folder, which is a run, its database is known.
+//! an experiment keeps copies of the small ones. A folder is a run, and known by its database.
 
 use std::fs::{self, File};
 use std::io::{self, Read};

@@ -143,7 +143,10 @@ fn respond(request: &Request<'_>, token: Option<&[u8]>, list: &List, now_ns: u64
     match (request.method, words.as_slice()) {
         ("GET", ["instances"]) => {
             let all = living(&mut lock(list), now_ns);
-            let one = |of: &Announced| serde_json::json!({ "name": of.name, "address": of.address.to_string() });
+            let one = |of: &Announced| {
+                let address = of.address.to_string();
+                serde_json::json!({ "name": of.name, "address": address })
+            };
             let all: Vec<_> = all.iter().map(one).collect();
             Answer::new(200, JSON, format!("{}\n", serde_json::json!({ "instances": all })))
         }

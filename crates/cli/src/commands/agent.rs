@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let clock: plimsoll_monitor::sampler::Clock = Arc::new(unix_ns);
     let agent = Agent::start(listener, watched, (period, unix_ns()), access, &clock)?;
     print(&format!("listening on {}\n", agent.address()))?;
-    let announcer = announcement(args, period)?.map(|of| Announcer::start(of, |text| say(text)));
+    let announcer = announcement(args, period)?.map(|of| Announcer::start(of, say));
     let announcer = announcer.transpose().with_context(|| "announce this host".to_owned())?;
     while !stop.load(Ordering::Relaxed) {
         std::thread::park_timeout(LOOK);

@@ -1,17 +1,15 @@
 //! `load.trace` that names a run: what the run offered, second by second, is offered again, live or
 //! simulated. So what another policy would have made of the same requests can be simulated.
 
-use std::path::Path;
-
-use plimsoll_plan::{TraceSource, Written};
+use plimsoll_plan::TraceSource;
 use plimsoll_runs::experiment::{self, CELLS};
 use plimsoll_runs::{Phase, Run};
 use plimsoll_units::{show_count, show_duration};
 use plimsoll_workload::trace::{Point, Trace};
+use toml_edit::DocumentMut;
 
 use super::nanoseconds;
 use crate::error::ExperimentError;
-use crate::plans;
 
 /// The series of the rate that a simulated pool's run has instead of seconds.
 const RATE: &str = "pool_offered_requests_per_second";
@@ -40,7 +38,7 @@ pub(super) fn trace(of: &TraceSource, notes: &mut Vec<String>) -> Result<Trace, 
         ));
     }
     let run = Run::open(path)?;
-    let speed = speed(&run, path)?;
+    let speed = speed(&run).unwrap_or(1.0);
     let longer = |ns: u64| {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "above zero")]
         let ns = (ns as f64 * speed).round() as u64;
@@ -69,11 +67,13 @@ pub(super) fn trace(of: &TraceSource, notes: &mut Vec<String>) -> Result<Trace, 
     Ok(Trace::recorded(&name, points.collect(), longer(end_ns))?)
 }
 
-/// How many times faster than the time that it stands for the run was.
-fn speed(run: &Run, path: &Path) -> Result<f64, ExperimentError> {
-    let (text, origin) = (&run.meta().plan_text, path.join("plan.toml").display().to_string());
-    let plan = plans::read(&Written::text(text, &origin, &[]).stored())?;
-    Ok(plan.speed.unwrap_or(1.0))
+/// How many times faster than the time that it stands for the run was: of its plan no more is read,
+/// so that one of an earlier version will do.
+fn speed(run: &Run) -> Option<f64> {
+    let plan: DocumentMut = run.meta().plan_text.parse().ok()?;
+    let speed = plan.get("speed")?;
+    let speed = speed.as_float().or_else(|| speed.as_integer().map(|whole| whole as f64))?;
+    (speed.is_finite() && speed > 0.0).then_some(speed)
 }
 
 /// The measured seconds of a run: points since their beginning, and their end.

@@ -43,7 +43,8 @@ section! {
         /// announce themselves, those of an Auto Scaling group, or those with a tag.
         follow: Option<Follow> { FOLLOW, "agents" }
         /// Where agents announce themselves.
-        heard_at: SocketAddr { HEARD_AT, or SocketAddr::from(([127, 0, 0, 1], 5556)), "10.0.0.1:5556" }
+        heard_at: SocketAddr { HEARD_AT, or SocketAddr::from(([127, 0, 0, 1], 5556)),
+            "10.0.0.1:5556" }
         /// The file of the token that agents of other hosts give, which others may not read.
         token_file: Option<PathBuf> { File, "pool.token" }
     }

@@ -86,6 +86,7 @@ impl<'a> Nginx<'a> {
 
     /// That which a process before has left: it takes the servers of its file anew, as that process
     /// may have ended before it told nginx of them, and what ends from now on is counted.
+    #[expect(clippy::disallowed_methods, reason = "waits for another process to write")]
     pub(super) fn adopted(reach: Reach<'a>, settings: Settings) -> Result<Self, TestbedError> {
         let of = Self::of(reach, settings);
         let path = of.reach.folder().join(SERVERS);

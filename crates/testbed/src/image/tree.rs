@@ -1,5 +1,5 @@
-//! The tree of an image: taken from the folder of an instance, and put into that of another. No link
-//! is followed in either, whoever made it; links are copied as they are.
+//! The tree of an image: taken from the folder of an instance, and put into that of another. No
+//! link is followed in either, whoever made it; links are copied as they are.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -56,7 +56,7 @@ pub fn serve(launcher: &Launcher) -> Result<(), TestbedError> {
         while let Some(ask) = next::<Ask>(&mut input) {
             match ask {
                 Ask::Begin { .. } => break,
-                Ask::Written { id, row } => far.written(id, row),
+                Ask::Written { id, row } => far.written(id, &row),
                 Ask::Do { id, deed: Deed::Put { op, length, mode }, .. } => {
                     // What is left of the bytes is no request.
                     let mut bytes = (&mut input).take(length);
@@ -155,7 +155,7 @@ impl Far {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn written(&self, id: u64, row: Result<u64, String>) {
+    fn written(&self, id: u64, row: &Result<u64, String>) {
         let waits = self.waiting().as_mut().and_then(|all| all.remove(&id));
         waits.into_iter().for_each(|waits| drop(waits.send(row.clone())));
     }

@@ -120,7 +120,7 @@ fn ports(
     roles: &[Dealt],
     names: &BTreeMap<(String, u32), String>,
     hosts: &BTreeMap<String, Host>,
-) -> Result<BTreeMap<(String, u32), (String, u16)>, TestbedError> {
+) -> Result<Spots, TestbedError> {
     let (mut taken, mut spots) = (BTreeSet::new(), BTreeMap::new());
     for Dealt { role, count, port, .. } in roles {
         for number in 1..=*count {
@@ -139,6 +139,9 @@ fn ports(
     }
     Ok(spots)
 }
+
+/// Where the instances of roles stand, by role and number: the host's name, and the port.
+type Spots = BTreeMap<(String, u32), (String, u16)>;
 
 /// The address of a name, as this host knows it.
 fn look_up(route: &Route, name: &str) -> Result<Ipv4Addr, TestbedError> {

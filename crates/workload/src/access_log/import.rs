@@ -139,7 +139,7 @@ impl<'a> Importing<'a> {
 
     /// Reads one log to its end.
     fn log(&mut self, input: Input<'_>, origin: &str) -> Result<(), LogError> {
-        let mut log = Log::start(input, origin, self.options.format.clone())?;
+        let mut log = Log::start(input, origin, self.options.format.as_ref())?;
         let imported = self
             .imported
             .get_or_insert_with(|| ImportedLog::empty(log.format(), self.options.max_urls));

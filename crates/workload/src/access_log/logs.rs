@@ -26,7 +26,7 @@ impl Logs {
             return Err(LogError::Several { found: paths.len(), most: MOST_LOGS });
         }
         let open = |path: &PathBuf| {
-            Log::start(input::open(path)?, &path.display().to_string(), format.cloned())
+            Log::start(input::open(path)?, &path.display().to_string(), format)
         };
         Ok(Self { logs: paths.iter().map(open).collect::<Result<_, _>>()? })
     }

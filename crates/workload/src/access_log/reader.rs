@@ -79,7 +79,7 @@ impl<'a> LogReader<'a> {
         format: Option<LogFormat>,
     ) -> Result<Self, LogError> {
         let input = Input::Plain(Box::new(text));
-        Ok(Self { log: Log::start(input, origin, format)?, scratch: Vec::new() })
+        Ok(Self { log: Log::start(input, origin, format.as_ref())?, scratch: Vec::new() })
     }
 
     /// As [`LogReader::new`], for plain text or gzip.
@@ -92,7 +92,7 @@ impl<'a> LogReader<'a> {
         format: Option<LogFormat>,
     ) -> Result<Self, LogError> {
         let input = input::unpacked(log, origin)?;
-        Ok(Self { log: Log::start(input, origin, format)?, scratch: Vec::new() })
+        Ok(Self { log: Log::start(input, origin, format.as_ref())?, scratch: Vec::new() })
     }
 
     /// What of a compressed log could not be read, once its end is reached: a sentence, or none.

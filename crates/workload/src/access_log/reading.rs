@@ -38,7 +38,7 @@ impl<'a> Log<'a> {
     pub(super) fn start(
         input: Input<'a>,
         origin: &str,
-        format: Option<LogFormat>,
+        format: Option<&LogFormat>,
     ) -> Result<Self, LogError> {
         let failed = |source| LogError::Read { origin: origin.to_owned(), line: 0, source };
         let mut lines = Lines::new(input);
@@ -55,12 +55,12 @@ impl<'a> Log<'a> {
         };
         let unknown = || LogError::Format {
             origin: origin.to_owned(),
-            wanted: wanted(format.as_ref()),
+            wanted: wanted(format),
             found: excerpt(shown, EXCERPT_BYTES),
             named: foreign::named(&first()),
         };
         let told = || Format::of_sample(&first()).map(LogFormat::Named);
-        let mut parser = Parser::new(&format.clone().or_else(told).ok_or_else(unknown)?);
+        let mut parser = Parser::new(&format.cloned().or_else(told).ok_or_else(unknown)?);
         let mut times: Vec<i64> = Vec::new();
         for line in first() {
             if !parser.is_directive(line) {

@@ -175,7 +175,7 @@ impl Steps {
         if gap_ms >= LEAST_THINK_MS && self.asked > 0 {
             self.steps.push(Step::Think(gap_ms.unsigned_abs()));
         }
-        self.ask(verb, &target, entry);
+        self.ask(verb, &target, &entry);
     }
 
     /// The path and query of a URL of the main host.
@@ -216,7 +216,7 @@ impl Steps {
         }
     }
 
-    fn ask(&mut self, verb: &'static str, target: &str, entry: Entry) {
+    fn ask(&mut self, verb: &'static str, target: &str, entry: &Entry) {
         let number = self.asked;
         self.asked += 1;
         let path = target.split('?').next().unwrap_or_default();

@@ -1,7 +1,8 @@
-//! A pool whose instances somebody else starts and ends: those that announce themselves get requests
-//! when they are well, and those that are not announced any more are taken out.
+//! A pool whose instances somebody else starts and ends: those that announce themselves get
+//! requests when they are well, and those that are not announced any more are taken out.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -155,6 +156,7 @@ impl<'a> Followed<'a> {
 
     /// The servers that are announced. Those of a pool that is adopted have two of their periods to
     /// be heard again.
+    #[expect(clippy::disallowed_methods, reason = "waits for other processes to be heard")]
     pub(super) fn standing(&self) -> Vec<Server> {
         if self.is_adopted {
             let clock = Clock::start();
@@ -243,10 +245,10 @@ impl<'a> Followed<'a> {
                 }
             }
             for of in living {
-                if !known.contains_key(&of.name) {
+                if let Entry::Vacant(entry) = known.entry(of.name.clone()) {
                     let server = self.server(&of);
                     let number = yard.comes(&server);
-                    known.insert(of.name, (number, of.address));
+                    entry.insert((number, of.address));
                     scope.spawn(move || yard.configures(number, &server, self.check.as_deref()));
                 }
             }
