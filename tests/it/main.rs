@@ -33,6 +33,7 @@ mod interrupt;
 mod json;
 mod kinds;
 mod local_limits;
+mod logs;
 mod mediawiki;
 mod network;
 mod packages;

@@ -179,7 +179,7 @@ mod tests {
         let line = "192.0.2.5 - a [b] [10/Oct/2000:13:55:36 -0700] \"GET /a\\x22 HTTP/1.1\" 200 9 \
                     \"http://h/\" \"UA [x]\"";
         assert_eq!(
-            parsed(combined, line).as_deref(),
+            parsed(combined, line),
             Err("no time where the format has one"),
             "a user with ` [` in the name is beyond what the format says"
         );
@@ -251,7 +251,7 @@ mod tests {
             ("$remote_adr [$time_local] \"$request\"", 0, 11, "write $remote_addr"),
             ("$time_local $my_own \"$request\"", 12, 7, "$_"),
             ("[$time_local] ${request", 14, 9, "}"),
-            ("$time_local $status$request", 18, 8, "between"),
+            ("$time_local $status$request", 19, 8, "between"),
             ("$time_iso8601$request", 13, 8, "between"),
             ("$remote_addr \"$request\"", 0, 23, "time"),
             ("%h %t", 0, 5, "asked for"),
