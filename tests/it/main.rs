@@ -42,6 +42,7 @@ mod interrupt;
 mod json;
 mod kinds;
 mod local_limits;
+mod logs;
 mod mediawiki;
 mod names;
 mod network;

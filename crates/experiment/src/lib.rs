@@ -31,6 +31,7 @@ pub mod scale;
 pub mod series;
 pub mod servers;
 pub mod speed;
+pub mod starter;
 pub mod status;
 pub mod steps;
 pub mod until;

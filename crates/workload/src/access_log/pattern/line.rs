@@ -248,7 +248,7 @@ mod tests {
             ("$remote_adr [$time_local] \"$request\"", 0, 11, "write $remote_addr"),
             ("$time_local $my_own \"$request\"", 12, 7, "$_"),
             ("[$time_local] ${request", 14, 9, "}"),
-            ("$time_local $status$request", 18, 8, "between"),
+            ("$time_local $status$request", 19, 8, "between"),
             ("$time_iso8601$request", 13, 8, "between"),
             ("$remote_addr \"$request\"", 0, 23, "time"),
             ("%h %t", 0, 5, "asked for"),
