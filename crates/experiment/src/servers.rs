@@ -25,7 +25,6 @@ use plimsoll_units::secret::{SecretError, Source, variable};
 use crate::control::{Control, News};
 use crate::error::ExperimentError;
 use crate::hosts;
-use crate::images::images;
 use crate::prepare::Place;
 
 /// The letters of a bed's id.

@@ -338,6 +338,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "waits for another thread")]
     fn an_announcer_says_so_until_it_leaves() {
         let (hearing, _) = hearing(Some("secret"));
         let announcer =

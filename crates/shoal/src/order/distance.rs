@@ -31,7 +31,7 @@ pub fn distance_order<'a>(
         .map(|cache| {
             let distance_km = distance_km(spot, cache.coordinates());
             let whole_km = distance_km.map_or(f64::INFINITY, f64::floor);
-            let pick = Pick { cache: &**cache, distance_km, local: own(cache) };
+            let pick = Pick { cache, distance_km, local: own(cache) };
             (whole_km, cache.load().value(), pick)
         })
         .collect();

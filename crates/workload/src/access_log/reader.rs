@@ -76,10 +76,10 @@ impl<'a> LogReader<'a> {
     pub fn new(
         text: impl Read + Send + 'a,
         origin: &str,
-        format: Option<LogFormat>,
+        format: Option<&LogFormat>,
     ) -> Result<Self, LogError> {
         let input = Input::Plain(Box::new(text));
-        Ok(Self { log: Log::start(input, origin, format.as_ref())?, scratch: Vec::new() })
+        Ok(Self { log: Log::start(input, origin, format)?, scratch: Vec::new() })
     }
 
     /// As [`LogReader::new`], for plain text or gzip.
@@ -89,10 +89,10 @@ impl<'a> LogReader<'a> {
     pub fn unpacked(
         log: impl Read + Send + 'a,
         origin: &str,
-        format: Option<LogFormat>,
+        format: Option<&LogFormat>,
     ) -> Result<Self, LogError> {
         let input = input::unpacked(log, origin)?;
-        Ok(Self { log: Log::start(input, origin, format.as_ref())?, scratch: Vec::new() })
+        Ok(Self { log: Log::start(input, origin, format)?, scratch: Vec::new() })
     }
 
     /// What of a compressed log could not be read, once its end is reached: a sentence, or none.

@@ -119,7 +119,7 @@ pub fn convert(
     origin: &str,
     options: &LogOptions,
 ) -> Result<LogScenario, LogError> {
-    let mut reader = LogReader::unpacked(log, origin, options.format.clone())?;
+    let mut reader = LogReader::unpacked(log, origin, options.format.as_ref())?;
     let mut walks = Walks::new(options);
     while let Some(line) = reader.next_line()? {
         walks.lines += 1;

@@ -122,7 +122,7 @@ impl Steps {
             redirects: 0,
             busy_until_ms: None,
         };
-        timed.into_iter().for_each(|(at_ms, entry)| steps.take(at_ms, entry));
+        timed.into_iter().for_each(|(at_ms, entry)| steps.take(at_ms, &entry));
         if steps.asked == 0 {
             return Err(HarError::Empty { origin: origin.to_owned() });
         }
@@ -130,7 +130,7 @@ impl Steps {
     }
 
     /// Takes the next request.
-    fn take(&mut self, at_ms: f64, entry: Entry) {
+    fn take(&mut self, at_ms: f64, entry: &Entry) {
         let Some((scheme, rest)) = entry.request.url.split_once("://") else {
             self.left_out.not_http += 1;
             return;
@@ -175,7 +175,7 @@ impl Steps {
         if gap_ms >= LEAST_THINK_MS && self.asked > 0 {
             self.steps.push(Step::Think(gap_ms.unsigned_abs()));
         }
-        self.ask(verb, &target, &entry);
+        self.ask(verb, &target, entry);
     }
 
     /// The path and query of a URL of the main host.
