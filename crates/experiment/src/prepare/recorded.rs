@@ -1,12 +1,11 @@
 //! `load.trace` that names a run: what the run offered, second by second, is offered again, live or
 //! simulated. So what another policy would have made of the same requests can be simulated.
 
-use plimsoll_plan::TraceSource;
+use plimsoll_plan::{TraceSource, speed_of};
 use plimsoll_runs::experiment::{self, CELLS};
 use plimsoll_runs::{Phase, Run};
 use plimsoll_units::{show_count, show_duration};
 use plimsoll_workload::trace::{Point, Trace};
-use toml_edit::DocumentMut;
 
 use super::nanoseconds;
 use crate::error::ExperimentError;
@@ -38,7 +37,7 @@ pub(super) fn trace(of: &TraceSource, notes: &mut Vec<String>) -> Result<Trace, 
         ));
     }
     let run = Run::open(path)?;
-    let speed = speed(&run).unwrap_or(1.0);
+    let speed = speed_of(&run.meta().plan_text);
     let longer = |ns: u64| {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "above zero")]
         let ns = (ns as f64 * speed).round() as u64;
@@ -65,15 +64,6 @@ pub(super) fn trace(of: &TraceSource, notes: &mut Vec<String>) -> Result<Trace, 
     notes.push(note);
     let points = points.into_iter().map(|of| Point { offset_ns: longer(of.offset_ns), ..of });
     Ok(Trace::recorded(&name, points.collect(), longer(end_ns))?)
-}
-
-/// How many times faster than the time that it stands for the run was: of its plan no more is read,
-/// so that one of an earlier version will do.
-fn speed(run: &Run) -> Option<f64> {
-    let plan: DocumentMut = run.meta().plan_text.parse().ok()?;
-    let speed = plan.get("speed")?;
-    let speed = speed.as_float().or_else(|| speed.as_integer().map(|whole| whole as f64))?;
-    (speed.is_finite() && speed > 0.0).then_some(speed)
 }
 
 /// The measured seconds of a run: points since their beginning, and their end.
