@@ -28,8 +28,8 @@ use plimsoll_units::secret::hidden;
 use rusqlite::{Connection, ToSql, params_from_iter};
 
 use crate::{
-    Counters, ErrorKind, Event, Interval, LocalCause, Phase, Reasons, Tag, World, by_name, figures, series,
-    window,
+    Counters, ErrorKind, Event, Interval, LocalCause, Phase, Reasons, Tag, World, by_name, figures,
+    series, window,
 };
 
 /// The file's name in a run folder.

@@ -38,7 +38,8 @@ pub fn read(
     limits: &Limits,
 ) -> Result<(Trace, Told), TraceError> {
     let path = input.path().to_owned();
-    let mut log = LogReader::new(input, &path.display().to_string(), format.map(Into::into).as_ref())?;
+    let mut log =
+        LogReader::new(input, &path.display().to_string(), format.map(Into::into).as_ref())?;
     let format = match log.format().named() {
         Some(format) if Format::ALL.contains(&Format::Log(format)) => format,
         _ => return Err(TraceError::Json { path }),

@@ -11,7 +11,7 @@ use plimsoll_workload::access_log::LogFormat;
 use plimsoll_workload::scenario::from_log::{self, By, LogOptions, LogScenario};
 use plimsoll_workload::scenario::har::{self, HarScenario};
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Runs the command.
 pub(crate) fn run(command: &ScenarioCommand) -> Result<Exit> {

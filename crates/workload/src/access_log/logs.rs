@@ -25,9 +25,8 @@ impl Logs {
         if paths.len() > MOST_LOGS {
             return Err(LogError::Several { found: paths.len(), most: MOST_LOGS });
         }
-        let open = |path: &PathBuf| {
-            Log::start(input::open(path)?, &path.display().to_string(), format)
-        };
+        let open =
+            |path: &PathBuf| Log::start(input::open(path)?, &path.display().to_string(), format);
         Ok(Self { logs: paths.iter().map(open).collect::<Result<_, _>>()? })
     }
 

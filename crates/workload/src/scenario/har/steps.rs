@@ -163,10 +163,10 @@ impl Steps {
         let end_ms = at_ms + entry.time.filter(|time| *time > 0.0).unwrap_or_default();
         let busy_until_ms = self.busy_until_ms;
         self.busy_until_ms = Some(busy_until_ms.map_or(end_ms, |before| before.max(end_ms)));
-        if self.is_redirected(&entry, &target) {
+        if self.is_redirected(entry, &target) {
             return;
         }
-        if verb == "get" && is_file(&entry, &target) {
+        if verb == "get" && is_file(entry, &target) {
             self.file(target, entry.response.status);
             return;
         }

@@ -49,9 +49,10 @@ impl Tokens {
                 continue;
             }
             if let (Some(name), Some(value)) = (attribute(b"name"), attribute(b"value"))
-                && is_token(&name, &value) {
-                    self.fields.push(Field { name, value, step });
-                }
+                && is_token(&name, &value)
+            {
+                self.fields.push(Field { name, value, step });
+            }
         }
     }
 
