@@ -86,6 +86,12 @@ pub enum TestbedError {
         #[source]
         source: std::io::Error,
     },
+    /// A cloud that instances are rented from.
+    #[error(transparent)]
+    Cloud(#[from] crate::ec2::CloudError),
+    /// Rented instances that could not be ended.
+    #[error("end what is rented: {}", .0.join("; "))]
+    Rented(Vec<String>),
     /// The user ended it.
     #[error("wait for the test-bed: it was interrupted")]
     Interrupted,
@@ -119,6 +125,7 @@ impl Failure for TestbedError {
             Self::Wrong(_) | Self::Template { .. } | Self::Program { .. } | Self::Secret(_) => {
                 Kind::Usage
             }
+            Self::Cloud(error) => error.kind(),
             _ => Kind::Incomplete,
         }
     }
@@ -126,6 +133,12 @@ impl Failure for TestbedError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Wrong(text) => split(text).1.map(str::to_owned),
+            Self::Cloud(error) => error.hint(),
+            Self::Rented(_) => Some(
+                "look into the cloud's own console; they end by their own timer, half an hour after \
+                 the planned end"
+                    .to_owned(),
+            ),
             Self::Program { packages, .. } if !packages.is_empty() => {
                 Some(format!("apt-get install {packages}"))
             }

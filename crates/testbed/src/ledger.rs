@@ -17,6 +17,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::command::Deadline;
+use crate::ec2::{self, Surroundings};
 use crate::error::TestbedError;
 use crate::role::Instance;
 use crate::thing::{Thing, remove};
@@ -212,6 +213,11 @@ impl Ledger {
         file.1 += 1;
         let id = file.1;
         self.append(&mut file.0, &Line { id, made: Some(thing.clone()), ..Line::default() })?;
+        if let Thing::Rented { .. } = thing {
+            // It outlives this host's running: so must what is known of it.
+            let synced = file.0.sync_all().and_then(|()| File::open(&self.folder)?.sync_all());
+            synced.map_err(TestbedError::file("write", self.folder.join(FILE)))?;
+        }
         Ok(id)
     }
 
@@ -309,7 +315,9 @@ impl Ledger {
             let things: Vec<Thing> = things.into_values().rev().collect();
             let lives = |of: &Serves| {
                 let is_its = |thing: &&Thing| match thing {
-                    Thing::Process { instance, .. } => *instance == of.name,
+                    Thing::Process { instance, .. } | Thing::Rented { instance, .. } => {
+                        *instance == of.name
+                    }
                     _ => false,
                 };
                 things.iter().find(is_its).is_some_and(Thing::lives)
@@ -327,6 +335,19 @@ impl Ledger {
     /// # Errors
     /// Where a process still holds it, unless `force`; what cannot be removed, after the rest was.
     pub fn take_down(root: &Path, bed: &str, force: bool) -> Result<Vec<Thing>, TestbedError> {
+        Self::take_down_by(root, bed, force, None)
+    }
+
+    /// As [`Ledger::take_down`], with what it takes to end rented instances.
+    ///
+    /// # Errors
+    /// As for that; with every rented instance that could not be reached.
+    pub fn take_down_by(
+        root: &Path,
+        bed: &str,
+        force: bool,
+        surroundings: Option<Surroundings>,
+    ) -> Result<Vec<Thing>, TestbedError> {
         let folder = root.join(bed);
         let path = folder.join(FILE);
         let file = OpenOptions::new().read(true).append(true).open(&path);
@@ -336,8 +357,18 @@ impl Ledger {
                 format!("take down {bed}: its experiment goes on; stop that, or say --force");
             return Err(TestbedError::Wrong(text));
         }
+        let things: Vec<Thing> = read(&file).things.into_values().rev().collect();
+        let is_rented = |thing: &Thing| matches!(thing, Thing::Rented { .. });
+        let (rented, others): (Vec<Thing>, Vec<Thing>) = things.into_iter().partition(is_rented);
         let (mut removed, mut failed) = (Vec::new(), None);
-        for thing in read(&file).things.into_values().rev() {
+        if let (Some(surroundings), false) = (surroundings, rented.is_empty()) {
+            let (ended, left) = ec2::take_down(bed, &rented, surroundings);
+            removed.extend(ended);
+            failed = (!left.is_empty()).then_some(TestbedError::Rented(left));
+        } else if !rented.is_empty() {
+            failed = rented.iter().find_map(|thing| remove(bed, thing).err());
+        }
+        for thing in others {
             match remove(bed, &thing) {
                 Ok(true) => removed.push(thing),
                 Ok(false) => {}

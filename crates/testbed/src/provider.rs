@@ -10,6 +10,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::cgroup::{Cgroups, LEAST_QUOTA_US, quota};
 use crate::command::{Words, is_there};
+use crate::ec2::Ec2;
 use crate::error::TestbedError;
 use crate::launch::Order;
 use crate::op::Op;
@@ -39,6 +40,19 @@ pub trait Provider: Sync {
     /// Where there is no place left.
     fn address(&self, place: usize) -> Result<(String, Option<u16>), TestbedError>;
 
+    /// As [`address`](Provider::address), for an instance of a role by its name.
+    ///
+    /// # Errors
+    /// Where there is no place left.
+    fn address_of(
+        &self,
+        _: &Role,
+        _: &str,
+        place: usize,
+    ) -> Result<(String, Option<u16>), TestbedError> {
+        self.address(place)
+    }
+
     /// What all instances of a bed share, which goes by its id.
     fn shared(&self, bed: &str) -> Vec<Op>;
 
@@ -55,6 +69,16 @@ pub trait Provider: Sync {
     /// # Errors
     /// A user that there is not.
     fn start(&self, bed: &str, role: &Role, instance: &Instance) -> Result<Order, TestbedError>;
+
+    /// Itself, where it rents instances from a cloud: these have an address when they were rented.
+    fn rents(&self) -> Option<&Ec2> {
+        None
+    }
+
+    /// Whether commands can be run on the instances of a role, and files written there.
+    fn is_reached(&self, _: &str) -> bool {
+        true
+    }
 }
 
 /// `process`: children of this program on ports of this host. Nothing but the program is needed.
