@@ -17,6 +17,7 @@ mod between;
 mod cache;
 mod capacity;
 mod checks;
+mod cloud;
 mod clusters;
 mod comparing;
 mod crash;

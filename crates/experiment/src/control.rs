@@ -58,6 +58,11 @@ pub trait Control: Sync {
     /// What the user wishes. It is asked several times a second.
     fn wish(&self) -> Wish;
 
+    /// Why it is to end although the user wishes to go on: what it may cost is spent.
+    fn is_spent(&self) -> Option<String> {
+        None
+    }
+
     /// Whether the user wishes to go on.
     fn goes_on(&self) -> bool {
         self.wish() == Wish::Continue

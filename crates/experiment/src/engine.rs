@@ -81,8 +81,13 @@ impl Control for Stoppable<'_> {
     fn wish(&self) -> Wish {
         match self.control.wish() {
             Wish::Continue if self.record.asked() == Some(Stop::Now) => Wish::Abort,
+            Wish::Continue if self.record.is_spent().is_some() => Wish::Stop,
             wish => wish,
         }
+    }
+
+    fn is_spent(&self) -> Option<String> {
+        self.record.is_spent().map(str::to_owned)
     }
 }
 

@@ -22,6 +22,7 @@ use plimsoll_units::secret::{SecretError, Source, variable};
 
 use crate::control::{Control, News};
 use crate::error::ExperimentError;
+use crate::money;
 use crate::prepare::Place;
 
 /// The letters of a bed's id.
@@ -50,6 +51,7 @@ pub(crate) fn bed_with(
     let Some(testbed) = &plan.testbed else { return Ok(None) };
     let provider: Box<dyn Provider> = match (testbed.provider, left.first()) {
         (Kind::Process, _) => Box::new(Process),
+        (Kind::Ec2, _) => Box::new(money::provider(plan, testbed, place)?),
         (Kind::Namespace, None) => Box::new(Namespace::probe(place.system, place.runtime)?),
         (Kind::Namespace, Some(of)) => {
             Box::new(Namespace::around(&of.address, place.system, place.runtime)?)
@@ -235,7 +237,10 @@ pub(crate) fn owner(path: &Path, cell: u32, place: &Place<'_>) -> Owner {
 /// Ledgers that cannot be read.
 pub(crate) fn left_of(path: &Path, place: &Place<'_>) -> Result<Vec<Left>, ExperimentError> {
     let experiment = place.here.join(path);
-    let mut all = Ledger::all(place.runtime)?;
+    let mut all = Vec::new();
+    for ledgers in money::all_ledgers(place) {
+        all.extend(Ledger::all(&ledgers)?);
+    }
     let is_its = |of: &Owner| of.experiment == experiment;
     all.retain(|of| !of.is_held && of.stood.is_none() && of.of.as_ref().is_some_and(is_its));
     Ok(all)
@@ -252,7 +257,12 @@ pub(crate) fn undo_left(
 ) -> Result<(), ExperimentError> {
     let text = format!("undoes what a killed process has left of it: {}", found.bed);
     control.tell(News::Says(&text));
-    Ledger::take_down(place.runtime, &found.bed, false)?;
+    for ledgers in money::all_ledgers(place) {
+        if ledgers.join(&found.bed).exists() {
+            let surroundings = money::surroundings(place);
+            Ledger::take_down_by(&ledgers, &found.bed, false, Some(surroundings))?;
+        }
+    }
     Ok(())
 }
 

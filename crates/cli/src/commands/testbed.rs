@@ -9,6 +9,7 @@ use crate::terminal::{pretty, print, say};
 use crate::testbed_args::{SelfTest, Testbed, TestbedCommand, TestbedDown, TestbedUp};
 use plimsoll_experiment::bench;
 use plimsoll_testbed::bed::Hears;
+use plimsoll_testbed::ec2::{Surroundings, lasting};
 use plimsoll_testbed::launch::wait_and_become;
 use plimsoll_testbed::ledger::{Found, Ledger, without_ledger};
 use plimsoll_testbed::self_test::Score;
@@ -20,11 +21,16 @@ use std::path::Path;
 /// Runs the command.
 pub(crate) fn run(args: &Testbed) -> Result<Exit> {
     let here = std::env::current_dir()?;
-    let ledgers = place(&here).runtime;
+    let place = place(&here);
+    let lasting = lasting(place.environment);
+    let ledgers = [place.runtime, &lasting];
     match &args.command {
         TestbedCommand::Up(of) => up(of, &here),
-        TestbedCommand::Status(of) => status(ledgers, of.json),
-        TestbedCommand::Down(of) => down(ledgers, of),
+        TestbedCommand::Status(of) => status(&ledgers, of.json),
+        TestbedCommand::Down(of) => {
+            let (environment, now_ns) = (place.environment, place.now_ns);
+            down(&ledgers, of, Surroundings { environment, now_ns })
+        }
         TestbedCommand::SelfTest(of) => self_test(of),
         TestbedCommand::Wait => match wait_and_become() {
             None => Ok(Exit::Held),
@@ -94,8 +100,17 @@ fn state(of: &Found) -> (&'static str, &'static str) {
     }
 }
 
-fn status(ledgers: &Path, as_json: bool) -> Result<Exit> {
-    let all = Ledger::all(ledgers)?;
+/// The ledgers below some folders, each with its folder.
+fn all_of<'a>(ledgers: &[&'a Path]) -> Result<Vec<(&'a Path, Found)>> {
+    let mut all = Vec::new();
+    for folder in ledgers {
+        all.extend(Ledger::all(folder)?.into_iter().map(|of| (*folder, of)));
+    }
+    Ok(all)
+}
+
+fn status(ledgers: &[&Path], as_json: bool) -> Result<Exit> {
+    let all: Vec<Found> = all_of(ledgers)?.into_iter().map(|(_, of)| of).collect();
     let others = without_ledger(&all);
     if as_json {
         let bed = |of: &Found| {
@@ -133,9 +148,9 @@ fn status(ledgers: &Path, as_json: bool) -> Result<Exit> {
     Ok(Exit::Held)
 }
 
-fn down(ledgers: &Path, args: &TestbedDown) -> Result<Exit> {
+fn down(ledgers: &[&Path], args: &TestbedDown, surroundings: Surroundings) -> Result<Exit> {
     let mut exit = Exit::Held;
-    for of in Ledger::all(ledgers)? {
+    for (folder, of) in all_of(ledgers)? {
         match &args.id {
             None if of.is_held => {
                 say(&format!("{}: its experiment goes on; left alone", of.bed));
@@ -144,7 +159,7 @@ fn down(ledgers: &Path, args: &TestbedDown) -> Result<Exit> {
             Some(id) if *id != of.bed => continue,
             _ => {}
         }
-        match Ledger::take_down(ledgers, &of.bed, args.force) {
+        match Ledger::take_down_by(folder, &of.bed, args.force, Some(surroundings)) {
             Ok(removed) => {
                 say(&format!("{}: undone", of.bed));
                 removed.iter().try_for_each(|thing| print(&format!("{}\n", told(thing))))?;
@@ -174,5 +189,8 @@ fn told(thing: &Thing) -> String {
         Thing::Policy { path } => format!("{}, which forbids services", path.display()),
         Thing::Cgroup { path } => format!("cgroup {}", path.display()),
         Thing::Process { instance, pid, .. } => format!("process {pid} of {instance}"),
+        Thing::Rented { instance, token, cloud, .. } => {
+            format!("rented instance {instance}, by the token {token}, in {cloud}")
+        }
     }
 }

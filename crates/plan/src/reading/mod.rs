@@ -193,7 +193,8 @@ impl Reading {
         let quoted = |key: &str| if is_section { format!("[{key}]") } else { format!("`{key}`") };
         let is_rented = keys.path == "testbed" || keys.path.starts_with("role.");
         let is_credential = is_rented
-            && (secret::key_is_secret(&entry.key) || entry.key.to_lowercase().contains("access_key"));
+            && (secret::key_is_secret(&entry.key)
+                || entry.key.to_lowercase().contains("access_key"));
         let hint = if is_credential {
             "credentials stand in no plan: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name \
              a profile of ~/.aws/credentials by `profile` in [testbed]"

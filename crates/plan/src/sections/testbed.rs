@@ -8,15 +8,16 @@ use std::time::Duration;
 
 use plimsoll_units::secret::Source as SecretSource;
 use plimsoll_units::{ParseError, Words, share, show_share};
+use plimsoll_workload::pool::BillingUnit;
 
 use crate::describe::Describe;
 use crate::reading::Reading;
 use crate::reading::secret::{REDACTED, key_is_secret};
 use crate::reading::text::quoted;
 use crate::reading::tree::{Entry, Node, Table, Value, is_source};
-use crate::section::{KeyList, Section};
+use crate::section::Section;
 use crate::sections::billing::PRICE;
-use crate::takes::{Count, DURATION, File, Form, Line, Parsed, SIZE, Small, Takes, either};
+use crate::takes::{Count, DURATION, File, Form, Line, Parsed, SIZE, Small, Takes, either, word};
 use crate::write::Writer;
 use serde_json::{Value as Json, json};
 
@@ -33,6 +34,8 @@ section! {
         budget: Option<Budget> { BUDGET, "5 USD" }
         /// The price of an hour of an instance. `[billing]` has it for a pool.
         price: Option<f64> { PRICE, said "that of `[billing]`", "0.17" }
+        /// The unit of time that the cloud charges: every started one.
+        unit: Option<BillingUnit> { word::<BillingUnit>(), said "that of `[billing]`", "second" }
         /// The region of the cloud.
         region: String { Line("region"), or "us-east-1".to_owned(), "eu-central-1" }
         /// The zone within the region.
@@ -89,10 +92,11 @@ impl Testbed {
 }
 
 /// The keys that are of rented instances alone.
-const RENTED: [&str; 14] = [
+const RENTED: [&str; 15] = [
     "max",
     "budget",
     "price",
+    "unit",
     "region",
     "zone",
     "image",
@@ -133,7 +137,8 @@ const BUDGET: Parsed<Budget> = Parsed::text("amount", "an amount such as 5 USD",
     }
 });
 const VERSION: Parsed<String> = Parsed::text("version", "a version such as 2016-11-15", |text| {
-    let is_digit = |(at, c): (usize, char)| if at == 4 || at == 7 { c == '-' } else { c.is_ascii_digit() };
+    let is_digit =
+        |(at, c): (usize, char)| if at == 4 || at == 7 { c == '-' } else { c.is_ascii_digit() };
     match text.len() == 10 && text.chars().enumerate().all(is_digit) {
         true => Ok(text.to_owned()),
         false => Err(ParseError::new("a version such as 2016-11-15", text, 0, text.len())),

@@ -133,9 +133,8 @@ impl Rented {
 
 /// Seconds since 1970 of a date of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`.
 pub(crate) fn http_date_s(text: &str) -> Option<i64> {
-    const MONTHS: [&str; 12] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ];
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let words: Vec<&str> = text.split_whitespace().collect();
     let [_, day, month, year, clock, _] = words.try_into().ok()?;
     let month = MONTHS.iter().position(|of| *of == month)? + 1;
@@ -143,7 +142,8 @@ pub(crate) fn http_date_s(text: &str) -> Option<i64> {
     let year: u16 = year.parse().ok()?;
     let parts: Vec<i64> = clock.split(':').map(|of| of.parse().ok()).collect::<Option<_>>()?;
     let [hour, minute, second] = parts.try_into().ok()?;
-    let is_clock = (0..24).contains(&hour) && (0..60).contains(&minute) && (0..61).contains(&second);
+    let is_clock =
+        (0..24).contains(&hour) && (0..60).contains(&minute) && (0..61).contains(&second);
     let is_date = civil::is_date(year.into(), month, day) && is_clock;
     let days = civil::days(year.into(), month, day);
     is_date.then_some(days * 86_400 + hour * 3600 + minute * 60 + second)

@@ -242,8 +242,7 @@ impl Cloud {
         let text = String::from_utf8_lossy(&answer.body);
         let read = Element::read(&text);
         if answer.status == 200 {
-            let wrong =
-                |why: String| CloudError::Answer { action: action.to_owned(), why };
+            let wrong = |why: String| CloudError::Answer { action: action.to_owned(), why };
             return read.map_err(|error| wrong(error.to_string()));
         }
         let error = read.ok();
@@ -255,7 +254,12 @@ impl Cloud {
         };
         let (mut code, mut message) = (part("Code"), part("Message"));
         if code.is_empty() {
-            code = if answer.status >= 500 { "HTTP" } else { "Refused" }.to_owned();
+            code = match answer.status {
+                501 => "NotImplemented",
+                500.. => "HTTP",
+                _ => "Refused",
+            }
+            .to_owned();
             message = format!("the status {}", answer.status);
         }
         let is_of_time = ["AuthFailure", "RequestExpired", "SignatureDoesNotMatch"];
@@ -351,7 +355,7 @@ impl Cloud {
             })
         };
         let taken = |error: &CloudError| match error.is_open() {
-            true => Ok(self.of_token(&of.token)?.into_iter().find(|of| of.costs())),
+            true => Ok(self.of_token(&of.token)?.into_iter().find(Rented::costs)),
             false => Ok(None),
         };
         let mut found = self.call(("RunInstances", &with), read, taken, is_ended)?;
@@ -390,6 +394,7 @@ impl Cloud {
                     && !code.contains("NotFound")
                     && (code.contains("Filter")
                         || code.contains("Invalid")
+                        || code.contains("NotImplemented")
                         || code.contains("Unsupported")) =>
             {
                 self.pages(&[])?

@@ -56,11 +56,11 @@ impl Keys {
 
 /// Where credentials come from.
 #[derive(Debug, Clone)]
-pub struct Credentials {
+pub(crate) struct Credentials {
     /// The value of an environment variable.
-    pub environment: fn(&str) -> Option<String>,
+    pub(crate) environment: fn(&str) -> Option<String>,
     /// The profile that a plan names.
-    pub profile: Option<String>,
+    pub(crate) profile: Option<String>,
 }
 
 impl Credentials {

@@ -120,11 +120,15 @@ impl CloudError {
     #[must_use]
     pub fn of_credentials(&self) -> Option<&'static str> {
         match self.code() {
-            "ExpiredToken" | "RequestExpired" | "ExpiredTokenException" | "TokenRefreshRequired" => {
-                Some("they have expired")
-            }
-            "AuthFailure" | "InvalidClientTokenId" | "SignatureDoesNotMatch"
-            | "UnrecognizedClientException" | "InvalidAccessKeyId" => Some("it does not know them"),
+            "ExpiredToken"
+            | "RequestExpired"
+            | "ExpiredTokenException"
+            | "TokenRefreshRequired" => Some("they have expired"),
+            "AuthFailure"
+            | "InvalidClientTokenId"
+            | "SignatureDoesNotMatch"
+            | "UnrecognizedClientException"
+            | "InvalidAccessKeyId" => Some("it does not know them"),
             "UnauthorizedOperation" | "AccessDenied" => Some("they have no right to it"),
             _ => None,
         }

@@ -31,8 +31,8 @@ use std::path::PathBuf;
 pub use answer::{Filter, Rented, is_plain};
 pub use client::{API_VERSION, Cloud, Order, Surroundings, Where};
 pub use error::CloudError;
-pub(crate) use provider::{RENT, unreached};
 pub use provider::{Ec2, Wants};
+pub(crate) use provider::{RENT, unreached};
 pub use purse::Terms;
 pub use remove::{Stray, strays, take_down};
 

@@ -69,8 +69,6 @@ pub struct Ec2 {
 
 /// What is known of an instance.
 struct Kept {
-    /// What stands in the ledger.
-    thing: Thing,
     /// What its cloud told last.
     rented: Rented,
     region: String,
@@ -157,7 +155,7 @@ impl Ec2 {
             let id = list.get(token).map(|of| of.id.clone()).unwrap_or_default();
             let rented = Rented { id, token: token.clone(), ..Rented::default() };
             let (region, looked) = (cloud.region.clone(), Deadline::within(LOOK));
-            let kept = Kept { thing: thing.clone(), rented, region, looked, is_gone: false };
+            let kept = Kept { rented, region, looked, is_gone: false };
             books.insert(instance.clone(), kept);
         }
         drop((books, list));
@@ -210,7 +208,7 @@ impl Ec2 {
         let id = found.id.clone();
         purse.list()?.has_id(token, &id)?;
         let (region, looked) = (wants.region.clone(), Deadline::within(LOOK));
-        let kept = Kept { thing: thing.clone(), rented: found, region, looked, is_gone: false };
+        let kept = Kept { rented: found, region, looked, is_gone: false };
         self.books().insert(instance.clone(), kept);
         let runs = Self::runs(cloud, &id, &deadline, is_ended)?;
         let address = runs.address().unwrap_or_default().to_owned();

@@ -96,8 +96,7 @@ impl List {
             let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
             made.map_err(TestbedError::file("make", folder))?;
         }
-        let file =
-            OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
+        let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
         let file = file.map_err(TestbedError::file("open", path))?;
         let locked = flock(&file, FlockOperation::LockExclusive);
         locked.map_err(|error| TestbedError::file("lock", path)(error.into()))?;
@@ -265,8 +264,7 @@ mod tests {
     fn instances_are_counted_and_charged_by_begun_units() {
         let folder = tempfile::tempdir().unwrap();
         let (path, ledgers) = (folder.path().join("a/list.jsonl"), folder.path());
-        let terms =
-            Terms { budget: 0.5, currency: "USD".to_owned(), most: 2, unit_s: 3600 };
+        let terms = Terms { budget: 0.5, currency: "USD".to_owned(), most: 2, unit_s: 3600 };
         std::fs::create_dir(ledgers.join("bed")).unwrap();
         let open = || Purse::open((&path, ledgers), terms.clone(), now_ns).unwrap();
         let purse = open();

@@ -18,7 +18,8 @@ const BOUNDARY: &str = "plimsoll-4f9d2c";
 /// # Errors
 /// What is longer than a cloud takes.
 pub(crate) fn user_data(own: Option<&str>, minutes: u64) -> Result<String, String> {
-    let timer = format!("#!/bin/sh\nshutdown -P +{minutes} || (sleep {}; poweroff) &\n", minutes * 60);
+    let timer =
+        format!("#!/bin/sh\nshutdown -P +{minutes} || (sleep {}; poweroff) &\n", minutes * 60);
     let text = match own {
         None => timer,
         Some(own) => {
