@@ -148,6 +148,16 @@ impl<'a> Cloud<'a> {
         self.states().values().filter(is_living).count()
     }
 
+    /// Starts instances of somebody else.
+    pub(crate) fn others(&self, count: u32) {
+        for _ in 0..count {
+            self.ask(
+                "Action=RunInstances&Version=2016-11-15&ImageId=ami-12c6146b&MinCount=1&MaxCount=1\
+                 &InstanceType=m1.small",
+            );
+        }
+    }
+
     /// Ends an instance as somebody else would.
     pub(crate) fn terminate(&self, id: &str) {
         self.ask(&format!("Action=TerminateInstances&Version=2016-11-15&InstanceId.1={id}"));

@@ -241,6 +241,58 @@ mod tests {
         assert_eq!(seconds_of("2015-02-30T12:36:00Z"), None);
     }
 
+    /// Where the service of the instance is that these tests pretend.
+    static METADATA_OF_TEST: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+
+    fn on_an_instance(name: &str) -> Option<String> {
+        let root = || METADATA_OF_TEST.get().cloned();
+        (name == "AWS_EC2_METADATA_SERVICE_ENDPOINT").then(root).flatten()
+    }
+
+    /// Answers as the second version of the service does: nothing without its token.
+    fn metadata(listener: &std::net::TcpListener) {
+        use std::io::{Read, Write};
+        for mut stream in listener.incoming().flatten() {
+            let (mut head, mut byte) = (Vec::new(), [0]);
+            while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|n| n == 1) {
+                head.push(byte[0]);
+            }
+            let head = String::from_utf8(head).unwrap().to_lowercase();
+            let line = head.lines().next().unwrap_or_default().to_owned();
+            let is_known = head.contains("x-aws-ec2-metadata-token: t0k3n");
+            let (status, body) = match line.split(' ').take(2).collect::<Vec<_>>()[..] {
+                ["put", "/latest/api/token"] => ("200 OK", "t0k3n"),
+                _ if !is_known => ("401 No", ""),
+                ["get", "/latest/meta-data/iam/security-credentials/"] => ("200 OK", "role-a\n"),
+                ["get", "/latest/meta-data/iam/security-credentials/role-a"] => (
+                    "200 OK",
+                    r#"{"AccessKeyId": "A", "SecretAccessKey": "of-role", "Token": "C-of-role"}"#,
+                ),
+                _ => ("404 No", ""),
+            };
+            let length = body.len();
+            let text = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n\r\n{body}");
+            stream.write_all(text.as_bytes()).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_role_of_an_instance_comes_last() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        METADATA_OF_TEST.set(format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+        std::thread::spawn(move || metadata(&listener));
+        let of = |environment: fn(&str) -> Option<String>| {
+            Credentials { environment, profile: None }.find().map(|keys| keys.secret)
+        };
+        assert_eq!(of(on_an_instance).unwrap(), "of-role");
+        let first = |name: &str| match name {
+            "AWS_ACCESS_KEY_ID" => Some("A".to_owned()),
+            "AWS_SECRET_ACCESS_KEY" => Some("of-environment".to_owned()),
+            name => on_an_instance(name),
+        };
+        assert_eq!(of(first).unwrap(), "of-environment");
+    }
+
     #[test]
     fn neither_key_nor_token_is_shown() {
         let keys = keys_of_role(

@@ -409,7 +409,7 @@ impl Provider for Ec2 {
             wants.kind,
             wants.image,
             wants.region,
-            self.terms.show(wants.price)
+            format_args!("{} {}", wants.price, self.terms.currency)
         );
         vec![Op::Rent { instance: instance.name.clone(), role: role.name.clone(), shown }]
     }

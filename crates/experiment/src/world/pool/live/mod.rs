@@ -295,7 +295,9 @@ impl<'a> Live<'a> {
         let ledgers = money::ledgers(of.plan, &self.place);
         let make = |hears: Hears<'_>| {
             with_crew(&bed, &role, &ledgers, hears, |servers, crew| {
-                let role = bed.roles.iter().find(|of| of.name == role);
+                // What no command reaches has no processors that are read from here.
+                let is_its = |of: &&Role| of.name == role && bed.provider.is_reached(&of.name);
+                let role = bed.roles.iter().find(is_its);
                 self.on((cell, role), to, of, (servers, crew, &settings, &kept.actions()))
             })
         };
