@@ -219,7 +219,11 @@ impl Drop for Ends<'_> {
 
 #[expect(clippy::disallowed_methods, reason = "looks at clouds now and then")]
 fn watch(rents: &Ec2, (cell, to): (&Cell, &Execution<'_>), is_over: &AtomicBool) {
-    let every = if rents.terms().unit_s < 60 { Duration::from_secs(1) } else { MINUTE };
+    // It ends before the units begin that would be too much: instances take a moment to end.
+    let (every, ahead) = match rents.terms().unit_s {
+        0..60 => (Duration::from_secs(1), Duration::from_secs(2)),
+        _ => (MINUTE, MINUTE * 3 / 2),
+    };
     let clock = Clock::start();
     let passed = || Duration::from_nanos(clock.now());
     let (mut looked, mut summed) = (Duration::ZERO, Duration::ZERO);
@@ -233,7 +237,7 @@ fn watch(rents: &Ec2, (cell, to): (&Cell, &Execution<'_>), is_over: &AtomicBool)
         std::thread::sleep(STEP);
         if passed() >= summed + every {
             summed = passed();
-            if let Ok(Some(why)) = rents.is_spent()
+            if let Ok(Some(why)) = rents.is_spent(ahead)
                 && to.record.is_spent().is_none()
             {
                 happened(Class::Failure, &why);

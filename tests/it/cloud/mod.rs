@@ -195,13 +195,16 @@ fn what_a_kill_leaves_is_found_by_token_and_by_list_and_ended() {
         going.wait();
         let left = beds(&place);
         assert_eq!(left.len(), 1);
+        // One that another machine may have started is told, and left alone.
+        let other = cloud.order("plimsoll-other1-web-1-1");
         // A cloud that refuses is told by name, and nothing is forgotten.
         cloud.will("TerminateInstances", &[Fault::Refused("UnauthorizedOperation"); 2]);
         let refused = begin(&place, &["testbed", "down", &left[0]]).wait().ended_with(4);
         refused.says(&["web-1 (token plimsoll-", "UnauthorizedOperation"]);
-        assert_eq!((beds(&place), cloud.living()), (left.clone(), 2));
-        begin(&place, &["testbed", "down", &left[0]]).wait().ended_with(0);
-        assert_eq!((beds(&place).len(), cloud.living()), (0, 0));
+        assert_eq!((beds(&place), cloud.living()), (left.clone(), 3));
+        let down = begin(&place, &["testbed", "down", &left[0]]).wait().ended_with(0);
+        down.says(&[&other, "of the test-bed other1: it stands in no ledger here"]);
+        assert_eq!((beds(&place).len(), cloud.living()), (0, 1));
     }
 }
 

@@ -150,12 +150,16 @@ impl<'a> Cloud<'a> {
 
     /// Starts instances of somebody else.
     pub(crate) fn others(&self, count: u32) {
-        for _ in 0..count {
-            self.ask(
-                "Action=RunInstances&Version=2016-11-15&ImageId=ami-12c6146b&MinCount=1&MaxCount=1\
-                 &InstanceType=m1.small",
-            );
-        }
+        (0..count).for_each(|number| drop(self.order(&format!("others-{number}"))));
+    }
+
+    /// Starts an instance as somebody else would, by a token. Returns its id.
+    pub(crate) fn order(&self, token: &str) -> String {
+        let answer = self.ask(&format!(
+            "Action=RunInstances&Version=2016-11-15&ImageId=ami-12c6146b&MinCount=1&MaxCount=1\
+             &InstanceType=m1.small&ClientToken={token}"
+        ));
+        between(&answer, "<instanceId>", "<").unwrap().to_owned()
     }
 
     /// Ends an instance as somebody else would.

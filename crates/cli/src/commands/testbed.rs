@@ -9,12 +9,13 @@ use crate::terminal::{pretty, print, say};
 use crate::testbed_args::{SelfTest, Testbed, TestbedCommand, TestbedDown, TestbedUp};
 use plimsoll_experiment::bench;
 use plimsoll_testbed::bed::Hears;
-use plimsoll_testbed::ec2::{Surroundings, lasting};
+use plimsoll_testbed::ec2::{Stray, Surroundings, Where, lasting, strays};
 use plimsoll_testbed::launch::wait_and_become;
 use plimsoll_testbed::ledger::{Found, Ledger, without_ledger};
 use plimsoll_testbed::self_test::Score;
 use plimsoll_testbed::thing::Thing;
 use plimsoll_testbed::{Action, Instance};
+use plimsoll_units::failure::chain;
 use serde_json::json;
 use std::path::Path;
 
@@ -149,7 +150,7 @@ fn status(ledgers: &[&Path], as_json: bool) -> Result<Exit> {
 }
 
 fn down(ledgers: &[&Path], args: &TestbedDown, surroundings: Surroundings) -> Result<Exit> {
-    let mut exit = Exit::Held;
+    let (mut exit, mut clouds) = (Exit::Held, Vec::new());
     for (folder, of) in all_of(ledgers)? {
         match &args.id {
             None if of.is_held => {
@@ -159,6 +160,7 @@ fn down(ledgers: &[&Path], args: &TestbedDown, surroundings: Surroundings) -> Re
             Some(id) if *id != of.bed => continue,
             _ => {}
         }
+        clouds.extend(clouds_of(&of).filter(|at| !clouds.contains(at)).collect::<Vec<_>>());
         match Ledger::take_down_by(folder, &of.bed, args.force, Some(surroundings)) {
             Ok(removed) => {
                 say(&format!("{}: undone", of.bed));
@@ -167,9 +169,11 @@ fn down(ledgers: &[&Path], args: &TestbedDown, surroundings: Surroundings) -> Re
             Err(error) => exit = exit.and(crate::terminal::error::show(&error.into())),
         }
         if args.id.is_some() {
+            tell_strays(&clouds, ledgers, surroundings);
             return Ok(exit);
         }
     }
+    tell_strays(&clouds, ledgers, surroundings);
     match &args.id {
         Some(id) => Err(UsageError(format!(
             "find the test-bed `{id}`: no ledger has it; `plimsoll testbed status` lists those \
@@ -177,6 +181,33 @@ fn down(ledgers: &[&Path], args: &TestbedDown, surroundings: Surroundings) -> Re
         ))
         .into()),
         None => Ok(exit),
+    }
+}
+
+/// The clouds that a bed has rented from.
+fn clouds_of(of: &Found) -> impl Iterator<Item = Where> {
+    of.things.iter().filter_map(|thing| match thing {
+        Thing::Rented { cloud, .. } => Some(cloud.clone()),
+        _ => None,
+    })
+}
+
+/// Tells which instances at some clouds have our tag or token and stand in no ledger here: another
+/// machine may have started them.
+fn tell_strays(clouds: &[Where], ledgers: &[&Path], surroundings: Surroundings) {
+    for at in clouds {
+        match strays(at, ledgers, surroundings) {
+            Ok(strays) => {
+                for Stray { rented, bed } in strays {
+                    say(&format!(
+                        "{} in {at}, of the test-bed {bed}: it stands in no ledger here, and is \
+                         left alone; it ends by its own timer",
+                        rented.id
+                    ));
+                }
+            }
+            Err(error) => say(&format!("cannot look for others in {at}: {}", chain(&error))),
+        }
     }
 }
 

@@ -326,12 +326,12 @@ impl Ec2 {
         Some(format!("the state {} at its cloud", kept.rented.state))
     }
 
-    /// Why nothing more may be spent, where the budget is reached.
+    /// Why nothing more may be spent, where the budget is reached, or will be that soon.
     ///
     /// # Errors
     /// Where the list of what was spent cannot be read.
-    pub fn is_spent(&self) -> Result<Option<String>, TestbedError> {
-        self.of.get().map_or(Ok(None), |(_, purse)| purse.is_reached())
+    pub fn is_spent(&self, ahead: Duration) -> Result<Option<String>, TestbedError> {
+        self.of.get().map_or(Ok(None), |(_, purse)| purse.is_reached(ahead.as_secs()))
     }
 
     fn is_rented(&self, role: &str) -> bool {

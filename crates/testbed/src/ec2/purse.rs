@@ -235,15 +235,18 @@ impl Purse {
         Ok(token)
     }
 
-    /// What to tell where the budget is reached.
-    pub(crate) fn is_reached(&self) -> Result<Option<String>, TestbedError> {
-        let spent = self.list()?.spent(&self.terms, self.now_s());
+    /// What to tell where the budget is reached, or is exceeded by the units that begin within so
+    /// many seconds.
+    pub(crate) fn is_reached(&self, ahead_s: u64) -> Result<Option<String>, TestbedError> {
+        let (list, now_s) = (self.list()?, self.now_s());
+        let soon = list.spent(&self.terms, now_s + ahead_s);
         let Terms { budget, .. } = self.terms;
-        Ok((spent > budget).then(|| {
+        Ok((soon > budget).then(|| {
             format!(
-                "its budget of {} is reached: {} are spent on instances",
+                "its budget of {} is reached: {} are spent on instances, and {} are in {ahead_s} s",
                 self.terms.show(budget),
-                self.terms.show(spent)
+                self.terms.show(list.spent(&self.terms, now_s)),
+                self.terms.show(soon)
             )
         }))
     }
@@ -281,9 +284,12 @@ mod tests {
         let poor = purse.begins("bed", "web-1", 0.2).unwrap_err().to_string();
         assert!(poor.contains("0.40 USD of the budget of 0.50 USD are spent"), "{poor}");
         assert_eq!(purse.begins("bed", "web-1", 0.05).unwrap(), "plimsoll-bed-web-1-2");
-        assert_eq!(purse.is_reached().unwrap(), None);
-        NOW_S.fetch_add(3601, Ordering::Relaxed);
-        assert!(purse.is_reached().unwrap().is_some());
+        assert_eq!(purse.is_reached(90).unwrap(), None);
+        // The hours of those that go on end soon: what would begin then is too much.
+        NOW_S.fetch_add(3540, Ordering::Relaxed);
+        assert_eq!(purse.is_reached(10).unwrap(), None);
+        let told = purse.is_reached(90).unwrap().unwrap();
+        assert!(told.contains("0.45 USD are spent on instances, and 0.70 USD"), "{told}");
     }
 
     #[test]

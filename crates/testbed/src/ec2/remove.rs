@@ -105,13 +105,13 @@ pub struct Stray {
 }
 
 /// The instances at a cloud that have our tag or a token of ours, and that stand in none of the
-/// ledgers below a folder. They may be another machine's.
+/// ledgers below some folders. They may be another machine's.
 ///
 /// # Errors
 /// Where the cloud cannot be asked.
 pub fn strays(
     at: &Where,
-    ledgers: &Path,
+    ledgers: &[&Path],
     surroundings: Surroundings,
 ) -> Result<Vec<Stray>, CloudError> {
     let cloud = Cloud::new(at.clone(), surroundings)?;
@@ -122,7 +122,7 @@ pub fn strays(
     };
     let stray = |rented: Rented| {
         let bed = bed_of(&rented)?;
-        let is_known = super::is_plain(&bed) && ledgers.join(&bed).exists();
+        let is_known = super::is_plain(&bed) && ledgers.iter().any(|of| of.join(&bed).exists());
         (rented.costs() && !is_known).then_some(Stray { rented, bed })
     };
     Ok(all.into_iter().filter_map(stray).collect())
