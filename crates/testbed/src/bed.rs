@@ -62,8 +62,11 @@ impl Bed {
         for role in &self.roles {
             self.provider.check(role)?;
             if role.recipe.recipe.start.is_empty() && self.provider.is_reached(&role.name) {
-                let text = "`start` has no word; only instances of the provider `ec2` go without";
-                let text = format!("start the role `{}`: its recipe's {text}", role.name);
+                let text = format!(
+                    "start the role `{}`: its recipe has no `start`; only instances of the provider \
+                     `ec2` go without",
+                    role.name
+                );
                 return Err(TestbedError::Wrong(text));
             }
             let (mut ready, stand) = (Vec::new(), before_role(&outline.instances, &role.name));

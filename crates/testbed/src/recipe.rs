@@ -67,7 +67,7 @@ pub struct Recipe {
     pub write: Vec<Written>,
     /// The command that is the server, in the foreground. Only instances that are rented go without:
     /// their image or `user_data` starts it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "some_words")]
     pub start: Vec<String>,
     /// When it is ready.
     pub check: Check,
@@ -91,6 +91,15 @@ pub struct Recipe {
 
 fn nobody() -> String {
     "nobody".to_owned()
+}
+
+/// A command, which has a word where it is given.
+fn some_words<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    let words = Vec::<String>::deserialize(from)?;
+    match words.is_empty() {
+        true => Err(serde::de::Error::custom("`start` has no word")),
+        false => Ok(words),
+    }
 }
 
 /// Where a secret comes from, as a recipe has it.

@@ -159,7 +159,7 @@ fn an_order_without_an_answer_starts_nothing_twice() {
     files(&place, &plan(&cloud.endpoint(), ""));
     // Those of others come first, so that ours are on later pages of the cloud's list.
     cloud.others(5);
-    cloud.will("RunInstances", &[Fault::Unanswered; 3]);
+    cloud.will("RunInstances", &[Fault::Unanswered; 2]);
     run(&place, &cloud).went_well();
     assert_eq!((cloud.living(), cloud.states().len()), (5, 7));
     let books = cloud.books();
@@ -389,6 +389,9 @@ fn what_needs_commands_on_an_instance_is_refused_by_name() {
     refused.says(&["`start`", "of the role `web`", "runs no commands"]);
     files(&place, &whole.replace("count = 2", "count = 2\ncpu = '20%'"));
     begin(&place, &["check", "plan.toml"]).wait().ended_with(2).says(&["role.web.cpu"]);
+    let (_, roles) = whole.split_once("[role.web]").unwrap();
+    files(&place, &format!("[testbed]\nprovider = 'process'\n[role.web]{roles}"));
+    begin(&place, &["check", "plan.toml"]).wait().ended_with(2).says(&["has no `start`"]);
     files(&place, &whole);
     let up = begin(&place, &["testbed", "up", "plan.toml"]).wait().ended_with(2);
     up.says(&["leave rented instances standing"]);
