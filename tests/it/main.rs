@@ -24,6 +24,7 @@ mod checks;
 mod ci;
 mod clean;
 mod client_certificates;
+mod cloud;
 mod clusters;
 mod comparing;
 mod crash;

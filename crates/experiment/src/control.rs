@@ -67,6 +67,11 @@ pub trait Control: Sync {
         None
     }
 
+    /// Why it is to end although the user wishes to go on: what it may cost is spent.
+    fn is_spent(&self) -> Option<String> {
+        None
+    }
+
     /// Whether the user wishes to go on.
     fn goes_on(&self) -> bool {
         self.wish() == Wish::Continue

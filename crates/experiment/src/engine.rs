@@ -81,12 +81,17 @@ impl Control for Stoppable<'_> {
     fn wish(&self) -> Wish {
         match self.control.wish() {
             Wish::Continue if self.record.asked() == Some(Stop::Now) => Wish::Abort,
+            Wish::Continue if self.record.is_spent().is_some() => Wish::Stop,
             wish => wish,
         }
     }
 
     fn broken(&self) -> Option<ExperimentError> {
         self.control.broken()
+    }
+
+    fn is_spent(&self) -> Option<String> {
+        self.record.is_spent().map(str::to_owned)
     }
 }
 

@@ -171,7 +171,7 @@ fn act(op: &Op, step: &Planned, steps: &[Planned]) -> Span {
                 None => Span::up_to(step.limit),
             }
         }
-        Op::Run { .. } => Span::up_to(step.limit),
+        Op::Run { .. } | Op::Rent { .. } => Span::up_to(step.limit),
         _ => Span::exactly(0.0),
     }
 }

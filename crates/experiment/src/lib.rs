@@ -19,6 +19,7 @@ pub mod infer;
 mod inputs;
 pub mod locks;
 pub mod mix;
+pub mod money;
 mod outputs;
 pub mod plans;
 pub mod prepare;

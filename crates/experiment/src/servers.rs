@@ -11,6 +11,7 @@ use plimsoll_runs::event::Class;
 use plimsoll_testbed::bed::Hears;
 use plimsoll_testbed::image::Images;
 use plimsoll_testbed::launch::Launcher;
+use plimsoll_testbed::ledger::Means;
 use plimsoll_testbed::ledger::{Found as Left, Owner, Serves};
 use plimsoll_testbed::outline::Outline;
 use plimsoll_testbed::provider::{Namespace, Process, Provider};
@@ -25,6 +26,7 @@ use plimsoll_units::secret::{SecretError, Source, variable};
 use crate::control::{Control, News};
 use crate::error::ExperimentError;
 use crate::hosts;
+use crate::money;
 use crate::prepare::Place;
 
 /// The letters of a bed's id.
@@ -51,12 +53,19 @@ pub(crate) fn bed_with(
     place: &Place<'_>,
 ) -> Result<Option<Bed>, ExperimentError> {
     let Some(testbed) = &plan.testbed else { return Ok(None) };
-    let roles = plan.roles.iter().map(|(name, role)| role_of(name, role, &plan.folder, place));
+    // The image of what is rented is the cloud's.
+    let is_here = testbed.provider != Kind::Ec2;
+    let of = |role: &plimsoll_plan::Role| plimsoll_plan::Role {
+        image: role.image.clone().filter(|_| is_here),
+        ..role.clone()
+    };
+    let roles = plan.roles.iter().map(|(name, role)| role_of(name, &of(role), &plan.folder, place));
     let roles: Vec<Role> = roles.collect::<Result<_, _>>()?;
     let client = client(place);
     let provider: Box<dyn Provider> = match (testbed.provider, left.first()) {
         (Kind::Ssh, _) => Box::new(hosts::provider(plan, testbed, &roles, &client)?),
         (Kind::Process, _) => Box::new(Process),
+        (Kind::Ec2, _) => Box::new(money::provider(plan, testbed, place)?),
         (Kind::Namespace, None) => Box::new(Namespace::probe(place.system, place.runtime)?),
         (Kind::Namespace, Some(of)) => {
             Box::new(Namespace::around(&of.address, place.system, place.runtime)?)
@@ -74,6 +83,12 @@ pub(crate) fn bed_with(
         launcher: Launcher { program: place.program.to_owned(), arguments },
         client,
     }))
+}
+
+/// What it takes to undo what plans have made elsewhere.
+#[must_use]
+pub fn means(place: &Place<'_>) -> Means {
+    Means { client: client(place), surroundings: Some(money::surroundings(place)) }
 }
 
 /// How other hosts are reached from here.
@@ -267,7 +282,10 @@ pub(crate) fn owner(path: &Path, cell: u32, place: &Place<'_>) -> Owner {
 /// Ledgers that cannot be read.
 pub(crate) fn left_of(path: &Path, place: &Place<'_>) -> Result<Vec<Left>, ExperimentError> {
     let experiment = place.here.join(path);
-    let mut all = Ledger::all(place.runtime)?;
+    let mut all = Vec::new();
+    for ledgers in money::all_ledgers(place) {
+        all.extend(Ledger::all(&ledgers)?);
+    }
     let is_its = |of: &Owner| of.experiment == experiment;
     all.retain(|of| !of.is_held && of.stood.is_none() && of.of.as_ref().is_some_and(is_its));
     Ok(all)
@@ -284,7 +302,11 @@ pub(crate) fn undo_left(
 ) -> Result<(), ExperimentError> {
     let text = format!("undoes what a killed process has left of it: {}", found.bed);
     control.tell(News::Says(&text));
-    Ledger::take_down(place.runtime, &found.bed, false, &client(place))?;
+    for ledgers in money::all_ledgers(place) {
+        if ledgers.join(&found.bed).exists() {
+            Ledger::take_down(&ledgers, &found.bed, false, &means(place))?;
+        }
+    }
     Ok(())
 }
 

@@ -299,7 +299,10 @@ impl Plan {
         let elastic = self.elastic.iter().flat_map(Elastic::files);
         let copied = self.roles.iter().flat_map(|(_, role)| role.files.values());
         let copied = copied.filter(|of| !of.is_secret).map(|of| &of.from);
-        self.target.files().chain(self.load.files()).chain(elastic).chain(copied).cloned().collect()
+        let of_all = self.testbed.iter().filter_map(|of| of.user_data.as_ref());
+        let rented = self.roles.iter().filter_map(|(_, role)| role.user_data.as_ref());
+        let own = self.target.files().chain(self.load.files());
+        own.chain(elastic).chain(copied).chain(of_all).chain(rented).cloned().collect()
     }
 }
 

@@ -378,7 +378,8 @@ fn warnings(run: &Run, log: &Log, span: &Range<u64>) -> Result<Vec<String>, RunE
         None => warnings
             .push("the run did not end by itself: these are the seconds it had written".to_owned()),
         Some(end) => {
-            if let Ended::Stopped(reason) | Ended::Failed(reason) = &end.ended {
+            let reason = end.ended.reason();
+            if !reason.is_empty() {
                 warnings.push(format!("{}: {reason}", end.ended.name()));
             }
             warnings.extend(end.warnings.iter().cloned());

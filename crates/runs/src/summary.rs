@@ -113,8 +113,8 @@ pub struct RunIdentity {
     pub valid: bool,
     /// Why not: plain sentences with the figures. Empty when valid.
     pub invalid_because: Vec<String>,
-    /// `complete`, `interrupted`, `stopped`, `failed`, or `incomplete` where the run was killed
-    /// (or is still going on).
+    /// `complete`, `interrupted`, `stopped`, `budget`, `failed`, or `incomplete` where the run was
+    /// killed (or is still going on).
     pub ended: String,
 }
 

@@ -131,7 +131,9 @@ pub(crate) fn blame_of(kind: ErrorKind, ended: Option<&Ended>, healthy: bool) ->
     let crowded = if healthy { Blame::Target } else { Blame::Generator };
     let cut = match ended {
         Some(Ended::Complete) => crowded,
-        Some(Ended::Interrupted | Ended::Stopped(_)) | None => Blame::Environment,
+        Some(Ended::Interrupted | Ended::Stopped(_) | Ended::Budget(_)) | None => {
+            Blame::Environment
+        }
         Some(Ended::Failed(_)) => Blame::Generator,
     };
     match kind {

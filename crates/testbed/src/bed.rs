@@ -1,6 +1,7 @@
 //! A bed: what a plan wants to stand, and what stands.
 
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::command::is_there;
@@ -17,6 +18,10 @@ use crate::role::{Instance, Role};
 use crate::ssh::Client;
 use crate::thing::Thing;
 use crate::work::Worker;
+use plimsoll_units::hash::fnv_1a;
+
+/// The folder beside the ledgers with the lists of what experiments have rented.
+const LISTS: &str = ".rented";
 
 /// What a plan wants to stand.
 pub struct Bed {
@@ -61,6 +66,14 @@ impl Bed {
         }
         for role in &self.roles {
             self.provider.check(role)?;
+            if role.recipe.recipe.start.is_empty() && self.provider.is_reached(&role.name) {
+                let text = format!(
+                    "start the role `{}`: its recipe has no `start`; only instances of the provider \
+                     `ec2` go without",
+                    role.name
+                );
+                return Err(TestbedError::Wrong(text));
+            }
             let (mut ready, stand) = (Vec::new(), before_role(&outline.instances, &role.name));
             for number in 1..=role.count {
                 let instance = self.instance(role, number, outline.instances.len(), &stand)?;
@@ -121,6 +134,41 @@ impl Bed {
             Some(Held { ledger, things, .. }) => Ok((ledger, things)),
             None => Err(TestbedError::Wrong(format!("adopt {}: another process has it", self.id))),
         }
+    }
+
+    /// Where the list of what the bed's experiment has rented lies.
+    fn list(&self, ledgers: &Path) -> PathBuf {
+        let of = self.of.as_ref().map_or_else(
+            || self.id.clone(),
+            |of| format!("{:016x}", fnv_1a(of.experiment.as_os_str().as_bytes())),
+        );
+        ledgers.join(LISTS).join(format!("{of}.jsonl"))
+    }
+
+    /// Rents the instances of an outline that are rented; they are undone by the flow that comes
+    /// back. `None` where there are none.
+    ///
+    /// # Errors
+    /// The first that could not be rented, after all are ended.
+    pub(crate) fn rent<'a>(
+        &self,
+        outline: &Outline,
+        worker: &'a Worker<'a>,
+        hears: Hears<'a>,
+    ) -> Result<Option<Flow<'a>>, TestbedError> {
+        let is_rented = |step: &&Planned| step.ops.iter().any(|op| matches!(op, Op::Rent { .. }));
+        let steps: Vec<Planned> = outline
+            .steps
+            .iter()
+            .filter(is_rented)
+            .map(|step| Planned { after: Vec::new(), ..step.clone() })
+            .collect();
+        if steps.is_empty() {
+            return Ok(None);
+        }
+        let flow = flow_of(&steps, worker, hears.told, hears.is_ended);
+        flow.up()?;
+        Ok(Some(flow))
     }
 
     /// What an instance of a bed of this id is made with.
@@ -297,28 +345,21 @@ pub(crate) fn with_worker<T, E: From<TestbedError>>(
 ) -> Result<T, E> {
     bed.check_programs(outline)?;
     let (ledger, rows) = bed.ledger(ledgers)?;
+    if let Some(rents) = bed.provider.rents() {
+        let things: Vec<Thing> = rows.iter().map(|(thing, _)| thing.clone()).collect();
+        if let Err(error) = rents.begin(&bed.id, (&bed.list(ledgers), ledgers), &things) {
+            // Of a new bed there is nothing that would be undone.
+            if rows.is_empty() {
+                ledger.close()?;
+            }
+            return Err(error.into());
+        }
+    }
     let (result, is_clear) = {
         let worker = worker(bed, outline.instances.len(), &ledger, hears);
         let is_left = !bed.left.is_empty();
         let worker = if is_left { worker.on_standing(rows) } else { worker };
-        worker.end_others(&bed.left)?;
-        let standing = match is_left {
-            true => Ok(Standing::of(outline, &worker, hears)),
-            false => Standing::up(outline, &worker, hears.told, hears.is_ended),
-        };
-        let written = |of: &Instance| ledger.serves(of);
-        let result = match standing {
-            Err(error) => Err(error.into()),
-            Ok(standing) => {
-                let told = standing.instances.iter().try_for_each(written);
-                let result = told.map_err(E::from).and_then(|()| with(standing.instances, &worker));
-                let rest = standing.down().into_iter().chain(worker.remove_rest(is_left));
-                match rest.into_iter().next() {
-                    Some(error) => Err(error.into()),
-                    None => result,
-                }
-            }
-        };
+        let result = stand(bed, outline, (&worker, &ledger), hears, with);
         (result, worker.is_clear())
     };
     // What could not be undone stands in the ledger, which stays for who takes it down.
@@ -326,6 +367,37 @@ pub(crate) fn with_worker<T, E: From<TestbedError>>(
         ledger.close()?;
     }
     result
+}
+
+/// Makes a bed stand by a worker, does something with it, and undoes it.
+fn stand<'w, T, E: From<TestbedError>>(
+    bed: &'w Bed,
+    outline: &Outline,
+    (worker, ledger): (&'w Worker<'w>, &Ledger),
+    hears: Hears<'w>,
+    with: impl FnOnce(&[Instance], &Worker<'_>) -> Result<T, E>,
+) -> Result<T, E> {
+    let is_left = !bed.left.is_empty();
+    worker.end_others(&bed.left)?;
+    // What is rented has an address from then on, by which the other steps go.
+    let rented = bed.rent(outline, worker, hears)?;
+    let end = || rented.iter().for_each(|flow| drop(flow.down()));
+    let again = rented.is_some().then(|| bed.outline()).transpose();
+    let again = again.inspect_err(|_| end())?;
+    let outline = again.as_ref().unwrap_or(outline);
+    let standing = match is_left {
+        true => Ok(Standing::of(outline, worker, hears)),
+        false => Standing::up(outline, worker, hears.told, hears.is_ended),
+    };
+    let standing = standing.inspect_err(|_| end())?;
+    let written = |of: &Instance| ledger.serves(of);
+    let told = standing.instances.iter().try_for_each(written);
+    let result = told.map_err(E::from).and_then(|()| with(standing.instances, worker));
+    let rest = standing.down().into_iter().chain(worker.remove_rest(is_left));
+    match rest.into_iter().next() {
+        Some(error) => Err(error.into()),
+        None => result,
+    }
 }
 
 /// Who does the steps of a bed of so many instances.
@@ -337,7 +409,9 @@ pub(crate) fn worker<'a>(
 ) -> Worker<'a> {
     let each = MOST_OUTPUTS / (instances as u64).max(1);
     let outputs = (hears.outputs, each.min(MOST_OUTPUT));
-    Worker::new(ledger, &bed.launcher, outputs).reaching(&bed.client)
+    Worker::new(ledger, &bed.launcher, outputs)
+        .reaching(&bed.client)
+        .renting((bed.provider.rents(), hears.is_ended))
 }
 
 /// Where the roles before a role stand, among instances in the order of their roles.

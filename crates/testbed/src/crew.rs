@@ -215,11 +215,16 @@ impl<'a> Crew<'a> {
             (members.last, place)
         };
         let made = self.outline_of(role, number, place).and_then(|(instance, outline)| {
+            let rented = self.bed.rent(&outline, self.worker, self.hears)?;
+            let end = || rented.iter().for_each(|flow| drop(flow.down()));
+            let again = rented.is_some().then(|| self.outline_of(role, number, place)).transpose();
+            let again = again.inspect_err(|_| end())?;
+            let (instance, outline) = again.unwrap_or((instance, outline));
             let mut flow = Flow::new(self.hears.told, self.hears.is_ended);
             for planned in outline.steps {
                 flow.add(step(planned, self.worker));
             }
-            flow.up()?;
+            flow.up().inspect_err(|_| end())?;
             self.worker.serves(&instance)?;
             Ok((instance, flow))
         });

@@ -103,6 +103,12 @@ pub enum TestbedError {
         /// Why.
         why: Why,
     },
+    /// A cloud that instances are rented from.
+    #[error(transparent)]
+    Cloud(#[from] crate::ec2::CloudError),
+    /// Rented instances that could not be ended.
+    #[error("end what is rented: {}", .0.join("; "))]
+    Rented(Vec<String>),
     /// The user ended it.
     #[error("wait for the test-bed: it was interrupted")]
     Interrupted,
@@ -137,6 +143,7 @@ impl Failure for TestbedError {
                 Kind::Usage
             }
             Self::OnHost { why, .. } if why.is_usage => Kind::Usage,
+            Self::Cloud(error) => error.kind(),
             _ => Kind::Incomplete,
         }
     }
@@ -144,6 +151,12 @@ impl Failure for TestbedError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Wrong(text) => split(text).1.map(str::to_owned),
+            Self::Cloud(error) => error.hint(),
+            Self::Rented(_) => Some(
+                "look into the cloud's own console; they end by their own timer, half an hour after \
+                 the planned end"
+                    .to_owned(),
+            ),
             Self::Program { packages, .. } if !packages.is_empty() => {
                 Some(format!("apt-get install {packages}"))
             }

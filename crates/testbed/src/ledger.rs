@@ -17,11 +17,21 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::command::Deadline;
+use crate::ec2::{self, Surroundings};
 use crate::error::TestbedError;
 use crate::role::Instance;
 use crate::ssh::Client;
 use crate::ssh::undo::Remover;
-use crate::thing::Thing;
+use crate::thing::{Thing, remove};
+
+/// What it takes to undo what stands elsewhere.
+#[derive(Debug, Clone, Default)]
+pub struct Means {
+    /// Reaches other hosts.
+    pub client: Client,
+    /// Ends rented instances.
+    pub surroundings: Option<Surroundings>,
+}
 
 /// The file's name in its folder.
 const FILE: &str = "ledger.jsonl";
@@ -270,6 +280,11 @@ impl Ledger {
         file.1 += 1;
         let id = file.1;
         self.append(&mut file.0, &Line { id, made: Some(thing.clone()), ..Line::default() })?;
+        if let Thing::Rented { .. } = thing {
+            // It outlives this host's running: so must what is known of it.
+            let synced = file.0.sync_all().and_then(|()| File::open(&self.folder)?.sync_all());
+            synced.map_err(TestbedError::file("write", self.folder.join(FILE)))?;
+        }
         Ok(id)
     }
 
@@ -368,7 +383,9 @@ impl Ledger {
             let lives = |of: &Serves| {
                 // Whether one lives on another host is not known here.
                 let is_its = |thing: &&Thing| match thing {
-                    Thing::Process { instance, .. } => *instance == of.name,
+                    Thing::Process { instance, .. } | Thing::Rented { instance, .. } => {
+                        *instance == of.name
+                    }
                     _ => false,
                 };
                 things.iter().find(is_its).is_some_and(Thing::lives)
@@ -385,12 +402,13 @@ impl Ledger {
     ///
     /// # Errors
     /// Where a process still holds it, unless `force`; what cannot be removed, after the rest was:
-    /// on a host that is away, which is named, and stays in the ledger.
+    /// on a host that is away, which is named, and stays in the ledger, and every rented instance
+    /// that could not be reached.
     pub fn take_down(
         root: &Path,
         bed: &str,
         force: bool,
-        client: &Client,
+        means: &Means,
     ) -> Result<Vec<Thing>, TestbedError> {
         let folder = root.join(bed);
         let path = folder.join(FILE);
@@ -401,10 +419,19 @@ impl Ledger {
                 format!("take down {bed}: its experiment goes on; stop that, or say --force");
             return Err(TestbedError::Wrong(text));
         }
+        let things: Vec<Thing> = read(&file).things.into_values().rev().collect();
+        let is_rented = |thing: &Thing| matches!(thing, Thing::Rented { .. });
+        let (rented, others): (Vec<Thing>, Vec<Thing>) = things.into_iter().partition(is_rented);
         let (mut removed, mut failed) = (Vec::new(), None);
-        let things = read(&file).things;
-        let mut remover = Remover::new(bed, client, &folder.join(SOCKETS), things.values());
-        for thing in things.values().rev().cloned() {
+        if let (Some(surroundings), false) = (means.surroundings, rented.is_empty()) {
+            let (ended, left) = ec2::take_down(bed, &rented, surroundings);
+            removed.extend(ended);
+            failed = (!left.is_empty()).then_some(TestbedError::Rented(left));
+        } else if !rented.is_empty() {
+            failed = rented.iter().find_map(|thing| remove(bed, thing).err());
+        }
+        let mut remover = Remover::new(bed, &means.client, &folder.join(SOCKETS), others.iter());
+        for thing in others.iter().cloned() {
             match remover.remove(&thing) {
                 Ok(true) => removed.push(thing),
                 Ok(false) => {}
@@ -504,7 +531,6 @@ fn read(file: &File) -> Contents {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ssh::Client;
     use crate::thing::mark;
 
     fn folder(path: &Path) -> Thing {
@@ -532,12 +558,12 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert!(found[0].is_held);
         assert_eq!(found[0].things, [folder(&ours), folder(&others)]);
-        let refused = Ledger::take_down(&root, "e1", false, &Client::default()).unwrap_err();
+        let refused = Ledger::take_down(&root, "e1", false, &Means::default()).unwrap_err();
         assert!(refused.to_string().contains("goes on"), "{refused}");
         drop(ledger);
         assert!(!Ledger::all(&root).unwrap()[0].is_held);
         assert_eq!(
-            Ledger::take_down(&root, "e1", false, &Client::default()).unwrap(),
+            Ledger::take_down(&root, "e1", false, &Means::default()).unwrap(),
             [folder(&ours)]
         );
         assert!(!ours.exists() && others.exists());

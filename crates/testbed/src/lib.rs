@@ -18,6 +18,7 @@ pub mod bed;
 mod cgroup;
 pub mod command;
 pub mod crew;
+pub mod ec2;
 pub mod error;
 pub mod flow;
 mod folder;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
+use crate::ec2::RENT;
 use crate::error::TestbedError;
 use crate::flow::Class;
 use crate::folder::is_within;
@@ -112,6 +113,12 @@ impl<'a> Making<'a> {
         outline: &mut Outline,
     ) -> Result<usize, TestbedError> {
         let mut place = self.of.provider.place(self.of.id, self.role, self.instance);
+        if !self.of.provider.is_reached(&self.role.name) {
+            let at = self.add("rent it", Class::Infrastructure, before, place, outline);
+            outline.steps[at].limit = RENT;
+            let at = self.ready(at, outline)?;
+            return self.warm(at, outline);
+        }
         place.extend(self.restored());
         place.extend(self.files()?);
         let made = self.add("make its place", Class::Infrastructure, before, place, outline);

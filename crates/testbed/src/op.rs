@@ -31,6 +31,15 @@ pub enum Op {
         /// Values by the names of their files.
         settings: Vec<(String, String)>,
     },
+    /// Rents an instance; it is undone by ending it.
+    Rent {
+        /// The instance.
+        instance: String,
+        /// Its role.
+        role: String,
+        /// What is rented, in words.
+        shown: String,
+    },
     /// Makes the folder of an instance, for a user.
     Folder {
         /// The folder.
@@ -193,6 +202,7 @@ impl std::fmt::Display for Op {
                 write!(f, "make the cgroup {}", path.display())?;
                 settings.iter().try_for_each(|(name, value)| write!(f, ", {name} = {value}"))
             }
+            Self::Rent { shown, .. } => f.write_str(shown),
             Self::Folder { path, user } => {
                 write!(f, "make the folder {}", path.display())?;
                 user.iter().try_for_each(|user| write!(f, ", of the user {user}"))

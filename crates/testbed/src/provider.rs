@@ -11,6 +11,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::cgroup::{Cgroups, LEAST_QUOTA_US, quota};
 use crate::command::{Words, is_there};
+use crate::ec2::Ec2;
 use crate::error::TestbedError;
 use crate::launch::Order;
 use crate::op::Op;
@@ -76,6 +77,16 @@ pub trait Provider: Sync {
     /// # Errors
     /// A user that there is not.
     fn start(&self, bed: &str, role: &Role, instance: &Instance) -> Result<Order, TestbedError>;
+
+    /// Itself, where it rents instances from a cloud: these have an address when they were rented.
+    fn rents(&self) -> Option<&Ec2> {
+        None
+    }
+
+    /// Whether commands can be run on the instances of a role, and files written there.
+    fn is_reached(&self, _: &str) -> bool {
+        true
+    }
 }
 
 /// Where an instance stands.

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::command::{Deadline, run};
+use crate::ec2::unreached;
 use crate::error::TestbedError;
 use crate::folder::{self, Manner};
 use crate::making::{Making, Of, program};
@@ -102,8 +103,17 @@ impl Reach<'_> {
         address.is_ok_and(|address| TcpStream::connect_timeout(&address, CONNECTS).is_ok())
     }
 
+    /// Refuses what needs commands on an instance where none can be run.
+    fn check_reached(&self, what: &str) -> Result<(), TestbedError> {
+        match self.of.provider.is_reached(&self.role.name) {
+            true => Ok(()),
+            false => Err(unreached(&self.role.name, what)),
+        }
+    }
+
     /// Writes a file into its folder, in the place of one that is there.
     pub(crate) fn write(&self, path: &str, text: &str) -> Result<(), TestbedError> {
+        self.check_reached("write the files")?;
         let user = is_root().then(|| self.role.user());
         folder::write(self.folder(), path, text, Manner { is_secret: false, user, replaces: true })
     }
@@ -116,6 +126,7 @@ impl Reach<'_> {
         words: &[String],
         deadline: &Deadline,
     ) -> Result<String, TestbedError> {
+        self.check_reached("run commands")?;
         let stand = BTreeMap::new();
         let making = Making::new(self.of, self.role, &self.instance, &stand)?;
         let (folder, log) = (self.instance.folder.clone(), format!("{key}.log"));
@@ -131,6 +142,7 @@ impl Reach<'_> {
     /// # Errors
     /// A test that failed, or was not understood.
     pub fn self_test(&self) -> Result<Score, TestbedError> {
+        self.check_reached("test the instances")?;
         let deadline = Deadline::within(TESTS);
         let own = program(self.of.launcher, &self.instance);
         if own.starts_with(self.folder()) && !own.exists() {
@@ -147,6 +159,7 @@ impl Reach<'_> {
 
     /// Sends a signal to its process: `HUP`, `USR1`, `USR2`.
     pub(crate) fn signal(&self, signal: &str, deadline: &Deadline) -> Result<(), TestbedError> {
+        self.check_reached("signal the server")?;
         let Instance { name, folder, .. } = self.instance.clone();
         let signal = signal.to_owned();
         let op = Op::Signal { instance: name, folder, signal, replaces_workers: false };

@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde::{Deserialize, Serialize};
 
 use crate::command::{Deadline, Words, run};
+use crate::ec2::Where;
 use crate::error::TestbedError;
 use crate::policy::put_back;
 use crate::ssh::Route;
@@ -74,6 +75,17 @@ pub enum Thing {
         /// When it was started, ticks since the host was.
         started: u64,
     },
+    /// An instance that is rented from a cloud. It is found by its token.
+    Rented {
+        /// The instance.
+        instance: String,
+        /// The client token of its order.
+        token: String,
+        /// Where it is.
+        cloud: Where,
+        /// The list of what its experiment has rented.
+        list: PathBuf,
+    },
 }
 
 impl Thing {
@@ -127,6 +139,8 @@ pub(crate) fn remove(bed: &str, thing: &Thing) -> Result<bool, TestbedError> {
         }
         Thing::Cgroup { path } => remove_cgroup(bed, path),
         Thing::Policy { path } => put_back(path),
+        // Who has credentials ends it: `ec2::take_down`.
+        Thing::Rented { instance, .. } => Err(TestbedError::Rented(vec![instance.clone()])),
         Thing::Namespace { name } => {
             if !name.contains(bed) || !Path::new("/run/netns").join(name).exists() {
                 return Ok(false);

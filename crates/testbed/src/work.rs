@@ -13,6 +13,7 @@ use std::time::Duration;
 use rustix::process::{Pid, kill_process};
 
 use crate::command::{Deadline, Words, is_there, run, told, wait};
+use crate::ec2::Ec2;
 use crate::error::TestbedError;
 use crate::flow::Outputs;
 use crate::folder::{self, Bytes, Manner};
@@ -36,6 +37,10 @@ const NOFOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 pub(crate) struct Worker<'a> {
     pub(crate) ledger: &'a dyn Books,
     launcher: &'a Launcher,
+    /// Rents instances, where the bed's are rented.
+    rents: Option<&'a Ec2>,
+    /// Whether the user has ended it.
+    is_ended: &'a (dyn Fn() -> bool + Sync),
     /// The rows of the ledger of what was made.
     rows: Mutex<Vec<(Thing, u64)>>,
     children: Mutex<BTreeMap<String, Child>>,
@@ -55,9 +60,18 @@ impl<'a> Worker<'a> {
         launcher: &'a Launcher,
         (outputs, most_output): (Outputs<'a>, u64),
     ) -> Self {
-        let (rows, children) = (Mutex::default(), Mutex::default());
-        let (replaces, hosts) = (false, None);
-        Self { ledger, launcher, rows, children, outputs, most_output, replaces, hosts }
+        Self {
+            ledger,
+            launcher,
+            rents: None,
+            is_ended: &|| false,
+            rows: Mutex::default(),
+            children: Mutex::default(),
+            outputs,
+            most_output,
+            replaces: false,
+            hosts: None,
+        }
     }
 
     /// For a bed that may have instances on other hosts.
@@ -69,6 +83,14 @@ impl<'a> Worker<'a> {
     /// that are there.
     pub(crate) fn of_host(self, rows: Vec<(Thing, u64)>, replaces: bool) -> Self {
         Self { rows: Mutex::new(rows), replaces, ..self }
+    }
+
+    /// For a bed whose instances are rented.
+    pub(crate) fn renting(
+        self,
+        (rents, is_ended): (Option<&'a Ec2>, &'a (dyn Fn() -> bool + Sync)),
+    ) -> Self {
+        Self { rents, is_ended, ..self }
     }
 
     /// For a bed that stands, of which the ledger has these rows.
@@ -90,7 +112,11 @@ impl<'a> Worker<'a> {
     /// as of one that was being started.
     pub(crate) fn end_others(&self, stand: &[Serves]) -> Result<(), TestbedError> {
         let is_other = |thing: &Thing| {
-            thing.process_of().is_some_and(|name| !stand.iter().any(|of| of.name == name))
+            let name = match thing {
+                Thing::Rented { instance, .. } => Some(instance.as_str()),
+                _ => thing.process_of(),
+            };
+            name.is_some_and(|name| !stand.iter().any(|of| of.name == name))
         };
         let rows = self.rows();
         let others = rows.iter().map(|(thing, _)| thing).filter(|thing| is_other(thing));
@@ -150,6 +176,7 @@ impl<'a> Worker<'a> {
                 self.will_make(thing)?;
                 make_cgroup(thing, settings).map(|()| String::new())
             }
+            Op::Rent { instance, role, .. } => self.rent(instance, role),
             Op::Folder { path, user } => {
                 self.will_make(&Thing::Folder { path: path.clone() })?;
                 self.make_folder(path, user.as_deref()).map(|()| String::new())
@@ -216,6 +243,9 @@ impl<'a> Worker<'a> {
     fn undo_here(&self, op: &Op, deadline: &Deadline) -> Result<String, TestbedError> {
         match op {
             Op::Make { thing, .. } | Op::Cgroup { thing, .. } => self.remove(thing),
+            Op::Rent { instance, .. } => {
+                self.rented(instance).map_or(Ok(String::new()), |thing| self.remove(&thing))
+            }
             Op::Folder { path, .. } => self.remove(&Thing::Folder { path: path.clone() }),
             Op::Start { instance, folder, stop, .. } => {
                 let stopped = self.stop(instance, stop, deadline);
@@ -249,13 +279,36 @@ impl<'a> Worker<'a> {
         let Some((_, id)) = rows.iter().find(|(made, _)| made == thing) else {
             return Ok(String::new());
         };
-        match thing {
-            Thing::Host { route, folder } => self.remove_host(route, folder)?,
-            Thing::On { host, thing } => self.remove_on(host, thing)?,
+        match (thing, self.rents) {
+            (Thing::Host { route, folder }, _) => self.remove_host(route, folder)?,
+            (Thing::On { host, thing }, _) => self.remove_on(host, thing)?,
+            // Where it cannot be ended it goes on costing: the ledger keeps it for who can.
+            (Thing::Rented { .. }, Some(rents)) => rents.end(self.ledger.bed(), thing).map(drop)?,
             _ => remove(self.ledger.bed(), thing).map(drop)?,
         }
         self.is_gone(*id)?;
         Ok(String::new())
+    }
+
+    /// The thing of a rented instance, as the ledger has it.
+    fn rented(&self, instance: &str) -> Option<Thing> {
+        let is_its =
+            |thing: &Thing| matches!(thing, Thing::Rented { instance: of, .. } if of == instance);
+        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        rows.iter().map(|(thing, _)| thing).find(|thing| is_its(thing)).cloned()
+    }
+
+    /// Rents an instance that is not there yet: it stands in the ledger before it is ordered.
+    fn rent(&self, instance: &str, role: &str) -> Result<String, TestbedError> {
+        let Some(rents) = self.rents else {
+            return Err(TestbedError::Wrong(format!("rent {instance}: its bed rents nothing")));
+        };
+        if self.rented(instance).is_some() {
+            return Ok("it is rented".to_owned());
+        }
+        let thing = rents.intends(role, instance)?;
+        self.will_make(&thing)?;
+        rents.rent(role, &thing, self.is_ended)
     }
 
     fn make_folder(&self, path: &Path, user: Option<&str>) -> Result<(), TestbedError> {
@@ -325,6 +378,9 @@ impl<'a> Worker<'a> {
     /// How a server ended, where it has. Of one that another process has started it is not known
     /// how.
     fn ended(&self, instance: &str) -> Option<String> {
+        if let Some(rents) = self.rents.filter(|rents| rents.has(instance)) {
+            return rents.ended(instance);
+        }
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(child) = children.get_mut(instance) else {
             let is_over = self.process_of(instance).is_none_or(|thing| !thing.lives());

@@ -191,7 +191,15 @@ impl Reading {
         let elsewhere = self.sections.iter().find(|section| section.has(&entry.key));
         let is_section = keys.path.is_empty() && matches!(entry.node.value, Value::Table(_));
         let quoted = |key: &str| if is_section { format!("[{key}]") } else { format!("`{key}`") };
-        let hint = if let Some(near) = nearest(&entry.key, names.clone()) {
+        let is_rented = keys.path == "testbed" || keys.path.starts_with("role.");
+        let is_credential = is_rented
+            && (secret::key_is_secret(&entry.key)
+                || entry.key.to_lowercase().contains("access_key"));
+        let hint = if is_credential {
+            "credentials stand in no plan: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name \
+             a profile of ~/.aws/credentials by `profile` in [testbed]"
+                .to_owned()
+        } else if let Some(near) = nearest(&entry.key, names.clone()) {
             format!("did you mean {}?", quoted(near))
         } else if let Some(section) = elsewhere {
             format!("`{}` belongs to {}", entry.key, section.title())

@@ -320,7 +320,7 @@ fn committed_plans_are_right_and_print_what_is_committed() {
         }
         assert_eq!(std::fs::read_to_string(&golden).unwrap_or_default(), printed, "{golden:?}");
     }
-    assert_eq!(seen, 9);
+    assert_eq!(seen, 10);
 }
 
 #[test]

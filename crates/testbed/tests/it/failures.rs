@@ -7,10 +7,10 @@ use plimsoll_testbed::command::{Words, is_there};
 use plimsoll_testbed::flow::Action;
 use plimsoll_testbed::launch::Order;
 use plimsoll_testbed::ledger::Ledger;
+use plimsoll_testbed::ledger::Means;
 use plimsoll_testbed::outline::Outline;
 use plimsoll_testbed::recipe::Content;
 use plimsoll_testbed::role::Role;
-use plimsoll_testbed::ssh::Client;
 use plimsoll_testbed::thing::{Thing, started_at};
 use plimsoll_testbed::{Bed, Op, TestbedError};
 use std::sync::Mutex;
@@ -209,7 +209,7 @@ fn between_ledger_and_start_nothing_can_be_lost() {
     assert_eq!(started_at(pid), Some(started));
     drop(ledger);
     assert_eq!(
-        Ledger::take_down(&place.ledgers(), &bed.id, false, &Client::default()).unwrap(),
+        Ledger::take_down(&place.ledgers(), &bed.id, false, &Means::default()).unwrap(),
         [thing]
     );
     assert!(!child.wait().unwrap().success());

@@ -60,6 +60,7 @@ impl Outcome {
             Ended::Stopped(reason) if self.is_lost => (State::EndedEarly, reason.clone()),
             Ended::Complete | Ended::Stopped(_) => (State::Done, String::new()),
             Ended::Interrupted => (State::Stopped, "the user ended it".to_owned()),
+            Ended::Budget(reason) => (State::Stopped, reason.clone()),
             Ended::Failed(reason) => (State::Failed, reason.clone()),
         }
     }
@@ -121,7 +122,10 @@ pub(crate) fn execute(
             Some(Stopped::Rule(why) | Stopped::Early(why)) => {
                 (Ended::Stopped(why), Some(run), None)
             }
-            None if interrupted => (Ended::Interrupted, Some(run), None),
+            None if interrupted => {
+                let ended = control.is_spent().map_or(Ended::Interrupted, Ended::Budget);
+                (ended, Some(run), None)
+            }
             None => (Ended::Complete, Some(run), None),
         },
         Err(error @ plimsoll_load::run::RunError::Session(_)) => {

@@ -325,7 +325,8 @@ pub(super) fn search(
     write_windows(&folder.join(WINDOWS), &result.windows)?;
     recording.replace_windows(&result.windows).map_err(RunError::Unfinished)?;
     recording.figures(&result.figures()).map_err(RunError::Unfinished)?;
-    let mut end = End::new(if interrupted { Ended::Interrupted } else { Ended::Complete });
+    let cut = || control.is_spent().map_or(Ended::Interrupted, Ended::Budget);
+    let mut end = End::new(if interrupted { cut() } else { Ended::Complete });
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "seconds")]
     let measured_ns = (result.seconds * 1e9) as u64;
     end.measured_ns = Some(measured_ns);

@@ -31,6 +31,7 @@ mod yard;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use plimsoll_elastic::books::Terms;
 use plimsoll_elastic::controller::Decided;
@@ -43,6 +44,7 @@ use plimsoll_runs::experiment::{Cell, Predicted};
 use plimsoll_runs::{Event, Kind, RunError, RunWriter, Sink, SinkError, World as Takes};
 use plimsoll_stats::Histogram;
 use plimsoll_testbed::balancers::{Balances, ROLE, Settings};
+use plimsoll_testbed::bed::Hears;
 use plimsoll_testbed::crew::{Crew, with_crew};
 use plimsoll_testbed::{Instance as Server, Role};
 use plimsoll_units::show_share;
@@ -61,6 +63,7 @@ use super::model::{Model, Named, simulates};
 use crate::control::{Control, News, PoolNow};
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
+use crate::money;
 use crate::prepare::{Place, Prepared, prepare};
 use crate::record::Subject;
 use crate::rounds::Rounds;
@@ -268,12 +271,19 @@ impl<'a> Live<'a> {
             // Where the journal cannot be written, the cell's end tells it.
             let _ = to.record.happened(Some(cell), event.class, (&event.kind, &event.text));
         };
-        let result = kept.hearing(to.control, &happens, |hears| {
-            with_crew(&bed, &role, self.place.runtime, hears, |servers, crew| {
-                let role = bed.roles.iter().find(|of| of.name == role);
+        let rents = bed.provider.rents();
+        let length = Duration::from_nanos(of.model.schedule.duration_ns());
+        rents.into_iter().for_each(|of| of.lasts(length));
+        let ledgers = money::ledgers(of.plan, &self.place);
+        let make = |hears: Hears<'_>| {
+            with_crew(&bed, &role, &ledgers, hears, |servers, crew| {
+                // What no command reaches has no processors that are read from here.
+                let is_its = |of: &&Role| of.name == role && bed.provider.is_reached(&of.name);
+                let role = bed.roles.iter().find(is_its);
                 self.on((cell, role), to, of, (servers, crew, &settings, &kept.actions()))
             })
-        });
+        };
+        let result = money::watched(rents, (cell, to), || kept.hearing(to.control, &happens, make));
         let (_, outputs) = kept.all();
         to.record.afterwards(cell, &[], &outputs)?;
         result
