@@ -270,6 +270,7 @@ impl Target {
             ("headers", is_store),
             ("follow", is_store),
             ("http", is_store),
+            ("through", is_store),
             ("check_body", is_store),
             ("check_json", is_store),
             ("check_header", is_store),
