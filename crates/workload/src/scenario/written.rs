@@ -3,6 +3,7 @@
 //! TOML 1.0. A text that was recorded is written so that it is sent as it was: `{{` stands as
 //! `\{{`, and what TOML cannot hold as it is in its escapes.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use plimsoll_units::show_duration_exact;
@@ -34,6 +35,44 @@ pub(super) fn quoted(text: &str) -> String {
     }
     quoted.push('"');
     quoted
+}
+
+/// The longest name of a step without its number, characters.
+const NAME: usize = 80;
+
+/// The names of steps: one name for one thing that is asked for.
+#[derive(Debug, Default)]
+pub(super) struct StepNames {
+    by_target: BTreeMap<String, String>,
+    /// How many have a name that begins so.
+    taken: BTreeMap<String, u32>,
+}
+
+impl StepNames {
+    /// The name of a request: its path, and its method where that is not GET; with a number where
+    /// another request has that name.
+    pub(super) fn name(&mut self, verb: &str, target: &str) -> String {
+        let what = format!("{verb} {target}");
+        if let Some(name) = self.by_target.get(&what) {
+            return name.clone();
+        }
+        let path = target.split('?').next().unwrap_or_default();
+        let name = match verb {
+            "get" => path.to_owned(),
+            verb => format!("{} {path}", verb.to_ascii_uppercase()),
+        };
+        let name: String = name.chars().filter(|c| !c.is_control()).take(NAME).collect();
+        let taken = self.taken.entry(name.clone()).or_default();
+        *taken += 1;
+        let name = if *taken == 1 { name } else { format!("{name} ({taken})") };
+        self.by_target.insert(what, name.clone());
+        name
+    }
+}
+
+/// A key of what is sent: not one with names in it.
+pub(super) fn literal_key(name: &str) -> String {
+    name.replace("{{", "\\{{")
 }
 
 /// A key: bare where it may be.
@@ -97,6 +136,16 @@ mod tests {
             table([("a b", "1".to_owned()), ("c", "2".to_owned())]),
             "{ \"a b\" = 1, c = 2 }"
         );
+    }
+
+    #[test]
+    fn one_name_for_one_thing() {
+        let mut names = StepNames::default();
+        assert_eq!(names.name("get", "/a?x=1"), "/a");
+        assert_eq!(names.name("get", "/a?x=2"), "/a (2)");
+        assert_eq!(names.name("get", "/a?x=1"), "/a");
+        assert_eq!(names.name("post", "/a"), "POST /a");
+        assert_eq!(names.name("get", &format!("/{}", "b".repeat(100))).len(), NAME);
     }
 
     #[test]

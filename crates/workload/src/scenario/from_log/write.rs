@@ -7,10 +7,7 @@ use plimsoll_units::{show_count, show_duration, show_rate, show_share};
 use super::pages::Page;
 use super::{By, LeftOut, LogScenario, Walks};
 use crate::access_log::LogFormat;
-use crate::scenario::written::{comment, literal, quoted, table};
-
-/// The longest name of a step, characters.
-const NAME: usize = 80;
+use crate::scenario::written::{StepNames, comment, literal, quoted, table};
 
 impl Walks<'_> {
     pub(super) fn scenario(
@@ -107,7 +104,8 @@ fn rounds(least: u64, greatest: u64) -> Option<String> {
 /// What is asked for as one page: the page, and as many static files as a page has in the mean.
 fn page_scenario(pages: &[Page], files: &[Page], count: u64, out: &mut String) {
     out.push_str("\n[[scenario.page.steps]]\n");
-    ways(pages, out);
+    let mut names = StepNames::default();
+    ways(pages, &mut names, out);
     let asked: u64 = files.iter().map(|file| file.count).sum();
     let each = (asked as f64 / count.max(1) as f64).round();
     if each < 1.0 {
@@ -117,15 +115,14 @@ fn page_scenario(pages: &[Page], files: &[Page], count: u64, out: &mut String) {
     let _ = writeln!(out, "\n[[scenario.page.steps]]\ngroup = \"static files\"");
     let looped = table([("loop", format!("{each}")), ("steps", format!("[ {call} ]"))]);
     let _ = writeln!(out, "steps = [ {looped} ]\n\n[[scenario.static.steps]]");
-    ways(files, out);
+    ways(files, &mut names, out);
 }
 
 /// A step that is one of several, by how often each was asked for.
-fn ways(pages: &[Page], out: &mut String) {
+fn ways(pages: &[Page], names: &mut StepNames, out: &mut String) {
     out.push_str("choose = [\n");
     for page in pages {
-        let path = page.target.split('?').next().unwrap_or_default();
-        let name: String = path.chars().take(NAME).collect();
+        let name = names.name(&page.verb, &page.target);
         let mut step = vec![("name", quoted(&name)), (page.verb.as_str(), literal(&page.target))];
         if !page.statuses.is_empty() {
             let statuses: Vec<String> = page.statuses.iter().map(u16::to_string).collect();

@@ -6,7 +6,7 @@ use super::json::{Json, members_written};
 use super::recording::Body;
 use super::secrets::{Secrets, is_secret_field};
 use super::tokens::Tokens;
-use crate::scenario::written::{literal, quoted, table};
+use crate::scenario::written::{literal, literal_key, quoted, table};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -55,8 +55,11 @@ pub(super) fn written(body: &Body, names: &mut Names) -> Option<WrittenBody> {
             }
         };
         if let Some(fields) = fields.filter(|fields| !has_twice(fields)) {
+            if fields.is_empty() {
+                return Some(WrittenBody { keys: Vec::new(), kind: None });
+            }
             let write =
-                |(name, value): &(String, String)| (name.clone(), names.written(name, value));
+                |(name, value): &(String, String)| (literal_key(name), names.written(name, value));
             return one("form", table(fields.iter().map(write).collect::<Vec<_>>()));
         }
     }
@@ -86,13 +89,13 @@ fn hide(names: &mut Names, field: &str, value: &str) {
     }
 }
 
-/// Path and query as they were sent, but for the values that have names.
+/// The text of path and query as they were sent, but for the values that have names.
 pub(super) fn target(target: &str, names: &mut Names) -> String {
     match target.split_once('?') {
-        None => literal(target),
+        None => target.replace("{{", "\\{{"),
         Some((path, query)) => {
             let path = path.replace("{{", "\\{{");
-            quoted(&format!("{path}?{}", pairs(query, names, "")))
+            format!("{path}?{}", pairs(query, names, ""))
         }
     }
 }

@@ -5,6 +5,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
+use crate::scenario::written::{literal_key, table};
+
 /// A value; its depth is bounded by the reader.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Json {
@@ -75,7 +77,8 @@ pub(super) fn members_written(
         }
         fields.push((name.clone(), value.written(name, text)?));
     }
-    Some(crate::scenario::written::table(fields))
+    let fields = fields.into_iter().map(|(name, value)| (literal_key(&name), value));
+    Some(table(fields))
 }
 
 impl<'de> Deserialize<'de> for Json {

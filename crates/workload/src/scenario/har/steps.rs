@@ -7,15 +7,15 @@ use super::recording::{Entry, Field};
 use super::secrets::is_secret_header;
 use super::{HarError, HarScenario, LeftOut};
 use crate::access_log::iso_ns;
-use crate::scenario::written::{comment, constant_ms, is_static, literal, quoted, table};
+use crate::scenario::written::{
+    StepNames, comment, constant_ms, is_static, literal, quoted, table,
+};
 
 /// The shortest time that a user is believed to think, milliseconds; what is shorter is the
 /// browser's.
 const LEAST_THINK_MS: i64 = 100;
 /// The most redirects that one step follows.
 const MOST_REDIRECTS: u32 = 20;
-/// The longest name of a step, characters.
-const NAME: usize = 80;
 /// The methods that steps have.
 const METHODS: [(&str, &str); 6] = [
     ("GET", "get"),
@@ -58,8 +58,8 @@ const OWN_HEADERS: [&str; 25] = [
 enum Step {
     Ask(Ask),
     Think(u64),
-    /// The static files of a page: paths with their queries, and how they were answered.
-    Static(Vec<(String, i64)>),
+    /// The static files of a page: their steps, written.
+    Static(Vec<String>),
 }
 
 /// A request.
@@ -83,6 +83,7 @@ struct Ask {
 pub(super) struct Steps {
     steps: Vec<Step>,
     names: Names,
+    step_names: StepNames,
     left_out: LeftOut,
     /// The scheme and authority of the main host.
     server: String,
@@ -114,6 +115,7 @@ impl Steps {
         let mut steps = Self {
             steps: Vec::new(),
             names: Names::default(),
+            step_names: StepNames::default(),
             left_out: LeftOut::default(),
             server,
             requests,
@@ -210,20 +212,19 @@ impl Steps {
 
     fn file(&mut self, target: String, status: i64) {
         self.static_files += 1;
+        let name = self.step_names.name("get", &target);
+        let mut fields = vec![("name", quoted(&name)), ("get", literal(&target))];
+        fields.extend(check(status).map(|check| ("check", check)));
+        let step = table(fields);
         match self.steps.last_mut() {
-            Some(Step::Static(files)) => files.push((target, status)),
-            _ => self.steps.push(Step::Static(vec![(target, status)])),
+            Some(Step::Static(files)) => files.push(step),
+            _ => self.steps.push(Step::Static(vec![step])),
         }
     }
 
     fn ask(&mut self, verb: &'static str, target: &str, entry: &Entry) {
         let number = self.asked;
         self.asked += 1;
-        let path = target.split('?').next().unwrap_or_default();
-        let name = match verb {
-            "get" => path.to_owned(),
-            verb => format!("{} {path}", verb.to_ascii_uppercase()),
-        };
         let mut headers = self.headers(&entry.request.headers);
         let written = entry.request.body.as_ref().map(|body| body::written(body, &mut self.names));
         if let Some(None) = written {
@@ -234,14 +235,15 @@ impl Steps {
             headers.push(("Content-Type".to_owned(), literal(&kind)));
         }
         let target = body::target(target, &mut self.names);
+        let name = self.step_names.name(verb, &target);
         if let Some(page) = &entry.response.content.page {
             self.names.tokens.page(page, number);
         }
         self.steps.push(Step::Ask(Ask {
             number,
             verb,
-            name: name.chars().take(NAME).collect(),
-            target,
+            name,
+            target: quoted(&target),
             headers,
             body,
             status: entry.response.status,
@@ -318,12 +320,8 @@ impl Steps {
             }
             Step::Static(files) => {
                 out.push_str("group = \"static files\"\nsteps = [\n");
-                for (target, status) in files {
-                    let path = target.split('?').next().unwrap_or_default();
-                    let name: String = path.chars().take(NAME).collect();
-                    let mut fields = vec![("name", quoted(&name)), ("get", literal(target))];
-                    fields.extend(check(*status).map(|check| ("check", check)));
-                    let _ = writeln!(out, "  {},", table(fields));
+                for step in files {
+                    let _ = writeln!(out, "  {step},");
                 }
                 out.push_str("]\n");
             }
@@ -376,7 +374,7 @@ fn server_of(entries: &[Timed]) -> Option<String> {
 }
 
 /// The scheme and authority of a URL, lower case and without a port that is the scheme's own; and
-/// its path and query.
+/// its path and query, of which what may not stand in a request is encoded.
 fn split(url: &str) -> Option<(String, String)> {
     let (scheme, rest) = url.split_once("://")?;
     let scheme = scheme.to_ascii_lowercase();
@@ -389,9 +387,18 @@ fn split(url: &str) -> Option<(String, String)> {
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let authority = rest[..end].rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
     let authority = authority.strip_suffix(own_port).unwrap_or(&authority);
-    let target = &rest[end..];
-    let slash = if target.starts_with('/') { "" } else { "/" };
-    Some((format!("{scheme}://{authority}"), format!("{slash}{target}")))
+    let mut target = String::new();
+    if !rest[end..].starts_with('/') {
+        target.push('/');
+    }
+    for &byte in &rest.as_bytes()[end..] {
+        if byte.is_ascii_graphic() {
+            target.push(char::from(byte));
+        } else {
+            let _ = write!(target, "%{byte:02X}");
+        }
+    }
+    Some((format!("{scheme}://{authority}"), target))
 }
 
 /// Whether a `Location` leads to that path and query of that server.
