@@ -50,9 +50,9 @@ fn a_check_that_fails_is_a_failed_request_and_the_connection_goes_on() {
 }
 
 #[test]
-fn checks_stand_in_plans_and_hold_over_http2() {
+fn checks_stand_in_plans() {
     let place = Place::new();
-    let target = place.target(&["--service-time", "const:1ms", "--workers", "8", "--size", "2kB"]);
+    let target = place.target(&["--service-time", "const:1ms", "--workers", "8", "--body", "2kB"]);
     let plan = format!(
         "[target]\nurl = '{}'\ncheck_body = ['x']\ncheck_json = '/a=1'\n\
          check_header = 'Content-Length=2000'\n[load]\nusers = 1\nrequests = 5\n",
@@ -104,11 +104,13 @@ fn samples_can_be_read() {
     }
     let bytes: u64 = rows.iter().map(|of| number(of, "received_bytes")).sum();
     assert_eq!(summary["bytes"]["in"], bytes);
-    let lines =
-        place.plimsoll(&["export", path, "--format", "samples-jsonl", "-o", "s.jsonl"]).ended_with(0);
+    let lines = place
+        .plimsoll(&["export", path, "--format", "samples-jsonl", "-o", "s.jsonl"])
+        .ended_with(0);
     assert_eq!(lines.out, "");
     let text = std::fs::read_to_string(place.path("s.jsonl")).unwrap();
-    let objects: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let objects: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(objects.len(), 40);
     for (object, row) in objects.iter().zip(&rows) {
         assert_eq!(object["due_ns"].as_u64(), Some(number(row, "due_ns")));

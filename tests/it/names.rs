@@ -44,7 +44,14 @@ fn four_urls_have_the_figures_that_their_server_knows() {
     let list = FOUR.map(|(path, _)| path).join("\n");
     place.write("urls.txt", list);
     let done = place.load(&[
-        &server.url(), "--urls", "urls.txt", "--rate", "200/s", "--for", "4s", "--json",
+        &server.url(),
+        "--urls",
+        "urls.txt",
+        "--rate",
+        "200/s",
+        "--for",
+        "4s",
+        "--json",
     ]);
     let summary = done.json();
     assert_eq!(names(&summary), FOUR.map(|(path, _)| path), "in the order of the list");
@@ -114,8 +121,18 @@ fn names_are_merged_across_threads_and_told_live() {
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (url, address) = (server.url(), address.to_string());
     let load = [
-        "load", &url, "--urls", "list.csv", "--rate", "400/s", "--for", "12s", "--threads", "2",
-        "--prometheus", &address, "--json",
+        "load",
+        &url,
+        "--urls",
+        "list.csv",
+        "--rate",
+        "400/s",
+        "--for",
+        "12s",
+        "--threads",
+        "2",
+        "--prometheus",
+        &address,
     ];
     let going = place.start(place.command(PLIMSOLL, &load));
     let page = wait_for("figures by name", || {
@@ -129,7 +146,8 @@ fn names_are_merged_across_threads_and_told_live() {
     assert!(page.contains("plimsoll_name_response_seconds_count{name=\"often\"}"), "{page}");
     let done = going.wait();
     assert!(done.err.contains("often: ") && done.err.contains("seldom: "), "{}", done.err);
-    let summary = done.json();
+    let path = place.run();
+    let summary = place.plimsoll(&["runs", "show", path.to_str().unwrap(), "--json"]).json();
     assert_adds_up(&summary);
     let count = |name: &str| named(&summary, name)["count"].as_f64().unwrap();
     let share = count("often") / (count("often") + count("seldom"));
@@ -142,8 +160,20 @@ fn what_was_never_sent_has_a_name_too() {
     let server = Paths::start();
     place.write("list.txt", "/wait/400\n/a\n");
     let done = place.load(&[
-        &server.url(), "--urls", "list.txt", "--rate", "100/s", "--for", "2s", "--connections", "1",
-        "--max-waiting", "3", "--drain", "500ms", "--json",
+        &server.url(),
+        "--urls",
+        "list.txt",
+        "--rate",
+        "100/s",
+        "--for",
+        "2s",
+        "--connections",
+        "1",
+        "--max-waiting",
+        "3",
+        "--drain",
+        "500ms",
+        "--json",
     ]);
     let summary = done.json();
     assert!(summary["errors"]["client_saturated"].as_u64().unwrap() > 100, "{summary}");
@@ -157,7 +187,10 @@ fn replays_are_told_by_the_pattern_of_their_paths() {
     let place = Place::new();
     let server = Paths::start();
     let line = |n: u32, path: String| {
-        format!("10.0.0.1 - - [20/Nov/2026:10:00:0{} +0000] \"GET {path} HTTP/1.1\" 200 5\n", n / 50)
+        format!(
+            "10.0.0.1 - - [20/Nov/2026:10:00:0{} +0000] \"GET {path} HTTP/1.1\" 200 5\n",
+            n / 50
+        )
     };
     let log: String = (0..150)
         .map(|n| match n % 3 {
@@ -181,7 +214,15 @@ fn a_thousand_names_have_figures_and_the_rest_share_theirs() {
     let list: String = (0..1_020).map(|n| format!("/p{n}\n")).collect();
     place.write("long.txt", list);
     let done = place.load(&[
-        &server.url(), "--urls", "long.txt", "--order", "in-order", "--rate", "600/s", "--for", "2s",
+        &server.url(),
+        "--urls",
+        "long.txt",
+        "--order",
+        "in-order",
+        "--rate",
+        "600/s",
+        "--for",
+        "2s",
         "--json",
     ]);
     let summary = done.json();
@@ -258,9 +299,21 @@ fn request_lists_of_every_form_are_asked_as_they_stand() {
     place.write("body.json", "{\"n\": 0}");
     for (file, text) in FORMS {
         place.write(file, text);
-        let done = place.load(&[
-            &server.url(), "--urls", file, "--order", "round-robin", "-H", "X-Kind: all", "-n", "30",
-            "--users", "1", "--json",
+        let done = place.plimsoll(&[
+            "load",
+            "--quiet",
+            &server.url(),
+            "--urls",
+            file,
+            "--order",
+            "round-robin",
+            "-H",
+            "X-Kind: all",
+            "-n",
+            "30",
+            "--users",
+            "1",
+            "--json",
         ]);
         let summary = done.json();
         assert_eq!(names(&summary), ["front", "buy", "DELETE /drop"], "{file}");
@@ -284,7 +337,11 @@ fn what_is_wrong_with_a_list_is_said_with_its_place() {
         ("b.csv", "url,nmae\n/a,x\n", &["b.csv:1:5:", "did you mean `name`?"]),
         ("c.csv", "url,name\n/a,x,y\n", &["c.csv:2:6:", "2 columns"]),
         ("d.csv", "url,name\n/a,\"x\n", &["d.csv:2:4:", "closing quote"]),
-        ("e.jsonl", "{\"url\": \"/a\"}\n{\"url\": \"/b\", \"mthod\": \"GET\"}\n", &["e.jsonl:2:", "`method`"]),
+        (
+            "e.jsonl",
+            "{\"url\": \"/a\"}\n{\"url\": \"/b\", \"mthod\": \"GET\"}\n",
+            &["e.jsonl:2:", "`method`"],
+        ),
         ("f.jsonl", "{\"url\": \"/a\"\n", &["f.jsonl:1:", "JSON"]),
         ("g.txt", "GET /a\nX: 1\n\nGET /b\nno header\n", &["g.txt:5:1:", "header"]),
         ("h.txt", "GET /a\n@missing.json\n", &["h.txt:2:2:", "missing.json"]),
@@ -306,7 +363,8 @@ fn so_many_requests_are_sent_and_no_more() {
         &["--rate", "500/s"],
         &["--rate", "500/s", "--arrivals", "poisson", "--threads", "3"],
     ] {
-        let done = place.load(&[&[url.as_str(), "-n", "101", "--json"], shape].concat());
+        let load = ["load", "--quiet", &url, "-n", "101", "--json"];
+        let done = place.plimsoll(&[&load[..], shape].concat());
         let summary = done.json();
         assert_eq!(summary["sent"], 101, "{shape:?}: {summary}");
         assert_eq!(summary["run"]["ended"], "complete");

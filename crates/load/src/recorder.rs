@@ -7,9 +7,7 @@
 
 use crate::in_flight::Sent;
 use plimsoll_runs::names::NO_NAME;
-use plimsoll_runs::{
-    ErrorKind, Interval, LocalCause, NamedEvent, Phase, Sample, Secrets, Tag,
-};
+use plimsoll_runs::{ErrorKind, Interval, LocalCause, NamedEvent, Phase, Sample, Secrets, Tag};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};

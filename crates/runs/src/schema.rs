@@ -28,8 +28,8 @@ use plimsoll_units::secret::hidden;
 use rusqlite::{Connection, ToSql, params_from_iter};
 
 use crate::{
-    Counters, ErrorKind, Event, Interval, LocalCause, Phase, Reasons, Tag, World, by_name, figures, series,
-    window,
+    Counters, ErrorKind, Event, Interval, LocalCause, Phase, Reasons, Tag, World, by_name, figures,
+    series, window,
 };
 
 /// The file's name in a run folder.
@@ -113,7 +113,8 @@ pub(crate) fn status_text(status: &[(u16, u64)]) -> String {
 
 /// The columns of a [`Counters`] as a table that is made names them, a comma behind each.
 pub(crate) fn counter_definitions() -> String {
-    let kind = |column: &str| if ["status", "local"].contains(&column) { "TEXT" } else { "INTEGER" };
+    let kind =
+        |column: &str| if ["status", "local"].contains(&column) { "TEXT" } else { "INTEGER" };
     let columns = counter_columns().into_iter();
     columns.map(|column| format!("{column} {} NOT NULL, ", kind(&column))).collect()
 }

@@ -108,9 +108,9 @@ fn read_list(
     let called = Called::by(list.requests.iter().map(name));
     let request = |of: Listed| {
         let mut request = Request::new(of.url);
-        request.headers.retain(|(name, _)| {
-            !of.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
-        });
+        request
+            .headers
+            .retain(|(name, _)| !of.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)));
         request.headers.extend(of.headers);
         request.method = of.method.unwrap_or_else(|| target.method.clone());
         request.body = of.body.or_else(|| body.cloned());

@@ -29,11 +29,7 @@ pub(crate) fn table() -> String {
 }
 
 /// Stores the books that something was added to since they were stored.
-pub(crate) fn write(
-    database: &Connection,
-    cell: u32,
-    books: &NameBooks,
-) -> rusqlite::Result<()> {
+pub(crate) fn write(database: &Connection, cell: u32, books: &NameBooks) -> rusqlite::Result<()> {
     let mut columns = vec!["cell".to_owned(), "number".to_owned()];
     columns.extend(schema::counter_columns());
     columns.extend(TAGS.iter().map(|tag| tag.name().to_owned()));

@@ -275,12 +275,8 @@ pub(super) fn search(
 ) -> Result<Searched, ExperimentError> {
     let Put { prepared, asked, rules } = *put;
     let Asked { method, limits, .. } = asked;
-    let config = Config {
-        samples: true,
-        names: None,
-        renew_ns: Some(RENEW_NS),
-        ..prepared.config.clone()
-    };
+    let config =
+        Config { samples: true, names: None, renew_ns: Some(RENEW_NS), ..prepared.config.clone() };
     let folder = writer.path().to_path_buf();
     let mut recording = Recording::start(writer, setting)?;
     let (sender, windows) = mpsc::channel();
