@@ -189,7 +189,7 @@ fn answers_are_checked() {
     assert_eq!((counts.completed, counts.succeeded), (300, 200), "{counts:?}");
     assert_eq!(counts.errors_of(ErrorKind::Check), 100);
     assert!(seen.samples.iter().all(|sample| (sample.request == 1) == sample.error.is_some()));
-    let fields = [Check::header("x-none=").unwrap()];
+    let fields = ["server=h2", "x-none="].map(|check| Check::header(check).unwrap());
     let seen = drive(&Config { checks: fields.into(), ..config }, &open(100.0, 500));
     assert_eq!(seen.counts().errors_of(ErrorKind::Check), 50);
 }
