@@ -50,9 +50,9 @@ fn a_check_that_fails_is_a_failed_request_and_the_connection_goes_on() {
 }
 
 #[test]
-fn checks_stand_in_plans_and_hold_over_http2() {
+fn checks_stand_in_plans() {
     let place = Place::new();
-    let target = place.target(&["--service-time", "const:1ms", "--workers", "8", "--size", "2kB"]);
+    let target = place.target(&["--service-time", "const:1ms", "--workers", "8", "--body", "2kB"]);
     let plan = format!(
         "[target]\nurl = '{}'\ncheck_body = ['x']\ncheck_json = '/a=1'\n\
          check_header = 'Content-Length=2000'\n[load]\nusers = 1\nrequests = 5\n",

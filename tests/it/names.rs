@@ -133,7 +133,6 @@ fn names_are_merged_across_threads_and_told_live() {
         "2",
         "--prometheus",
         &address,
-        "--json",
     ];
     let going = place.start(place.command(PLIMSOLL, &load));
     let page = wait_for("figures by name", || {
@@ -147,7 +146,8 @@ fn names_are_merged_across_threads_and_told_live() {
     assert!(page.contains("plimsoll_name_response_seconds_count{name=\"often\"}"), "{page}");
     let done = going.wait();
     assert!(done.err.contains("often: ") && done.err.contains("seldom: "), "{}", done.err);
-    let summary = done.json();
+    let path = place.run();
+    let summary = place.plimsoll(&["runs", "show", path.to_str().unwrap(), "--json"]).json();
     assert_adds_up(&summary);
     let count = |name: &str| named(&summary, name)["count"].as_f64().unwrap();
     let share = count("often") / (count("often") + count("seldom"));
@@ -299,7 +299,9 @@ fn request_lists_of_every_form_are_asked_as_they_stand() {
     place.write("body.json", "{\"n\": 0}");
     for (file, text) in FORMS {
         place.write(file, text);
-        let done = place.load(&[
+        let done = place.plimsoll(&[
+            "load",
+            "--quiet",
             &server.url(),
             "--urls",
             file,
@@ -361,7 +363,8 @@ fn so_many_requests_are_sent_and_no_more() {
         &["--rate", "500/s"],
         &["--rate", "500/s", "--arrivals", "poisson", "--threads", "3"],
     ] {
-        let done = place.load(&[&[url.as_str(), "-n", "101", "--json"], shape].concat());
+        let load = ["load", "--quiet", &url, "-n", "101", "--json"];
+        let done = place.plimsoll(&[&load[..], shape].concat());
         let summary = done.json();
         assert_eq!(summary["sent"], 101, "{shape:?}: {summary}");
         assert_eq!(summary["run"]["ended"], "complete");

@@ -169,7 +169,10 @@ fn named(holder: Option<u32>) -> String {
 impl Failure for RunError {
     fn kind(&self) -> Kind {
         match self {
-            Self::NotARun { .. } | Self::OtherPlan { .. } | Self::InUse { .. } => Kind::Usage,
+            Self::NotARun { .. }
+            | Self::OtherPlan { .. }
+            | Self::NoSamples { .. }
+            | Self::InUse { .. } => Kind::Usage,
             _ => Kind::Incomplete,
         }
     }
