@@ -51,10 +51,7 @@ fn logs_of_other_programs_are_read_or_refused_by_name() {
         assert!(warnings.contains(warning.unwrap_or_default()), "{name}: {warnings}");
         assert_eq!(json["warnings"] == serde_json::json!([]), warning.is_none(), "{warnings}");
     }
-    for (name, part) in [
-        ("docker.json", "Docker"),
-        ("ecs.json", "Elastic Common Schema"),
-    ] {
+    for (name, part) in [("docker.json", "Docker"), ("ecs.json", "Elastic Common Schema")] {
         let Some(log) = shared(&format!("logs/{name}")) else { return };
         let done = place.plimsoll(&["trace", "from-log", log.to_str().unwrap()]);
         done.ended_with(2).says(&[part, "is not read"]);
@@ -67,7 +64,8 @@ fn logs_of_other_programs_are_read_or_refused_by_name() {
         ("iis.log", "w3c", "/a?x=1,1\n/b,1\n"),
     ] {
         let Some(log) = shared(&format!("logs/{name}")) else { return };
-        let arguments = ["trace", "from-log", log.to_str().unwrap(), "--urls", "read.csv", "--json"];
+        let arguments =
+            ["trace", "from-log", log.to_str().unwrap(), "--urls", "read.csv", "--json"];
         let json = place.plimsoll(&arguments).ended_with(0).json();
         assert_eq!((&json["format"], &json["requests"]), (&format.into(), &2.into()), "{name}");
         assert_eq!(json["unreadable"], 0, "{name}");

@@ -22,8 +22,19 @@ fn a_log_in_a_servers_own_words_becomes_a_trace_and_a_list() {
     let apache = "%{%d/%b/%Y:%T %z}t|%a|%v|%r|%>s";
     for format in [nginx, apache] {
         let arguments = [
-            "trace", "from-log", "own.log", "--log-format", format, "--urls", "urls.csv",
-            "--rewrite", r"[?&]session\=[^&]*=", "--rewrite", "^/v1/=/v2/", "-o", "day.csv",
+            "trace",
+            "from-log",
+            "own.log",
+            "--log-format",
+            format,
+            "--urls",
+            "urls.csv",
+            "--rewrite",
+            r"[?&]session\=[^&]*=",
+            "--rewrite",
+            "^/v1/=/v2/",
+            "-o",
+            "day.csv",
         ];
         let done = place.plimsoll(&arguments).ended_with(0);
         done.says(&["3 requests in 2 s", "line 3: a line of another program"]);
@@ -49,7 +60,9 @@ fn several_logs_are_replayed_as_one_with_their_hosts_and_rewritten_paths() {
     let place = Place::new();
     let server = Recording::start();
     let line = |second: u32, host: &str, path: &str| {
-        format!("{host}:443 h - - [20/Nov/2026:05:00:{second:02} +0000] \"GET {path} HTTP/1.1\" 200 1\n")
+        format!(
+            "{host}:443 h - - [20/Nov/2026:05:00:{second:02} +0000] \"GET {path} HTTP/1.1\" 200 1\n"
+        )
     };
     // The newer one is named first.
     place.write("access.log", line(2, "a.example", "/v1/c") + &line(3, "b.example", "/v1/d"));
@@ -86,9 +99,7 @@ fn several_logs_are_replayed_as_one_with_their_hosts_and_rewritten_paths() {
 fn traces_are_scaled_cut_and_resampled_without_losing_a_request() {
     let place = Place::new();
     place.write("day.csv", "time_s,rate\n0,10\n60,40\n120,20\n180,0\n240,0\n");
-    let info = |name: &str| {
-        place.plimsoll(&["trace", "info", name, "--json"]).ended_with(0).json()
-    };
+    let info = |name: &str| place.plimsoll(&["trace", "info", name, "--json"]).ended_with(0).json();
     let make = |words: &[&str]| {
         place.plimsoll(&[&["trace"], words, &["-o", "new.csv"]].concat()).ended_with(0);
         info("new.csv")
@@ -96,7 +107,10 @@ fn traces_are_scaled_cut_and_resampled_without_losing_a_request() {
     let doubled = make(&["scale", "day.csv", "--by", "2"]);
     assert_eq!((&doubled["requests"], &doubled["duration_s"]), (&8400.into(), &300.0.into()));
     let mapped = make(&["scale", "day.csv", "--to", "5/s..25/s"]);
-    assert_eq!((&mapped["rate_per_s"]["min"], &mapped["rate_per_s"]["max"]), (&5.0.into(), &25.0.into()));
+    assert_eq!(
+        (&mapped["rate_per_s"]["min"], &mapped["rate_per_s"]["max"]),
+        (&5.0.into(), &25.0.into())
+    );
     let cut = make(&["scale", "day.csv", "--from", "1m", "--until", "3m", "--speed", "2"]);
     assert_eq!((&cut["requests"], &cut["duration_s"]), (&1800.into(), &60.0.into()));
     for every in ["90s", "1s", "7m"] {
@@ -140,8 +154,21 @@ fn a_log_leads_to_instances_and_cost_by_a_plan_that_says_the_same() {
     let place = Place::new();
     place.write("access.log", busy_log());
     let short = [
-        "simulate", "access.log", "--service", "exp:70ms", "--policy", "hpa", "--policy",
-        "big: fixed start=6", "--price", "0.17", "--slo", "p99<2s", "--replications", "2", "--json",
+        "simulate",
+        "access.log",
+        "--service",
+        "exp:70ms",
+        "--policy",
+        "hpa",
+        "--policy",
+        "big: fixed start=6",
+        "--price",
+        "0.17",
+        "--slo",
+        "p99<2s",
+        "--replications",
+        "2",
+        "--json",
     ];
     let done = place.plimsoll(&short);
     done.says(&["access.plan.toml is the plan to start from", "plimsoll run access.plan.toml"]);
@@ -153,25 +180,33 @@ fn a_log_leads_to_instances_and_cost_by_a_plan_that_says_the_same() {
         assert!(plan.contains(part), "{part}: {plan}");
     }
     // The plan as it stands gives the same, by the command and by `run`.
-    let of_plan = place.plimsoll(&["simulate", "access.plan.toml", "--json"]).ended_with(code).json();
+    let of_plan =
+        place.plimsoll(&["simulate", "access.plan.toml", "--json"]).ended_with(code).json();
     assert_eq!(figures(&of_plan), figures(&direct));
     let run = ["run", "access.plan.toml", "--simulated", "--quiet", "--json"];
     let ran = place.plimsoll(&run).ended_with(code).json();
     for policy in direct["policies"].as_array().unwrap() {
-        let cells: Vec<&Value> = ran["cells"].as_array().unwrap().iter()
+        let cells: Vec<&Value> = ran["cells"]
+            .as_array()
+            .unwrap()
+            .iter()
             .filter(|cell| cell["factors"]["policy"] == policy["label"])
             .collect();
         assert_eq!(cells.len(), 2, "{ran}");
         for figure in ["cost", "offered", "served", "instance_hours"] {
             let sum: f64 = cells.iter().map(|cell| cell["figures"][figure].as_f64().unwrap()).sum();
             let expected = policy[figure].as_f64().unwrap();
-            assert!((sum / 2.0 - expected).abs() <= 1e-9 * expected.abs(), "{figure}: {sum} {policy}");
+            assert!(
+                (sum / 2.0 - expected).abs() <= 1e-9 * expected.abs(),
+                "{figure}: {sum} {policy}"
+            );
         }
         assert!(policy["cost"].as_f64().unwrap() > 0.0, "{policy}");
     }
     // The same again is the same plan; another never takes its place.
     place.plimsoll(&short).ended_with(code).says(&["access.plan.toml is the plan as before"]);
-    let other = ["simulate", "access.log", "--service", "exp:50ms", "--policy", "hpa", "--print-plan"];
+    let other =
+        ["simulate", "access.log", "--service", "exp:50ms", "--policy", "hpa", "--print-plan"];
     place.plimsoll(&other).ended_with(0).prints(&["service = \"exp:50ms\""]);
     assert!(!place.path("access.2.plan.toml").exists(), "nothing is written by --print-plan");
     let other = ["simulate", "access.log", "--service", "exp:50ms", "--policy", "hpa", "--quiet"];
@@ -190,7 +225,8 @@ fn what_a_plan_needs_and_no_log_says_is_asked_for() {
     ] {
         place.plimsoll(&[&["simulate", "access.log"], more].concat()).ended_with(2).says(&[part]);
     }
-    let left: Vec<_> = std::fs::read_dir(place.path(".")).unwrap()
+    let left: Vec<_> = std::fs::read_dir(place.path("."))
+        .unwrap()
         .filter_map(|entry| entry.unwrap().file_name().into_string().ok())
         .filter(|name| name.ends_with(".plan.toml"))
         .collect();

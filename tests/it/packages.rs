@@ -41,7 +41,11 @@ fn packages_hold_the_program_its_units_and_their_configuration() {
     let services = [
         ("shoal-server", &["shoal", "server"][..], &shoal[..]),
         ("shoal-agent", &["shoal", "agent"], &shoal),
-        ("shoal-client", &["shoal", "client", "--apply"], &["Type=oneshot", "ReadWritePaths=/etc/cvmfs"]),
+        (
+            "shoal-client",
+            &["shoal", "client", "--apply"],
+            &["Type=oneshot", "ReadWritePaths=/etc/cvmfs"],
+        ),
         ("agent", &["agent"], &["User=plimsoll-agent"]),
     ];
     for (command, words, own) in services {
@@ -86,7 +90,10 @@ fn the_client_is_started_by_a_timer_that_is_switched_on_and_off_in_its_place() {
     let units = root.join("lib/systemd/system");
     let timer = units.join("plimsoll-shoal-client.timer");
     let text = std::fs::read_to_string(&timer).unwrap();
-    assert!(text.contains("OnUnitInactiveSec=5m") && text.contains("RandomizedDelaySec="), "{text}");
+    assert!(
+        text.contains("OnUnitInactiveSec=5m") && text.contains("RandomizedDelaySec="),
+        "{text}"
+    );
     let read = |name: &str| std::fs::read_to_string(root.join("control").join(name)).unwrap();
     let (after, before) = (read("postinst"), read("prerm"));
     assert!(after.contains("try-restart plimsoll-shoal-client.timer"), "{after}");

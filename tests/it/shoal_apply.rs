@@ -84,8 +84,22 @@ fn a_service_asks_again_and_puts_back_what_was_changed() {
     let program = talker(&place);
     let list = "http://site.example:3128;DIRECT";
     let asked = [
-        "shoal", "client", "--server", "http://127.0.0.1:1", "--object", "none", "--fallback", list,
-        "--apply", "--file", "local.conf", "--talk", "--talk-by", &program, "--every", "300ms",
+        "shoal",
+        "client",
+        "--server",
+        "http://127.0.0.1:1",
+        "--object",
+        "none",
+        "--fallback",
+        list,
+        "--apply",
+        "--file",
+        "local.conf",
+        "--talk",
+        "--talk-by",
+        &program,
+        "--every",
+        "300ms",
         "--jitter",
     ];
     let mut service = place.start(place.command(PLIMSOLL, &asked));

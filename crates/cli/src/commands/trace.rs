@@ -2,11 +2,11 @@
 
 mod anew;
 
-use crate::trace_args::{FromLog, TraceCommand};
 use crate::exit::Exit;
 use crate::files::check_place;
 use crate::terminal::error::{Context, FlagError, Result, read};
 use crate::terminal::{print, say};
+use crate::trace_args::{FromLog, TraceCommand};
 use plimsoll_units::{count, show_count, show_duration, show_rate};
 use plimsoll_workload::access_log::{ImportOptions, ImportedLog, LogFormat, Rewrite, import_all};
 use plimsoll_workload::trace::{Trace, TraceOptions};

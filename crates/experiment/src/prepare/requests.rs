@@ -136,7 +136,8 @@ fn note_log(log: &Replay, names: &str, keeps_host: bool, notes: &mut Vec<String>
     if !rest.is_empty() {
         let (total, rest) = (show_count(log.total()), rest.join(", "));
         let first = log.example().map(|of| {
-            let several = if names == of.origin { String::new() } else { format!("{}, ", of.origin) };
+            let several =
+                if names == of.origin { String::new() } else { format!("{}, ", of.origin) };
             format!("; the first: {several}line {}: {} ({})", of.line, of.text, of.why)
         });
         let first = first.unwrap_or_default();

@@ -289,7 +289,8 @@ mod tests {
         assert_eq!(found("03/Mar/2026:08:00:00.123"), Some((1_772_524_800, Some(123_000_000))));
         assert_eq!(found("03/Mar/2026:08:00:00.5 +0100"), Some((1_772_521_200, Some(500_000_000))));
         assert_eq!(found("03/Mar/2026:08:00:00"), Some((1_772_524_800, None)));
-        for text in ["", "03/Mar/2026:08:00:00.", "03/Mar/2026:08:00:00.1x", "03/Mar/2026:08:00:0"] {
+        for text in ["", "03/Mar/2026:08:00:00.", "03/Mar/2026:08:00:00.1x", "03/Mar/2026:08:00:0"]
+        {
             assert_eq!(found(text), None, "{text}");
         }
         assert_eq!(time_of_day(b"08:00:01.5"), Some((28_801, Some(500_000_000))));

@@ -162,7 +162,13 @@ mod tests {
 
     fn text(target: &str, escaped: bool) -> Option<String> {
         let moment = Moment { second: 0, nanos: None };
-        let entry = Entry { moment, method: b"GET", target: target.as_bytes(), escaped, rest: Rest::Unread(b"") };
+        let entry = Entry {
+            moment,
+            method: b"GET",
+            target: target.as_bytes(),
+            escaped,
+            rest: Rest::Unread(b""),
+        };
         let mut scratch = Vec::new();
         url_text(&entry, &mut scratch).map(|text| String::from_utf8(text.to_vec()).unwrap())
     }

@@ -59,8 +59,7 @@ fn is_timers(text: &[u8]) -> bool {
         let digits = part.strip_prefix(b"-").or(part.strip_prefix(b"+")).unwrap_or(part);
         !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
     };
-    text.split(|&byte| byte == b'/').count() == 5
-        && text.split(|&byte| byte == b'/').all(is_time)
+    text.split(|&byte| byte == b'/').count() == 5 && text.split(|&byte| byte == b'/').all(is_time)
 }
 
 fn split_at(text: &[u8], mark: u8) -> Option<(&[u8], &[u8])> {

@@ -147,15 +147,13 @@ impl<'a> Importing<'a> {
         while let Some(step) = log.next()? {
             line += 1;
             let unreadable = match step {
-                Step::Request(entry, text) => {
-                    match imported.request(&entry, &mut self.texts) {
-                        Ok(refused) => {
-                            self.refused.join(refused);
-                            continue;
-                        }
-                        Err(why) => (why, text),
+                Step::Request(entry, text) => match imported.request(&entry, &mut self.texts) {
+                    Ok(refused) => {
+                        self.refused.join(refused);
+                        continue;
                     }
-                }
+                    Err(why) => (why, text),
+                },
                 Step::Empty => {
                     imported.empty += 1;
                     continue;

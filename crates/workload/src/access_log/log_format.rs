@@ -62,9 +62,11 @@ impl LogFormat {
         };
         let mut lines = Lines::new(input);
         let origin = || path.display().to_string();
-        let sample = lines
-            .sample()
-            .map_err(|source| LogError::Read { origin: origin(), line: 0, source })?;
+        let sample = lines.sample().map_err(|source| LogError::Read {
+            origin: origin(),
+            line: 0,
+            source,
+        })?;
         Ok(Format::of_text(sample).map(Self::Named))
     }
 

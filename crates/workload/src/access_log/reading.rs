@@ -147,9 +147,7 @@ impl<'a> Log<'a> {
             return Ok(Some(Step::Empty));
         }
         Ok(Some(match self.parser.parse(text) {
-            Ok(entry) if is_near(entry.moment.second, self.middle) => {
-                Step::Request(entry, text)
-            }
+            Ok(entry) if is_near(entry.moment.second, self.middle) => Step::Request(entry, text),
             Ok(_) => Step::Unreadable("a time years away from that of the first lines", text),
             Err(why) => Step::Unreadable(why, text),
         }))

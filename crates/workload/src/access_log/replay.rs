@@ -28,8 +28,8 @@ use super::log_format::LogFormat;
 use super::logs::{self, Logs};
 use super::reading::{Log, Step};
 use super::rewrite::{Rewrite, UrlTexts};
-use super::site;
 use super::seconds::SecondCounts;
+use super::site;
 use super::urls::{Refusal, UrlCounts};
 use crate::arrivals::Share;
 use crate::request::{Order, Request, Requests};
@@ -232,9 +232,7 @@ impl Replay {
     pub fn due(&self, share: Share) -> Result<ReplayRequests<'_>, LogError> {
         let source = match &self.kept {
             Some(kept) => Source::Kept(kept.iter()),
-            None => {
-                Source::Logs(Box::new(Logs::open(&self.paths, self.options.format.as_ref())?))
-            }
+            None => Source::Logs(Box::new(Logs::open(&self.paths, self.options.format.as_ref())?)),
         };
         Ok(ReplayRequests {
             replay: self,

@@ -9,11 +9,7 @@ const MOST_BYTES: usize = 261;
 
 /// The host that was asked, as a `Host` header has it: without the port where that is 80 or 443.
 /// Empty where the line does not say, or says what is no host.
-pub(super) fn of_line<'a>(
-    entry: &Entry<'a>,
-    line: &'a [u8],
-    format: Option<Format>,
-) -> &'a [u8] {
+pub(super) fn of_line<'a>(entry: &Entry<'a>, line: &'a [u8], format: Option<Format>) -> &'a [u8] {
     let site = match (authority(entry.target), entry.rest) {
         (b"", Rest::Found(found)) => found.site,
         (b"", Rest::Unread(_)) if format == Some(Format::Squid) => &[],

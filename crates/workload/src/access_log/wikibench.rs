@@ -38,7 +38,10 @@ mod tests {
         let line = "929840891 1190146243.303 http://en.wikipedia.org/wiki/A -";
         let entry = parse(line.as_bytes()).unwrap();
         assert_eq!((entry.moment.second, entry.moment.nanos), (1_190_146_243, Some(303_000_000)));
-        assert_eq!((entry.method, entry.target), (&b"GET"[..], &b"http://en.wikipedia.org/wiki/A"[..]));
+        assert_eq!(
+            (entry.method, entry.target),
+            (&b"GET"[..], &b"http://en.wikipedia.org/wiki/A"[..])
+        );
         let saved = line.replace(" -", " save");
         assert_eq!(parse(saved.as_bytes()).unwrap().method, b"POST");
         for (line, part) in [

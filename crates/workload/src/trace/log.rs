@@ -59,7 +59,8 @@ fn remarks(log: &ImportedLog) -> Vec<String> {
     )];
     if log.unreadable > 0 {
         let first = log.examples.first();
-        let first = first.map(|of| format!("; the first, line {}: {} ({})", of.line, of.text, of.why));
+        let first =
+            first.map(|of| format!("; the first, line {}: {} ({})", of.line, of.text, of.why));
         let count = show_count(log.unreadable);
         remarks.push(format!("{count} lines cannot be read{}", first.unwrap_or_default()));
     }

@@ -54,7 +54,8 @@ fn file(folder: &tempfile::TempDir, name: &str, text: impl AsRef<[u8]>) -> PathB
 /// Counts by hand the GETs that the generator wrote: the URL is known by its place in the line.
 fn counted_by_hand(format: Format, text: &str) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
-    let is_get = |line: &&str| line.contains("GET") || format == Format::Wikibench && line.ends_with('-');
+    let is_get =
+        |line: &&str| line.contains("GET") || format == Format::Wikibench && line.ends_with('-');
     for line in text.lines().filter(is_get) {
         let place = |n: usize| line.split_ascii_whitespace().nth(n);
         let url = match format {
@@ -69,7 +70,7 @@ fn counted_by_hand(format: Format, text: &str) -> BTreeMap<String, u64> {
                 continue;
             }
             Format::W3c => place(4),
-            Format::Haproxy => place(12),
+            Format::Haproxy => place(13),
             Format::Alb => place(13),
             Format::Wikibench => place(2),
         };
@@ -545,8 +546,9 @@ fn several_logs_are_one_merged_by_time_whatever_their_order() {
         let import = import_all(&paths, &ImportOptions::default()).expect("logs");
         assert_eq!((import.lines, import.requests, import.seconds.span_s()), (7, 6, 12));
     }
-    let expected = [(250, "/a"), (1000, "/e"), (2500, "/b"), (10_000, "/f"), (10_750, "/c"), (11_000, "/d")]
-        .map(|(ms, path)| (ms, path.to_owned()));
+    let expected =
+        [(250, "/a"), (1000, "/e"), (2500, "/b"), (10_000, "/f"), (10_750, "/c"), (11_000, "/d")]
+            .map(|(ms, path)| (ms, path.to_owned()));
     assert_eq!(found[0], expected);
     assert!(found.iter().all(|one| *one == found[0]), "{found:?}");
     let many = vec![paths[0].clone(); 257];
@@ -610,7 +612,10 @@ fn an_access_log_is_a_trace_of_its_seconds() {
     let resampled = trace.resampled(&TraceOptions::default(), Some(3_000_000_000));
     let resampled = resampled.expect("a trace").times(2.0);
     let expected = [4.0 / 3.0, 12.0];
-    assert!(resampled.rates.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{resampled:?}");
+    assert!(
+        resampled.rates.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9),
+        "{resampled:?}"
+    );
     let mut csv = Vec::new();
     resampled.write_csv(&mut csv).expect("memory takes everything");
     assert!(String::from_utf8(csv).expect("ASCII").starts_with("time_s,rate_per_s\n0,1.33"));

@@ -51,9 +51,10 @@ pub(super) fn of(args: &Simulate) -> Result<Option<String>> {
     before.extend(replications.map(|n| Setting::new("repeat", n, "--replications")));
     for pair in &args.set {
         let setting = Setting::from_pair(pair);
-        before.push(setting.map_err(|error| {
-            crate::terminal::error::FlagError::new("--set", pair, error)
-        })?);
+        before.push(
+            setting
+                .map_err(|error| crate::terminal::error::FlagError::new("--set", pair, error))?,
+        );
     }
     for policy in &args.policy {
         before.extend(policy_settings(policy)?);
@@ -65,7 +66,8 @@ pub(super) fn of(args: &Simulate) -> Result<Option<String>> {
 
 /// What a plan needs that no log says.
 fn check(settings: &[Setting]) -> Result<()> {
-    let has = |keys: &[&str]| settings.iter().any(|of| keys.iter().any(|key| of.key.starts_with(key)));
+    let has =
+        |keys: &[&str]| settings.iter().any(|of| keys.iter().any(|key| of.key.starts_with(key)));
     if !has(&["instance.service", "instance.model"]) {
         let text = "simulate an access log: say how long a request takes at a server, such as \
                     --service exp:70ms";

@@ -46,8 +46,8 @@ fn directive(text: &str, at: usize) -> Result<(Vec<What>, usize), ParseError> {
     let len = text.len() - at - (letters.len() - name.len());
     if name == "t" {
         let argument_at = argument.map_or(0, |of| of.as_ptr() as usize - text.as_ptr() as usize);
-        let what = time(argument.unwrap_or_default())
-            .map_err(|error| error.shifted(argument_at))?;
+        let what =
+            time(argument.unwrap_or_default()).map_err(|error| error.shifted(argument_at))?;
         return Ok((what, len));
     }
     let Some(field) = field(name, argument) else {

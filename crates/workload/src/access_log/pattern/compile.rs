@@ -93,8 +93,8 @@ fn check(text: &str, parts: &[Placed]) -> Result<(), ParseError> {
     };
     let has_part = |part| has(&[Field::Part(part)]);
     let of_parts = [Part::Year, Part::Day, Part::Hour, Part::Minute, Part::Second];
-    let is_put_together = of_parts.into_iter().all(has_part)
-        && (has_part(Part::Month) || has_part(Part::MonthName));
+    let is_put_together =
+        of_parts.into_iter().all(has_part) && (has_part(Part::Month) || has_part(Part::MonthName));
     if !is_put_together && !has(&[Field::Clf, Field::Iso, Field::Epoch]) {
         let wanted = "a format with a time, such as $time_local or %t";
         return Err(ParseError::new(wanted, text, 0, text.len()));

@@ -67,9 +67,7 @@ fn ends_at(text: &[u8], field: Field, end: End, next: &[u8]) -> Option<usize> {
         End::After(bytes) => (text.len() >= bytes).then_some(bytes),
         End::Line => Some(text.len()),
         End::Slash => memchr::memchr(b'/', text),
-        End::Text => {
-            places(text, next).find(|&at| field != Field::List || !goes_on(&text[..at]))
-        }
+        End::Text => places(text, next).find(|&at| field != Field::List || !goes_on(&text[..at])),
         End::Quote(status) => places(text, next).find(|&at| {
             let slashes = text[..at].iter().rev().take_while(|&&byte| byte == b'\\').count();
             let after = text.get(at + next.len());
@@ -212,8 +210,7 @@ mod tests {
         let line = "shop.example:443 ::1 - - [10/Oct/2000:13:55:36 -0700] \"GET /a?b HTTP/2\" 200 \
                     12 345";
         assert_eq!(parsed(host, line).unwrap(), "971211336 GET /a?b shop.example ::1 200 12");
-        let fraction =
-            r#"%a [%{%d/%b/%Y:%H:%M:%S}t.%{usec_frac}t %{%z}t] "%r" %>s %B %{Host}i %v"#;
+        let fraction = r#"%a [%{%d/%b/%Y:%H:%M:%S}t.%{usec_frac}t %{%z}t] "%r" %>s %B %{Host}i %v"#;
         let line = "192.0.2.5 [10/Oct/2000:13:55:36.250000 -0700] \"GET / HTTP/1.0\" 200 1 a.b c";
         assert_eq!(
             parsed(fraction, line).unwrap(),
