@@ -39,9 +39,6 @@ fn json(line: &[u8]) -> Option<&'static str> {
             "a container's output as Docker keeps it (`jq -rj .log` gives the log itself)",
         );
     }
-    if has("\"url\":{") || has("\"http\":{") || has("\"url.path\":") {
-        return Some("JSON by the Elastic Common Schema, whose members are nested");
-    }
     None
 }
 
@@ -78,7 +75,6 @@ mod tests {
         for (text, part) in [
             ("#Software: X\n#Fields: date time c-ip x-bytes\n2026-03-03 08", "W3C"),
             (r#"{"log":"x","stream":"stdout","time":"2026-03-03T08:00:00Z"}"#, "Docker"),
-            (r#"{"@timestamp":"2026-03-03T08:00:00Z","url":{"path":"/a"}}"#, "Elastic"),
             ("Mar  3 08:00:00 lb haproxy[77]: 192.0.2.5:4 [03/Mar/2026:08", "HAProxy"),
             ("192.0.2.5:4 [03/Mar/2026:08:00:00.123] f b/s 0/0/0/1/1 200 3", "HAProxy"),
             ("Mar  3 08:00:00 lb nginx: {\"a\":1}", "sed"),
