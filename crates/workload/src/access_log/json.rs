@@ -136,6 +136,11 @@ pub(super) fn parse<'a>(line: &'a [u8], scratch: &'a mut Scratch) -> Result<Entr
     }
 }
 
+/// The text whose opening quote is at a place of a line, with its escapes undone.
+pub(super) fn text_at<'a>(line: &'a [u8], at: usize, room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+    plain(Scan { text: line, at }.string()?, room)
+}
+
 /// A place in a line; every step either moves on or ends.
 struct Scan<'a> {
     text: &'a [u8],
