@@ -87,12 +87,15 @@ fn several_logs_are_replayed_as_one_with_their_hosts_and_rewritten_paths() {
     // A plan says the same, a log alone or several.
     place.write("plan.toml", format!(
         "[target]\nurl = \"{url}\"\nreplay = {{ file = [\"access.log\", \"access.log.1\"], \
-         keep_host = true, rewrite = \"^/v1/=/v2/\", format = '%v:%p %h %l %u %t \"%r\" %>s %b' }}\n"
+         keep_host = true, rewrite = \"^/v1/=/v2/\", speed = 10, format = '%v:%p %h %l %u %t \"%r\" %>s %b' }}\n"
     ));
     let plan = place.plimsoll(&["load", "plan.toml", "--print-plan"]).ended_with(0);
     plan.prints(&["keep_host = true", "^/v1/=/v2/", "access.log.1", "%v:%p"]);
-    let json = place.load(&["plan.toml", "--check", "--json"]).ended_with(0);
-    assert!(json.out.contains('4'), "{}", json.out);
+    let json = place.load(&["plan.toml", "--json"]).went_well().json();
+    assert_eq!(json["offered"], 4, "{json}");
+    let asked = server.asked();
+    let again: Vec<&str> = asked[asked.len() - 4..].iter().map(|one| one.line()).collect();
+    assert_eq!(again, ["GET /v2/a", "GET /v2/b", "GET /v2/c", "GET /v2/d"]);
 }
 
 #[test]
@@ -107,22 +110,24 @@ fn traces_are_scaled_cut_and_resampled_without_losing_a_request() {
     let doubled = make(&["scale", "day.csv", "--by", "2"]);
     assert_eq!((&doubled["requests"], &doubled["duration_s"]), (&8400.into(), &300.0.into()));
     let mapped = make(&["scale", "day.csv", "--to", "5/s..25/s"]);
-    assert_eq!(
-        (&mapped["rate_per_s"]["min"], &mapped["rate_per_s"]["max"]),
-        (&5.0.into(), &25.0.into())
-    );
+    for (bound, rate) in [("min", 5.0), ("max", 25.0)] {
+        let found = mapped["rate_per_s"][bound].as_f64().unwrap();
+        assert!((found - rate).abs() < 1e-6, "{mapped}");
+    }
     let cut = make(&["scale", "day.csv", "--from", "1m", "--until", "3m", "--speed", "2"]);
     assert_eq!((&cut["requests"], &cut["duration_s"]), (&1800.into(), &60.0.into()));
-    for every in ["90s", "1s", "7m"] {
+    for every in ["90s", "1s", "2m"] {
         let made = make(&["resample", "day.csv", "--every", every]);
         let requests = made["requests"].as_u64().unwrap();
-        // The rows of the last interval are shorter than what `info` takes them for.
-        assert!((4199..=4200).contains(&requests) || every == "90s", "{every}: {made}");
+        // A rate that is no decimal number may cost the last request.
+        assert!((4199..=4200).contains(&requests), "{every}: {made}");
     }
     let printed = place.plimsoll(&["trace", "resample", "day.csv", "--every", "2m"]).ended_with(0);
     assert_eq!(printed.out, "time_s,rate_per_s\n0,25\n120,10\n240,0\n");
     place.plimsoll(&["trace", "scale", "day.csv"]).ended_with(2).says(&["--by", "--speed"]);
-    place.plimsoll(&["trace", "resample", "day.csv", "--every", "0s"]).ended_with(2);
+    for every in ["0s", "5m"] {
+        place.plimsoll(&["trace", "resample", "day.csv", "--every", every]).ended_with(2);
+    }
 }
 
 /// Half an hour of a shop that gets busier: 2 to 30 requests a second.
@@ -161,7 +166,7 @@ fn a_log_leads_to_instances_and_cost_by_a_plan_that_says_the_same() {
         "--policy",
         "hpa",
         "--policy",
-        "big: fixed start=6",
+        "big: fixed start=4",
         "--price",
         "0.17",
         "--slo",
@@ -184,7 +189,9 @@ fn a_log_leads_to_instances_and_cost_by_a_plan_that_says_the_same() {
         place.plimsoll(&["simulate", "access.plan.toml", "--json"]).ended_with(code).json();
     assert_eq!(figures(&of_plan), figures(&direct));
     let run = ["run", "access.plan.toml", "--simulated", "--quiet", "--json"];
-    let ran = place.plimsoll(&run).ended_with(code).json();
+    let ran = place.plimsoll(&run);
+    assert!([Some(0), Some(3)].contains(&ran.code()), "{}", ran.err);
+    let ran = ran.json();
     for policy in direct["policies"].as_array().unwrap() {
         let cells: Vec<&Value> = ran["cells"]
             .as_array()

@@ -118,7 +118,9 @@ impl Starter<'_> {
         };
         let cores = said("instance.cores").and_then(|text| text.parse().ok()).unwrap_or(1.0_f64);
         let trace = Trace::from_log(self.log, self.format.as_ref())?;
-        let minutes = trace.resampled(&TraceOptions::default(), Some(BUSY_NS))?;
+        // Of a log that is shorter than two minutes, its seconds.
+        let every_ns = Some(BUSY_NS).filter(|every_ns| trace.duration_ns() >= 2 * every_ns);
+        let minutes = trace.resampled(&TraceOptions::default(), every_ns)?;
         let busy = minutes.rates.iter().fold(0.0, |most: f64, rate| most.max(*rate));
         #[expect(
             clippy::cast_possible_truncation,
@@ -127,7 +129,8 @@ impl Starter<'_> {
         )]
         let most = (2.0 * busy * service_s / cores).ceil().clamp(0.0, f64::from(MOST_MAX)) as u32;
         let why = format!(
-            "Twice the work of the busiest minute, {busy:.1} requests a second, as the log has it."
+            "Twice the work of the busiest {}, {busy:.1} requests a second, as the log has it.",
+            if every_ns.is_some() { "minute" } else { "second" }
         );
         Ok((most.max(LEAST_MAX), why))
     }

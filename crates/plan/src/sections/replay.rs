@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use plimsoll_workload::access_log::{LogFormat, Rewrite};
 
+use crate::each::Each;
 use crate::flag::Group;
-use crate::takes::{Count, Each, FACTOR, File, Parsed, Switch};
+use crate::takes::{Count, FACTOR, File, Parsed, Switch};
 
 /// How a log is written.
 pub(crate) const LOG_FORMAT: Parsed<LogFormat> =

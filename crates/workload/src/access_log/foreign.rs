@@ -13,7 +13,7 @@ fn line(line: &[u8]) -> Option<&'static str> {
     let words: Vec<&[u8]> = line.split(|&byte| byte == b' ').take(6).collect();
     let brace = memchr::memchr(b'{', line);
     if line.starts_with(b"{") {
-        return json(line);
+        return None;
     }
     if contains(line, " haproxy[") || is_haproxy(line) {
         return Some("a log of HAProxy without requests, which `option httplog` writes");
@@ -27,20 +27,6 @@ fn line(line: &[u8]) -> Option<&'static str> {
     }
     if words.len() > 1 && words.iter().all(|word| contains(word, "=")) {
         return Some("a log of `key=value` pairs (logfmt)");
-    }
-    None
-}
-
-/// JSON whose members are not those that are looked for.
-fn json(line: &[u8]) -> Option<&'static str> {
-    let has = |name: &str| contains(line, name);
-    if has("\"log\":") && has("\"stream\":") {
-        return Some(
-            "a container's output as Docker keeps it (`jq -rj .log` gives the log itself)",
-        );
-    }
-    if has("\"url\":{") || has("\"http\":{") || has("\"url.path\":") {
-        return Some("JSON by the Elastic Common Schema, whose members are nested");
     }
     None
 }
@@ -77,8 +63,6 @@ mod tests {
     fn formats_that_come_later_are_named() {
         for (text, part) in [
             ("#Software: X\n#Fields: date time c-ip x-bytes\n2026-03-03 08", "W3C"),
-            (r#"{"log":"x","stream":"stdout","time":"2026-03-03T08:00:00Z"}"#, "Docker"),
-            (r#"{"@timestamp":"2026-03-03T08:00:00Z","url":{"path":"/a"}}"#, "Elastic"),
             ("Mar  3 08:00:00 lb haproxy[77]: 192.0.2.5:4 [03/Mar/2026:08", "HAProxy"),
             ("192.0.2.5:4 [03/Mar/2026:08:00:00.123] f b/s 0/0/0/1/1 200 3", "HAProxy"),
             ("Mar  3 08:00:00 lb nginx: {\"a\":1}", "sed"),

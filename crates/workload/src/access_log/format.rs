@@ -7,7 +7,7 @@ use plimsoll_units::Words;
 use super::date::LastDate;
 use super::entry::{Entry, Why};
 use super::log_format::LogFormat;
-use super::{alb, clf, haproxy, json, squid, w3c, wikibench};
+use super::{alb, clf, haproxy, json, squid, w3c, wikibench, wrapper};
 
 /// A format that has a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,8 +79,8 @@ impl Format {
     /// The format in which more than half of the first lines of a text can be read.
     #[must_use]
     pub fn of_text(text: &[u8]) -> Option<Self> {
-        let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
-        let lines = lines.filter(|line| !line.is_empty()).take(SAMPLE_LINES);
+        let (_, sample) = wrapper::sample(text);
+        let lines = sample.iter().map(Vec::as_slice);
         let format = Self::of_sample(&lines)?;
         let readable = Parser::new(&format.into()).readable(lines.clone());
         (readable * 2 > lines.count()).then_some(format)

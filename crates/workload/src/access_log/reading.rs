@@ -3,11 +3,12 @@
 use super::entry::{Entry, Why};
 use super::error::LogError;
 use super::foreign;
-use super::format::{Format, Parser, SAMPLE_LINES};
+use super::format::{Format, Parser};
 use super::input::Input;
 use super::lines::{Line, Lines, Taken};
 use super::log_format::LogFormat;
 use super::seconds::MAX_SPAN_S;
+use super::wrapper::{self, Wrapper};
 
 use plimsoll_units::show_count;
 
@@ -15,6 +16,9 @@ use plimsoll_units::show_count;
 pub(super) struct Log<'a> {
     origin: String,
     lines: Lines<Input<'a>>,
+    /// What its lines are wrapped in, and room for what is within the present one.
+    wrapper: Wrapper,
+    within: Vec<u8>,
     parser: Parser,
     /// The middle of the times of the first lines: what is far from it is not believed.
     middle: i64,
@@ -48,11 +52,12 @@ impl<'a> Log<'a> {
             return Err(failed(source));
         }
         let sample = lines.sample().map_err(failed)?;
-        let first = || sample.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
-        let first = || first().filter(|line| !line.is_empty()).take(SAMPLE_LINES);
-        let Some(shown) = first().next() else {
+        let mut raw = sample.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+        let Some(shown) = raw.find(|line| !line.is_empty()) else {
             return Err(LogError::Empty { origin: origin.to_owned() });
         };
+        let (wrapper, within) = wrapper::sample(sample);
+        let first = || within.iter().map(Vec::as_slice);
         let unknown = || LogError::Format {
             origin: origin.to_owned(),
             wanted: wanted(format),
@@ -70,7 +75,8 @@ impl<'a> Log<'a> {
         times.sort_unstable();
         let Some(&middle) = times.get(times.len() / 2) else { return Err(unknown()) };
         let (taken, time) = (None, (i64::MIN, 0));
-        Ok(Self { origin: origin.to_owned(), lines, parser, middle, taken, time })
+        let (origin, within) = (origin.to_owned(), Vec::new());
+        Ok(Self { origin, lines, wrapper, within, parser, middle, taken, time })
     }
 
     pub(super) fn format(&self) -> &LogFormat {
@@ -94,6 +100,7 @@ impl<'a> Log<'a> {
             self.taken = self.take()?;
             let Some(taken) = &self.taken else { return Ok(None) };
             if let Line::Text(text) = self.lines.line(taken)
+                && let Ok(text) = self.wrapper.unwrap(text, &mut self.within)
                 && !self.parser.is_directive(text)
                 && let Ok(entry) = self.parser.parse(text)
                 && is_near(entry.moment.second, self.middle)
@@ -142,6 +149,11 @@ impl<'a> Log<'a> {
             Line::TooLong(start) => {
                 return Ok(Some(Step::Unreadable("longer than 65536 bytes", start)));
             }
+        };
+        let text = match self.wrapper.unwrap(text, &mut self.within) {
+            Ok(within) => within,
+            Err(_) if text.is_empty() => return Ok(Some(Step::Empty)),
+            Err(why) => return Ok(Some(Step::Unreadable(why, text))),
         };
         if text.is_empty() || self.parser.is_directive(text) {
             return Ok(Some(Step::Empty));

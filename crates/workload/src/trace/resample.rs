@@ -1,5 +1,6 @@
 //! Traces written anew: scaled, cut, faster, in longer or shorter intervals.
 
+use plimsoll_units::show_duration;
 use std::io::{self, Write};
 
 use super::{MAX_ROWS, Trace, TraceError, TraceOptions};
@@ -8,11 +9,13 @@ const NS_PER_S: u64 = 1_000_000_000;
 
 impl Trace {
     /// The mean rates of equal intervals of what the options make of the trace, per second; without
-    /// an interval, of the trace's own. The last one may be shorter: its rate is the mean of what
-    /// there is. No request is lost or made: the sum of rates times lengths is the trace's.
+    /// an interval, of the trace's own. The last interval is a whole one, as whoever reads a table
+    /// takes it for: where the trace ends within it, the rest of it counts as nothing requested. So
+    /// no request is lost or made: the sum of rates times lengths is the trace's.
     ///
     /// # Errors
-    /// As [`Trace::schedule`]; an interval of nothing, or more than [`MAX_ROWS`] of them.
+    /// As [`Trace::schedule`]; an interval of nothing, one that is not shorter than the trace, or
+    /// more than [`MAX_ROWS`] of them.
     pub fn resampled(
         &self,
         options: &TraceOptions,
@@ -25,12 +28,12 @@ impl Trace {
             reason = "at least 1, and the cast saturates"
         )]
         let own_ns = (notes.interval_ns as f64 / options.speed).round().max(1.0) as u64;
-        let every_ns = every_ns.unwrap_or(own_ns);
-        if every_ns == 0 {
-            let (option, wanted) = ("the interval", "above zero");
-            return Err(TraceError::Option { option, wanted, found: "0s".to_owned() });
-        }
         let end_ns = schedule.duration_ns();
+        if let Some(every_ns) = every_ns.filter(|&every_ns| every_ns == 0 || every_ns >= end_ns) {
+            let (option, wanted) = ("the interval", "above zero and shorter than the trace");
+            return Err(TraceError::Option { option, wanted, found: show_duration(every_ns) });
+        }
+        let every_ns = every_ns.unwrap_or(own_ns);
         let count = usize::try_from(end_ns.div_ceil(every_ns)).unwrap_or(usize::MAX);
         if count > MAX_ROWS {
             return Err(TraceError::TooManyRows { name: self.name.clone() });
@@ -40,8 +43,7 @@ impl Trace {
         for start_ns in (0..end_ns).step_by(usize::try_from(every_ns).unwrap_or(usize::MAX)) {
             let stop_ns = start_ns.saturating_add(every_ns).min(end_ns);
             let until = schedule.cumulative(stop_ns);
-            let seconds = (stop_ns - start_ns) as f64 / NS_PER_S as f64;
-            rates.push((until - before) / seconds);
+            rates.push((until - before) * NS_PER_S as f64 / every_ns as f64);
             before = until;
         }
         Ok(Resampled { every_ns, rates })

@@ -257,6 +257,10 @@ fn log(stream: &mut Stream) -> Result<(), String> {
     let (mut text, mut other) = (String::new(), String::new());
     (0..=stream.below(8)).for_each(|_| valid.push(&mut text));
     valid.push(&mut other);
+    if stream.below(6) == 0 {
+        let head = "2026-03-03T08:00:00.1Z stdout F ";
+        text = text.lines().map(|line| format!("{head}{line}\n")).collect();
+    }
     let mut text = text.into_bytes();
     mutate(&mut text, other.as_bytes(), stream);
     let max_urls = if stream.below(4) == 0 { 2 } else { 1000 };
