@@ -25,8 +25,8 @@ section! {
     /// Where the servers under test stand. A plan with it starts them, and ends them.
     ["testbed"]
     pub struct Testbed {
-        /// What gives an instance its place: a port of this host, a network namespace with limits of
-        /// its own, which needs root, or a cloud with the EC2 Query API, which costs money.
+        /// What gives an instance its place: a port of this host, a network namespace with limits
+        /// of its own, which needs root, or a cloud with the EC2 Query API, which costs money.
         provider: Provider { either::<Provider>(), or Provider::Process, "namespace" }
         /// The most instances at once, of all roles together. `ec2` needs it.
         max: Option<u32> { COUNT, "8" }
@@ -48,8 +48,8 @@ section! {
         key_pair: Option<String> { Line("key pair"), "mine" }
         /// The security group, by its id or its name.
         security_group: Option<String> { Line("group"), "sg-0123456789abcdef0" }
-        /// A script, or settings of cloud-init, that instances execute when they start. It must hold
-        /// no secret: the cloud shows it to all who may describe instances.
+        /// A script, or settings of cloud-init, that instances execute when they start. It must
+        /// hold no secret: the cloud shows it to all who may describe instances.
         user_data: Option<PathBuf> { File, "web.sh" }
         /// Tags of instances, beside those of the program.
         tags: BTreeMap<String, String> { MAP, or BTreeMap::new(), r#"{ project = "study" }"# }
