@@ -68,8 +68,8 @@ impl Bed {
             self.provider.check(role)?;
             if role.recipe.recipe.start.is_empty() && self.provider.is_reached(&role.name) {
                 let text = format!(
-                    "start the role `{}`: its recipe has no `start`; only instances of the provider \
-                     `ec2` go without",
+                    "start the role `{}`: its recipe has no `start`; only instances of the \
+                     provider `ec2` go without",
                     role.name
                 );
                 return Err(TestbedError::Wrong(text));

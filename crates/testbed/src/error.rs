@@ -153,8 +153,8 @@ impl Failure for TestbedError {
             Self::Wrong(text) => split(text).1.map(str::to_owned),
             Self::Cloud(error) => error.hint(),
             Self::Rented(_) => Some(
-                "look into the cloud's own console; they end by their own timer, half an hour after \
-                 the planned end"
+                "look into the cloud's own console; they end by their own timer, half an hour \
+                 after the planned end"
                     .to_owned(),
             ),
             Self::Program { packages, .. } if !packages.is_empty() => {

@@ -65,8 +65,8 @@ pub struct Recipe {
     /// The files that are written into the folder before it starts.
     #[serde(default)]
     pub write: Vec<Written>,
-    /// The command that is the server, in the foreground. Only instances that are rented go without:
-    /// their image or `user_data` starts it.
+    /// The command that is the server, in the foreground. Only instances that are rented go
+    /// without: their image or `user_data` starts it.
     #[serde(default, deserialize_with = "some_words")]
     pub start: Vec<String>,
     /// When it is ready.

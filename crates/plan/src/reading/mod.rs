@@ -196,8 +196,8 @@ impl Reading {
             && (secret::key_is_secret(&entry.key)
                 || entry.key.to_lowercase().contains("access_key"));
         let hint = if is_credential {
-            "credentials stand in no plan: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name \
-             a profile of ~/.aws/credentials by `profile` in [testbed]"
+            "credentials stand in no plan: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or \
+             name a profile of ~/.aws/credentials by `profile` in [testbed]"
                 .to_owned()
         } else if let Some(near) = nearest(&entry.key, names.clone()) {
             format!("did you mean {}?", quoted(near))

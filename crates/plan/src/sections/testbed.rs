@@ -59,8 +59,8 @@ section! {
         key_pair: Option<String> { Line("key pair"), "mine" }
         /// The security group, by its id or its name.
         security_group: Option<String> { Line("group"), "sg-0123456789abcdef0" }
-        /// A script, or settings of cloud-init, that instances execute when they start. It must hold
-        /// no secret: the cloud shows it to all who may describe instances.
+        /// A script, or settings of cloud-init, that instances execute when they start. It must
+        /// hold no secret: the cloud shows it to all who may describe instances.
         user_data: Option<PathBuf> { File, "web.sh" }
         /// Tags of instances, beside those of the program.
         tags: BTreeMap<String, String> { MAP, or BTreeMap::new(), r#"{ project = "study" }"# }

@@ -1,5 +1,5 @@
-//! `ec2`: instances that are rented from a cloud with the EC2 Query API, as Amazon's, Eucalyptus and
-//! others have it.
+//! `ec2`: instances that are rented from a cloud with the EC2 Query API, as Amazon's, Eucalyptus
+//! and others have it.
 //!
 //! | module | what |
 //! | --- | --- |

@@ -1,5 +1,5 @@
-//! The end of rented instances: of those in a ledger, found by the list, by their token and by their
-//! tags; and of strays that stand in no ledger any more.
+//! The end of rented instances: of those in a ledger, found by the list, by their token and by
+//! their tags; and of strays that stand in no ledger any more.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -122,10 +122,7 @@ pub(crate) fn execute(
             Some(Stopped::Rule(why) | Stopped::Early(why)) => {
                 (Ended::Stopped(why), Some(run), None)
             }
-            None if interrupted => {
-                let ended = control.is_spent().map_or(Ended::Interrupted, Ended::Budget);
-                (ended, Some(run), None)
-            }
+            None if interrupted => (cut(control), Some(run), None),
             None => (Ended::Complete, Some(run), None),
         },
         Err(error @ plimsoll_load::run::RunError::Session(_)) => {
@@ -154,6 +151,11 @@ pub(crate) fn execute(
         // The cause of both is the first: a full disk fails every second and the end as well.
         (Err(error), failed) => Err(failed.unwrap_or(error.into())),
     }
+}
+
+/// How a run ends that was cut: by the user, or as what it may cost is spent.
+pub(crate) fn cut(control: &dyn Control) -> Ended {
+    control.is_spent().map_or(Ended::Interrupted, Ended::Budget)
 }
 
 pub(crate) fn meta(prepared: &Prepared, setting: &Setting<'_>, kind: Kind) -> RunMeta {

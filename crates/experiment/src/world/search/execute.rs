@@ -9,7 +9,7 @@
 use crate::control::{Control, News, Wish};
 use crate::error::ExperimentError;
 use crate::prepare::Prepared;
-use crate::world::load::execute::{Recording, Setting};
+use crate::world::load::execute::{Recording, Setting, cut};
 use crate::world::steer::{Rules, Seen, Steering};
 use crate::world::watch::Watching;
 use plimsoll_capacity::adaptive::{self, Adaptive};
@@ -325,8 +325,7 @@ pub(super) fn search(
     write_windows(&folder.join(WINDOWS), &result.windows)?;
     recording.replace_windows(&result.windows).map_err(RunError::Unfinished)?;
     recording.figures(&result.figures()).map_err(RunError::Unfinished)?;
-    let cut = || control.is_spent().map_or(Ended::Interrupted, Ended::Budget);
-    let mut end = End::new(if interrupted { cut() } else { Ended::Complete });
+    let mut end = End::new(if interrupted { cut(control) } else { Ended::Complete });
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "seconds")]
     let measured_ns = (result.seconds * 1e9) as u64;
     end.measured_ns = Some(measured_ns);
