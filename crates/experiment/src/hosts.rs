@@ -68,9 +68,10 @@ pub(crate) fn provider(
     });
     let dealt: Vec<Dealt> = dealt.collect();
     let collect = &plan.collect;
-    let watch = collect.from.iter().any(|from| from == HOST).then(|| Watch {
-        every: collect.every,
-        processes: collect.processes.clone(),
-    });
+    let watch = collect
+        .from
+        .iter()
+        .any(|from| from == HOST)
+        .then(|| Watch { every: collect.every, processes: collect.processes.clone() });
     Ok(Ssh::deal(&hosts, &dealt, testbed.host_folder.as_deref(), client, watch)?)
 }

@@ -148,10 +148,11 @@ impl Failure for TestbedError {
                 Some(format!("apt-get install {packages}"))
             }
             Self::OnHost { why, .. } => why.hint.clone(),
-            Self::Away { .. } => {
-                Some("what it has of the test-bed stays in the ledger: `plimsoll testbed down` \
-                      undoes it when the host is there again".to_owned())
-            }
+            Self::Away { .. } => Some(
+                "what it has of the test-bed stays in the ledger: `plimsoll testbed down` \
+                      undoes it when the host is there again"
+                    .to_owned(),
+            ),
             _ => None,
         }
     }

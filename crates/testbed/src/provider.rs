@@ -251,7 +251,7 @@ pub fn abilities(root: &Path) -> Vec<Ability> {
         lacks.push("the kernel has no network namespaces (CONFIG_NET_NS)".to_owned());
     }
     lacks.extend(Cgroups::probe(root).err().map(|error| error.to_string()));
-    let of_ssh = (!is_there("ssh")).then(|| "it needs `ssh`: apt-get install openssh-client");
+    let of_ssh = (!is_there("ssh")).then_some("it needs `ssh`: apt-get install openssh-client");
     vec![
         Ability { provider: Process.name(), lacks: Vec::new() },
         Ability { provider: "namespace", lacks },

@@ -12,12 +12,13 @@ use std::time::Duration;
 
 use rustix::process::{Pid, kill_process};
 
+use crate::books::Books;
 use crate::command::{Deadline, Words, is_there, run, told, wait};
 use crate::error::TestbedError;
 use crate::flow::Outputs;
 use crate::folder::{self, Bytes, Manner};
 use crate::launch::{Launcher, Order};
-use crate::ledger::{Books, Serves};
+use crate::ledger::Serves;
 use crate::making::OWN_PROGRAM;
 use crate::op::Op;
 use crate::output;

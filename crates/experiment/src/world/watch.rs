@@ -221,7 +221,8 @@ fn hosts(
             return Err(ExperimentError::Conflict(text));
         };
         if plan.collect.agents.contains_key(name) {
-            let text = format!("watch `{name}` by `agents` in [collect]: it is a host of [testbed]");
+            let text =
+                format!("watch `{name}` by `agents` in [collect]: it is a host of [testbed]");
             return Err(ExperimentError::Conflict(text));
         }
         let (instance, address) = (Some(name.to_owned()), Some(agent.address.clone()));

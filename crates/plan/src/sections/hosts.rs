@@ -77,8 +77,9 @@ fn plain(reading: &Reading, node: &Node) -> Option<String> {
     if is_plain(text, MOST_WORD) {
         return Some(text.to_owned());
     }
-    let message =
-        format!("expected 1 to {MOST_WORD} letters, digits, `.`, `:` and `-`, which begin with no `-`");
+    let message = format!(
+        "expected 1 to {MOST_WORD} letters, digits, `.`, `:` and `-`, which begin with no `-`"
+    );
     reading.fault(node.place, message, None);
     None
 }
@@ -252,7 +253,8 @@ pub(crate) fn check_hosts(
 ) {
     let of_ssh = "provider = \"ssh\"";
     if testbed.provider != Provider::Ssh {
-        for key in ["hosts", "ssh_config", "host_folder"].into_iter().filter(|key| section.has(key)) {
+        for key in ["hosts", "ssh_config", "host_folder"].into_iter().filter(|key| section.has(key))
+        {
             section.fault(key, format!("`{key}` goes with {of_ssh}"), Some(of_ssh));
         }
     } else if testbed.hosts.is_empty() {
@@ -261,9 +263,11 @@ pub(crate) fn check_hosts(
         return;
     }
     for (host, of) in &testbed.hosts {
-        if let Some(role) = of.roles.iter().find(|role| !roles.iter().any(|(name, _)| name == *role))
+        if let Some(role) =
+            of.roles.iter().find(|role| !roles.iter().any(|(name, _)| name == *role))
         {
-            let message = format!("expected a role of the plan for the host `{host}`, found `{role}`");
+            let message =
+                format!("expected a role of the plan for the host `{host}`, found `{role}`");
             section.fault("hosts", message, None);
         }
     }
@@ -281,12 +285,15 @@ pub(crate) fn check_hosts(
         };
         let fault = |key: &str, message: String| reading.fault(place(key), message, None);
         if testbed.provider != Provider::Ssh {
-            for (key, is_given) in [("hosts", !role.hosts.is_empty()), ("tags", !role.tags.is_empty())] {
+            for (key, is_given) in
+                [("hosts", !role.hosts.is_empty()), ("tags", !role.tags.is_empty())]
+            {
                 if is_given {
                     fault(key, format!("`{key}` of a role goes with {of_ssh} in [testbed]"));
                 }
             }
-        } else if let Some(host) = role.hosts.iter().find(|host| !testbed.hosts.contains_key(*host)) {
+        } else if let Some(host) = role.hosts.iter().find(|host| !testbed.hosts.contains_key(*host))
+        {
             fault("hosts", format!("expected a host of [testbed.hosts], found `{host}`"));
         } else if !role.hosts.is_empty() && !role.tags.is_empty() {
             fault("tags", "expected `hosts` or `tags`, found both".to_owned());
@@ -307,7 +314,8 @@ mod tests {
             assert!(is_plain(text, MOST_WORD), "{text}");
         }
         let long = "a".repeat(254);
-        for text in ["", "-oProxyCommand=x", "-l", "a b", "a;b", "$(id)", "a\nb", "a_b", "ü", &long] {
+        for text in ["", "-oProxyCommand=x", "-l", "a b", "a;b", "$(id)", "a\nb", "a_b", "ü", &long]
+        {
             assert!(!is_plain(text, MOST_WORD), "{text}");
         }
     }

@@ -339,11 +339,7 @@ pub(crate) fn read_roles(
     all.entries.iter().filter_map(|entry| read_one(reading, entry, testbed)).collect()
 }
 
-fn read_one(
-    reading: &Reading,
-    entry: &Entry,
-    testbed: Option<&Testbed>,
-) -> Option<(String, Role)> {
+fn read_one(reading: &Reading, entry: &Entry, testbed: Option<&Testbed>) -> Option<(String, Role)> {
     let Value::Table(table) = &entry.node.value else {
         let hint = format!("[role.{}] and recipe = \"nginx\"", entry.key);
         reading.wrong_type(&entry.node, "a table of a role", Some(hint));
@@ -356,7 +352,8 @@ fn read_one(
         return None;
     }
     let mut role = Role::read_keys(&Section::over(reading, table, Role::SECTION))?;
-    let named = testbed.filter(|of| table.get("count").is_none() && of.names_hosts_of(&entry.key, &role));
+    let named =
+        testbed.filter(|of| table.get("count").is_none() && of.names_hosts_of(&entry.key, &role));
     if let Some(testbed) = named {
         let hosts = testbed.hosts_of(&entry.key, &role).len();
         role.count = u32::try_from(hosts).unwrap_or(u32::MAX).max(1);

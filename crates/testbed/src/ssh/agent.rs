@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::command::Deadline;
@@ -100,7 +100,7 @@ impl Agent {
 ///
 /// # Errors
 /// One that does not say so in time, with what it says.
-pub(crate) fn port(folder: &PathBuf, deadline: &Deadline) -> Result<String, TestbedError> {
+pub(crate) fn port(folder: &Path, deadline: &Deadline) -> Result<String, TestbedError> {
     loop {
         let said = output::end(folder);
         let address = said.lines().find_map(|line| line.strip_prefix(LISTENS));

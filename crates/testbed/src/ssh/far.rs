@@ -12,10 +12,10 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::books::Books;
 use crate::error::TestbedError;
 use crate::folder::{self, Bytes};
 use crate::launch::Launcher;
-use crate::ledger::Books;
 use crate::op::Op;
 use crate::role::Instance;
 use crate::ssh::wire::{Answer, Ask, Deed, Why, next, send};
@@ -41,7 +41,11 @@ pub fn serve(launcher: &Launcher) -> Result<(), TestbedError> {
     let Some(Ask::Begin { bed, rows, most_output, replaces }) = next(&mut input) else {
         return Err(TestbedError::Wrong("begin: expected what the ledger has".to_owned()));
     };
-    let far = Far { bed, waiting: Mutex::new(Some(Waiting::new())), output: Mutex::new(Box::new(stdout())) };
+    let far = Far {
+        bed,
+        waiting: Mutex::new(Some(Waiting::new())),
+        output: Mutex::new(Box::new(stdout())),
+    };
     far.tell(&Answer::Begun);
     let outputs = |instance: &str, text: &str| {
         let (instance, text) = (instance.to_owned(), text.to_owned());
@@ -52,7 +56,7 @@ pub fn serve(launcher: &Launcher) -> Result<(), TestbedError> {
         while let Some(ask) = next::<Ask>(&mut input) {
             match ask {
                 Ask::Begin { .. } => break,
-                Ask::Written { id, row } => far.written(id, row),
+                Ask::Written { id, row } => far.written(id, &row),
                 Ask::Do { id, deed: Deed::Put { op, length, mode }, .. } => {
                     // What is left of the bytes is no request.
                     let mut bytes = (&mut input).take(length);
@@ -151,7 +155,7 @@ impl Far {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn written(&self, id: u64, row: Result<u64, String>) {
+    fn written(&self, id: u64, row: &Result<u64, String>) {
         let waits = self.waiting().as_mut().and_then(|all| all.remove(&id));
         waits.into_iter().for_each(|waits| drop(waits.send(row.clone())));
     }

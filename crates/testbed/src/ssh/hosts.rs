@@ -41,7 +41,8 @@ const TOLD: [&str; 2] = ["<plimsoll ", " plimsoll>"];
 /// Removes the folder `$1` where it has the mark of the bed `$2`.
 const REMOVE: &str = "[ \"$(cat -- \"$1/$3\" 2>/dev/null)\" = \"$2\" ] || exit 0; rm -rf -- \"$1\"";
 /// Makes the program `$1` of what is read.
-const COPY: &str = "umask 077 && cat > \"$1.new\" && chmod 700 \"$1.new\" && mv -- \"$1.new\" \"$1\"";
+const COPY: &str =
+    "umask 077 && cat > \"$1.new\" && chmod 700 \"$1.new\" && mv -- \"$1.new\" \"$1\"";
 
 /// A script of the shell of a host, with its parameters as words of their own.
 fn script(text: &str, parameters: &[&str]) -> Words {
@@ -49,11 +50,7 @@ fn script(text: &str, parameters: &[&str]) -> Words {
 }
 
 /// What a script of a host tells; nothing where it fails.
-fn told(
-    connection: &Connection,
-    text: &str,
-    parameters: &[&str],
-) -> Result<String, TestbedError> {
+fn told(connection: &Connection, text: &str, parameters: &[&str]) -> Result<String, TestbedError> {
     let [before, behind] = TOLD;
     let text = format!("printf '{before}%s{behind}\\n' \"$({text})\"");
     let said = connection.run(&script(&text, parameters), None, &Deadline::within(SHORT))?;
@@ -242,7 +239,8 @@ impl Worker<'_> {
         if let Some(found) = self.hosts()?.reached().get(name) {
             return Ok(Arc::clone(found));
         }
-        let is_it = |thing: &Thing| matches!(thing, Thing::Host { route, .. } if route.name == name);
+        let is_it =
+            |thing: &Thing| matches!(thing, Thing::Host { route, .. } if route.name == name);
         match self.rows().into_iter().map(|(thing, _)| thing).find(is_it) {
             Some(Thing::Host { route, folder }) => self.reach(&route, &folder, deadline),
             _ => Err(TestbedError::Away {

@@ -56,10 +56,9 @@ impl Route {
     /// The words that lead `ssh` to it, behind its own options.
     pub(crate) fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
-        for (option, value) in [
-            ("-l", self.user.clone()),
-            ("-p", self.port.map(|port| port.to_string())),
-        ] {
+        for (option, value) in
+            [("-l", self.user.clone()), ("-p", self.port.map(|port| port.to_string()))]
+        {
             words.extend(value.into_iter().flat_map(|value| [option.to_owned(), value]));
         }
         words.extend(["--".to_owned(), self.address.clone()]);

@@ -208,7 +208,10 @@ fn between_ledger_and_start_nothing_can_be_lost() {
     // The number and the time of its start are what they were.
     assert_eq!(started_at(pid), Some(started));
     drop(ledger);
-    assert_eq!(Ledger::take_down(&place.ledgers(), &bed.id, false, &Client::default()).unwrap(), [thing]);
+    assert_eq!(
+        Ledger::take_down(&place.ledgers(), &bed.id, false, &Client::default()).unwrap(),
+        [thing]
+    );
     assert!(!child.wait().unwrap().success());
 }
 

@@ -42,7 +42,16 @@ impl Place {
         let number = BEDS.fetch_add(1, Ordering::Relaxed);
         let id = format!("t{:x}{number:x}", std::process::id() % 0xf_ffff);
         let (of, left, folders) = (None, Vec::new(), self.path().to_owned());
-        Bed { id, of, left, provider, roles, folders, launcher: launcher(), client: Client::default() }
+        Bed {
+            id,
+            of,
+            left,
+            provider,
+            roles,
+            folders,
+            launcher: launcher(),
+            client: Client::default(),
+        }
     }
 
     pub(crate) fn processes(&self, roles: Vec<Role>) -> Bed {
