@@ -51,14 +51,6 @@ fn logs_of_other_programs_are_read_or_refused_by_name() {
         assert!(warnings.contains(warning.unwrap_or_default()), "{name}: {warnings}");
         assert_eq!(json["warnings"] == serde_json::json!([]), warning.is_none(), "{warnings}");
     }
-<<<<<<< HEAD
-    for (name, part) in [("docker.json", "Docker"), ("ecs.json", "Elastic Common Schema")] {
-        let Some(log) = shared(&format!("logs/{name}")) else { return };
-        let done = place.plimsoll(&["trace", "from-log", log.to_str().unwrap()]);
-        done.ended_with(2).says(&[part, "is not read"]);
-    }
-=======
->>>>>>> 93110a5871b33e74357305efaccdf2245be7b4a4
     for (name, format, urls) in [
         ("alb.log", "alb", "https://shop.example:443/a?x=1,1\nhttps://shop.example:443/b,1\n"),
         ("cloudfront.log", "w3c", "/a?x=1,1\n/b,1\n"),

@@ -142,7 +142,8 @@ pub(crate) struct TestbedStatus {
 #[command(after_help = "\
 Only what is proved the test-bed's own is touched: a process by its number and the time of its
 start, a network interface by its alias, namespaces and cgroups by its id, folders by a mark in
-them.
+them. What is on other hosts is undone there, by ssh; a host that is away is named, and what it has
+stays in the ledger.
 
 Examples:
   plimsoll testbed down --all

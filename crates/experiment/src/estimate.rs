@@ -23,6 +23,8 @@ const CELL_S: f64 = 0.25;
 /// One command, such as those of `ip`.
 const COMMAND_S: f64 = 0.012;
 /// Beginning a process that becomes a server.
+/// The longest that reaching a host is thought to take, with this program copied there.
+const HOST: Duration = Duration::from_secs(20);
 const START_S: f64 = 0.003;
 /// Removing a network interface, a network namespace, a cgroup.
 const LINK_GONE_S: f64 = 0.04;
@@ -161,6 +163,8 @@ fn servers(steps: &[Planned]) -> Span {
 fn act(op: &Op, step: &Planned, steps: &[Planned]) -> Span {
     match op {
         Op::Make { by, .. } => Span::exactly(by.len() as f64 * COMMAND_S),
+        // It depends on the network how long this program takes to arrive there.
+        Op::Host { .. } => Span::up_to(HOST),
         Op::Start { .. } => Span::exactly(START_S),
         Op::Ready { instance, .. } => {
             let ops = steps.iter().flat_map(|step| &step.ops);

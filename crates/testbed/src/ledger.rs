@@ -36,7 +36,7 @@ pub struct Means {
 /// The file's name in its folder.
 const FILE: &str = "ledger.jsonl";
 /// The folder beside it of the sockets of connections to other hosts.
-const SOCKETS: &str = "ssh";
+pub(crate) const SOCKETS: &str = "ssh";
 
 /// That a bed was left standing, and where its instances are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,56 +151,6 @@ struct Line {
     made: Option<Thing>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     gone: bool,
-}
-
-/// Where what is made is written before it is made: the ledger itself, or for a copy of this
-/// program on another host, who asked it.
-pub(crate) trait Books: Sync {
-    /// The bed's id.
-    fn bed(&self) -> &str;
-
-    /// Writes that a thing is about to be made. Returns its number.
-    ///
-    /// # Errors
-    /// Where it cannot be written: then nothing is to be made.
-    fn will_make(&self, thing: &Thing) -> Result<u64, TestbedError>;
-
-    /// Writes that a thing is gone.
-    ///
-    /// # Errors
-    /// Where it cannot be written.
-    fn is_gone(&self, id: u64) -> Result<(), TestbedError>;
-
-    /// Writes that an instance is ready.
-    ///
-    /// # Errors
-    /// Where it cannot be written.
-    fn serves(&self, of: &Instance) -> Result<(), TestbedError>;
-
-    /// The folder of the sockets of connections to other hosts.
-    fn sockets(&self) -> PathBuf;
-}
-
-impl Books for Ledger {
-    fn bed(&self) -> &str {
-        Self::bed(self)
-    }
-
-    fn will_make(&self, thing: &Thing) -> Result<u64, TestbedError> {
-        Self::will_make(self, thing)
-    }
-
-    fn is_gone(&self, id: u64) -> Result<(), TestbedError> {
-        Self::is_gone(self, id)
-    }
-
-    fn serves(&self, of: &Instance) -> Result<(), TestbedError> {
-        Self::serves(self, of)
-    }
-
-    fn sockets(&self) -> PathBuf {
-        self.folder.join(SOCKETS)
-    }
 }
 
 /// The ledger of one bed, held by this process.

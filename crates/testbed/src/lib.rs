@@ -15,6 +15,7 @@
 pub mod balance;
 pub mod balancers;
 pub mod bed;
+mod books;
 mod cgroup;
 pub mod command;
 pub mod crew;

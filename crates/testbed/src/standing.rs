@@ -9,8 +9,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::bed::{Bed, Hears, Standing, before_role, flow_of, worker};
+use crate::books::Books;
 use crate::error::TestbedError;
-use crate::ledger::{Books, Held, Ledger, Made, Stood};
+use crate::ledger::{Held, Ledger, Made, Stood};
 use crate::making::Making;
 use crate::outline::{Outline, Planned};
 use crate::role::{Instance, OnHost, Role};

@@ -12,13 +12,14 @@ use std::time::Duration;
 
 use rustix::process::{Pid, kill_process};
 
+use crate::books::Books;
 use crate::command::{Deadline, Words, is_there, run, told, wait};
 use crate::ec2::Ec2;
 use crate::error::TestbedError;
 use crate::flow::Outputs;
 use crate::folder::{self, Bytes, Manner};
 use crate::launch::{Launcher, Order};
-use crate::ledger::{Books, Serves};
+use crate::ledger::Serves;
 use crate::making::OWN_PROGRAM;
 use crate::op::Op;
 use crate::output;

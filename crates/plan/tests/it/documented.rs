@@ -13,7 +13,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/plans.md");
 
 /// Plans of one key a line. Each key's example is right in at least one of them, in the place of
 /// its own line or as one more of its section.
-const PLANS: [&str; 21] = [
+const PLANS: [&str; 22] = [
     "[target]\nurl = 'http://h/'\nthrough = 'http://127.0.0.1:3128'\n[load]\nusers = 3\nfor = '1s'\n",
     "[target]\nurl = 'http://h/'\n[load]\nrate = '500/s'\nfor = '30s'\n\
      [testbed]\nprovider = 'ec2'\nmax = 2\nbudget = '1 USD'\n[role.LABEL]\nrecipe = 'nginx'\n",
@@ -43,6 +43,9 @@ const PLANS: [&str; 21] = [
      [factor]\n\"load.users\" = [4, 16]\n\"load.timeout\" = ['1s', '2s']\n\
      [testbed]\n[role.LABEL]\nrecipe = 'nginx'\n[collect]\n\
      [watch.LABEL]\nwhen = 'host.cpu>90% for 10s'\n",
+    "[target]\nurl = 'http://{{role.LABEL.address}}/'\n[load]\nusers = 3\nfor = '1s'\n\
+     [testbed]\nprovider = 'ssh'\nhosts = { web1 = { address = '10.0.0.5', tags = ['fast'] }, \
+     web2 = '10.0.0.6' }\n[role.LABEL]\nrecipe = 'nginx'\n",
     "[trace]\nfile = 'day.csv'\nchanges = '1m..1h'\n[latency]\n[cluster]\nsize = '1GB'\n",
 ];
 

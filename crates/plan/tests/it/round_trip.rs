@@ -368,3 +368,21 @@ fn a_search_needs_no_load_and_a_load_no_search() {
     assert_eq!(crate::parse(&series, "p").unwrap().repeat, 5);
     assert!(crate::parse(&format!("repeat = 4\n{series}"), "p").is_err());
 }
+
+#[test]
+fn hosts_are_printed_as_they_are_read() {
+    let text = "[target]\nurl = 'http://{{role.web.address}}/'\n[load]\nusers = 3\nfor = '1s'\n\
+                [testbed]\nprovider = 'ssh'\nssh_config = 'config'\nhost_folder = '/srv/a'\n\
+                [testbed.hosts]\na = '10.0.0.5'\n[testbed.hosts.b]\naddress = 'b.example'\n\
+                serves = '10.0.0.6'\nroles = ['db']\ntags = ['fast', 'big']\nuser = 'me_2'\n\
+                port = 2222\n[role.db]\nrecipe = 'redis'\n[role.web]\nrecipe = 'nginx'\n\
+                hosts = ['a', 'b', 'a']\n";
+    let plan = crate::parse(text, "plan.toml").unwrap();
+    let counts: Vec<u32> = plan.roles.iter().map(|(_, role)| role.count).collect();
+    assert_eq!(counts, [1, 3], "one on each host that is named");
+    let testbed = plan.testbed.as_ref().unwrap();
+    let of = |at: usize| testbed.hosts_of(&plan.roles[at].0, &plan.roles[at].1);
+    assert_eq!((of(0), of(1)), (vec!["b"], vec!["a", "b", "a"]));
+    let again = crate::parse(&plan.to_toml(), "printed.toml").unwrap();
+    assert_eq!((&again.testbed, &again.roles), (&plan.testbed, &plan.roles));
+}

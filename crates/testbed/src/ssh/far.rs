@@ -12,10 +12,10 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::books::Books;
 use crate::error::TestbedError;
 use crate::folder::{self, Bytes};
 use crate::launch::Launcher;
-use crate::ledger::Books;
 use crate::op::Op;
 use crate::role::Instance;
 use crate::ssh::wire::{Answer, Ask, Deed, Why, next, send};

@@ -34,6 +34,9 @@ pub struct Dealt {
     pub hosts: Vec<String>,
 }
 
+/// The host and the port of instances, by role and number.
+type Spots = BTreeMap<(String, u32), (String, u16)>;
+
 /// A host, and where servers on it listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Host {
@@ -48,7 +51,7 @@ pub struct Ssh {
     /// The hosts that have an instance, by name.
     hosts: BTreeMap<String, Host>,
     /// The host and the port of each instance, by its role and number.
-    spots: BTreeMap<(String, u32), (String, u16)>,
+    spots: Spots,
     folders: PathBuf,
     watch: Option<Watch>,
 }
