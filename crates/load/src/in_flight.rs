@@ -18,8 +18,10 @@ pub(crate) struct Sent {
     pub(crate) first_byte: u64,
     /// How late it was sent by our own doing, the first time.
     pub(crate) late: u64,
-    /// What was asked.
+    /// What was asked: its place in the list, or the seat of its user.
     pub(crate) request: u32,
+    /// Whether it has been answered by a redirect that its step follows.
+    pub(crate) is_hop: bool,
     /// The number of its name.
     pub(crate) name: u16,
     /// On which connection, unique in the run.
@@ -211,6 +213,7 @@ mod tests {
             late: 0,
             first_byte: 0,
             request,
+            is_hop: false,
             name: NO_NAME,
             connection: 0,
             phase: Phase::Measured,

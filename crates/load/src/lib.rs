@@ -29,6 +29,7 @@ mod in_flight;
 mod pick;
 mod recorder;
 mod source;
+mod users;
 mod worker;
 
 // A new store is a folder and a line here.

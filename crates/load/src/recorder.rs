@@ -8,8 +8,9 @@
 use crate::in_flight::Sent;
 use plimsoll_runs::names::NO_NAME;
 use plimsoll_runs::{
-    ErrorKind, Interval, LocalCause, NamedEvent, Phase, Sample, Secrets, Tag,
+    ErrorKind, Interval, LocalCause, NamedEvent, NamedPart, Phase, Sample, Secrets, Tag,
 };
+use plimsoll_workload::scenario::GroupEnd;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
@@ -252,6 +253,7 @@ impl Recorder {
         let kind = why.kind();
         if name != NO_NAME && phase == Phase::Measured {
             interval.named.push(NamedEvent {
+                part: NamedPart::Whole,
                 name,
                 code: None,
                 error: Some(kind),
@@ -343,6 +345,7 @@ impl Recorder {
         }
         if sent.name != NO_NAME && sent.phase == Phase::Measured {
             interval.named.push(NamedEvent {
+                part: if sent.is_hop { NamedPart::Hop } else { NamedPart::Whole },
                 name: sent.name,
                 code: ended.code,
                 error: ended.error,
@@ -356,6 +359,23 @@ impl Recorder {
         if keep_samples {
             slice.samples.push(sample(sent, ended));
         }
+    }
+}
+
+impl Recorder {
+    /// A group of steps has ended, which was due in the measured phase.
+    pub(crate) fn group(&mut self, name: u16, group: &GroupEnd) {
+        self.at(group.done_ns).named.push(NamedEvent {
+            part: NamedPart::Group,
+            name,
+            code: None,
+            error: (!group.is_good).then_some(ErrorKind::Check),
+            is_sent: true,
+            response_ns: group.response_ns,
+            service_ns: group.done_ns.saturating_sub(group.first_due_ns),
+            late_ns: 0,
+            bytes: 0,
+        });
     }
 }
 

@@ -16,9 +16,24 @@ use plimsoll_stats::Histogram;
 use crate::names::OTHER;
 use crate::{Counters, ErrorKind, Tag};
 
+/// What a [`NamedEvent`] is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NamedPart {
+    /// All of it.
+    #[default]
+    Whole,
+    /// A request that was answered by a redirect which its step has followed: it counts by its
+    /// status and its bytes alone.
+    Hop,
+    /// A group of steps: it is not sent as one, and has no code.
+    Group,
+}
+
 /// A request with a name that ended, due in the measured phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NamedEvent {
+    /// What it is of.
+    pub part: NamedPart,
     /// The number of its name ([`crate::Names`]).
     pub name: u16,
     /// The answer's code, where there was a whole answer.
@@ -27,9 +42,9 @@ pub struct NamedEvent {
     pub error: Option<ErrorKind>,
     /// Whether it was sent.
     pub is_sent: bool,
-    /// Due to its end.
+    /// Due to its end; of a group, the sum over its steps.
     pub response_ns: u64,
-    /// Sent to its end.
+    /// Sent to its end; of a group, from the first due to the last done.
     pub service_ns: u64,
     /// How late it was sent by our own doing, where that is noticeable and it succeeded; else 0.
     pub late_ns: u64,
@@ -64,6 +79,11 @@ impl NameBook {
         self.changed = true;
         let NamedEvent { response_ns, service_ns, late_ns, .. } = *event;
         let counters = &mut self.counters;
+        if event.part == NamedPart::Hop {
+            event.code.iter().for_each(|code| counters.status(*code));
+            counters.bytes_in += event.bytes;
+            return;
+        }
         counters.offered += 1;
         counters.sent += u64::from(event.is_sent);
         if let Some(code) = event.code {
@@ -75,7 +95,8 @@ impl NameBook {
             None => counters.succeeded += 1,
             Some(kind) => counters.error(kind),
         }
-        if event.code.is_none() && event.error != Some(ErrorKind::Timeout) {
+        let is_group = event.part == NamedPart::Group;
+        if event.code.is_none() && event.error != Some(ErrorKind::Timeout) && !is_group {
             return;
         }
         let [response, service, failed_response, failed_service, late, punctual] = &mut self.times;
@@ -165,7 +186,8 @@ mod tests {
         ) -> NamedEvent {
             let [response_ns, service_ns, late_ns] = times;
             let error = error.map(|kind| ErrorKind::ALL[kind]);
-            NamedEvent { name, code, error, is_sent, response_ns, service_ns, late_ns, bytes }
+            let part = NamedPart::Whole;
+            NamedEvent { part, name, code, error, is_sent, response_ns, service_ns, late_ns, bytes }
         }
     }
 
@@ -203,6 +225,7 @@ mod tests {
     #[test]
     fn what_was_never_answered_has_no_time() {
         let event = NamedEvent {
+            part: NamedPart::Whole,
             name: 0,
             code: None,
             error: Some(ErrorKind::Reset),
@@ -222,5 +245,8 @@ mod tests {
         assert_eq!(book.histogram(Tag::Punctual).unwrap().min(), Some(4));
         assert!(book.histogram(Tag::Ttfb).is_none());
         assert_eq!((book.redirects(), book.counters.bytes_in), (1, 9));
+        book.add(&NamedEvent { part: NamedPart::Hop, code: Some(303), error: None, ..event });
+        assert_eq!((book.redirects(), book.counters.bytes_in), (2, 18));
+        assert_eq!((book.counters.offered, book.counters.succeeded), (3, 1), "a hop is no step");
     }
 }

@@ -15,6 +15,7 @@ use crate::handshakes::{Handshakes, TlsHandshakes};
 use crate::local::LocalCause;
 use crate::outcome::{ErrorKind, Phase};
 use crate::reasons::Reasons;
+use crate::users::UserCounts;
 use crate::tag::{Named, Tag};
 use plimsoll_stats::Histogram;
 
@@ -142,6 +143,7 @@ impl PhaseSlice {
         self.reasons.clear();
         self.histograms.iter_mut().for_each(Histogram::clear);
         self.named.clear();
+        self.users = UserCounts::default();
     }
 }
 
@@ -202,6 +204,9 @@ pub struct Interval {
     /// Requests of the measured phase that ended in it, where requests have names; not stored with
     /// the run's seconds.
     pub named: Vec<NamedEvent>,
+    /// Users that arrived and ended in it, and how many there were; not stored with the run's
+    /// seconds.
+    pub users: UserCounts,
 }
 
 impl Interval {
@@ -251,6 +256,7 @@ impl Interval {
         self.cpu_ns += other.cpu_ns;
         self.denied_ns += other.denied_ns;
         self.named.extend_from_slice(&other.named);
+        self.users.add(&other.users);
     }
 
     /// Makes it an empty stretch that starts at `start_ns`, keeping allocations.

@@ -141,7 +141,10 @@ pub(crate) fn blame_of(kind: ErrorKind, ended: Option<&Ended>, healthy: bool) ->
         | ErrorKind::Reset
         | ErrorKind::Protocol
         | ErrorKind::Status
-        | ErrorKind::Check => Blame::Target,
+        | ErrorKind::Check
+        | ErrorKind::Take
+        | ErrorKind::Redirect => Blame::Target,
+        ErrorKind::Variable => Blame::Plan,
         ErrorKind::Dns => Blame::Environment,
         // `blame` counts each cause by its own.
         ErrorKind::Local => Blame::Generator,

@@ -19,6 +19,17 @@ use encode::Encoder;
 use head::Length;
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::check::Answer;
+use plimsoll_workload::scenario::Message;
+
+/// What a user sends.
+#[derive(Default)]
+struct Made {
+    bytes: Vec<u8>,
+    is_head: bool,
+    is_repeatable: bool,
+    /// How much of the answer's body is kept, bytes.
+    keep: usize,
+}
 
 /// The driver: what can be asked, and how it is asked.
 pub struct Http1 {
@@ -27,6 +38,8 @@ pub struct Http1 {
     once: bool,
     /// Whether answers are kept.
     keeps: bool,
+    /// What users send, by their seats, where there is a scenario in place of a list.
+    made: Option<Vec<Made>>,
     words: Words,
 }
 
@@ -62,7 +75,13 @@ impl Http1 {
     /// A driver for these requests. With `once`, each request gets a connection of its own.
     #[must_use]
     pub fn new(encoder: Encoder, once: bool) -> Self {
-        Self { encoder, once, keeps: false, words: Words::default() }
+        Self { encoder, once, keeps: false, made: None, words: Words::default() }
+    }
+
+    /// The same for users, whose requests are given one by one.
+    #[must_use]
+    pub fn of_users(self) -> Self {
+        Self { keeps: true, made: Some(Vec::new()), ..self }
     }
 
     /// The same, which keeps answers.
@@ -300,11 +319,32 @@ impl Driver for Http1 {
         connection.bytes = 0;
         connection.announced = false;
         connection.answer = self.keeps.then(Box::default);
+        if let Some(made) = self.made.as_ref().and_then(|all| all.get(index as usize)) {
+            connection.answer.iter_mut().for_each(|answer| answer.most = Some(made.keep));
+            connection.head_only = made.is_head;
+            return &made.bytes;
+        }
         connection.head_only = self.encoder.is_head(index);
         self.encoder.encode(index, out)
     }
 
+    fn prepare(&mut self, seat: u32, message: &Message, host: &str, keep: u64) {
+        let Some(all) = &mut self.made else { return };
+        let at = seat as usize;
+        if at >= all.len() {
+            all.resize_with(at + 1, Made::default);
+        }
+        let made = &mut all[at];
+        self.encoder.encode_message(message, host, &mut made.bytes);
+        made.is_head = message.method == "HEAD";
+        made.is_repeatable = encode::is_repeatable_method(&message.method);
+        made.keep = usize::try_from(keep).unwrap_or(usize::MAX);
+    }
+
     fn is_repeatable(&self, index: u32) -> bool {
+        if let Some(made) = self.made.as_ref().and_then(|all| all.get(index as usize)) {
+            return made.is_repeatable;
+        }
         self.encoder.is_repeatable(index)
     }
 

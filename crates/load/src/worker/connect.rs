@@ -141,9 +141,10 @@ impl<D: Driver> Worker<D> {
         })
     }
 
-    fn begin_to_open(&mut self, at: u32) {
+    pub(super) fn begin_to_open(&mut self, at: u32) {
         let began = self.clock.now();
-        match begin(&self.config.endpoint) {
+        let origin = self.connections[at as usize].origin;
+        match begin(self.config.place_of(origin).0) {
             Ok(socket) => {
                 let connection = &mut self.connections[at as usize];
                 let data = u64::from(connection.generation) << 32 | u64::from(at);
@@ -185,7 +186,7 @@ impl<D: Driver> Worker<D> {
                 self.recorder.at(self.now).handshakes.push(trip.smoothed_ns);
             }
         }
-        let Some(tls) = &self.config.tls else { return self.greet(at) };
+        let Some(tls) = self.config.place_of(connection.origin).1 else { return self.greet(at) };
         let begun = connection.begin_tls(tls).map_err(io::Error::other);
         match begun.and_then(|()| connection.flush()) {
             Ok(()) => self.after_write(at, Ok(())),
@@ -258,13 +259,16 @@ impl<D: Driver> Worker<D> {
         let connection = &mut self.connections[at as usize];
         let reserved = connection.reserved.take();
         self.reserved -= usize::from(reserved.is_some());
+        let (owner, origin) = (connection.owner, connection.origin);
         connection.close();
+        self.disown(at);
         self.failures += 1;
         let words = errno::describe(&error);
         self.recorder.refused(why.kind(), self.now, words.as_bytes());
         if let Some(slot) = reserved.filter(|slot| self.in_flight.awaits_retry(*slot)) {
             self.fail(slot, ErrorKind::Reset, Why::Error(&error));
         }
+        self.fail_owner(owner, origin, why, &words);
         self.back_off_ns = (self.back_off_ns * 2).clamp(FIRST_BACK_OFF_NS, LAST_BACK_OFF_NS);
         self.back_off_until = self.now + self.back_off_ns;
         if self.first_failure.is_none() {
@@ -284,6 +288,7 @@ impl<D: Driver> Worker<D> {
 
     /// Fails what has been waiting since then or for longer.
     fn fail_waiting(&mut self, why: Unsent, since: u64, words: &str) {
+        self.fail_waiting_users(why, since, words);
         while self.source.oldest_waiting().is_some_and(|due| due <= since) {
             let Some(due) = self.source.take() else { return };
             let phase: Phase = self.phase(due.at);
@@ -313,7 +318,7 @@ impl<D: Driver> Worker<D> {
         io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {limit}"))
     }
 
-    fn forget_opening(&mut self, at: u32) {
+    pub(super) fn forget_opening(&mut self, at: u32) {
         self.opening.retain(|&(_, other, _)| other != at);
     }
 }

@@ -264,6 +264,10 @@ impl<D: Driver> Worker<D> {
                         self.connections[holder as usize].in_parts = true;
                     }
                 }
+                Event::Done { slot, code, bytes } if self.users().is_some() => {
+                    let error = self.answer_user(slot, code);
+                    self.end_request(slot, Some(code), bytes, error);
+                }
                 Event::Done { slot, code, bytes } => {
                     let expected = self.config.expected.contains(code);
                     let mut error = (!expected).then_some(ErrorKind::Status);
@@ -387,6 +391,7 @@ impl<D: Driver> Worker<D> {
         }
         self.free.note_closed(connection.entries());
         connection.close();
+        self.disown(at);
         if in_use == 0 {
             return;
         }

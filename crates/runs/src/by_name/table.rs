@@ -137,6 +137,7 @@ mod tests {
         assert!(read(&database).unwrap().0.is_empty(), "a run of before has no table");
         let mut books = NameBooks::default();
         let event = |name, response_ns, code| NamedEvent {
+            part: crate::NamedPart::Whole,
             name,
             code: Some(code),
             error: (code >= 400).then_some(crate::ErrorKind::Status),

@@ -110,6 +110,8 @@ pub struct Scenario {
     data: Vec<Data>,
     places: u32,
     origins: Vec<Url>,
+    /// What `Host` says of each of them.
+    authorities: Vec<String>,
     hosts: Vec<Host>,
     files: Vec<std::path::PathBuf>,
     key: u64,
@@ -127,6 +129,7 @@ impl Scenario {
             data: parts.data,
             places: parts.places,
             origins: Vec::new(),
+            authorities: Vec::new(),
             hosts: parts.hosts,
             files: parts.files,
             key: Draws::key(0),
@@ -139,6 +142,7 @@ impl Scenario {
         self.key = Draws::key(seed);
         let others = self.hosts.iter().map(|host| host.beside(target));
         self.origins = std::iter::once(target.clone()).chain(others).collect();
+        self.authorities = self.origins.iter().map(Url::authority).collect();
         self
     }
 
@@ -164,6 +168,12 @@ impl Scenario {
     #[must_use]
     pub fn origins(&self) -> &[Url] {
         &self.origins
+    }
+
+    /// What the `Host` header says of a server.
+    #[must_use]
+    pub fn authority(&self, origin: u16) -> &str {
+        self.authorities.get(usize::from(origin)).map_or("", |of| of)
     }
 
     /// The files that it names, as they are written in it.
