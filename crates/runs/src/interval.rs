@@ -143,7 +143,6 @@ impl PhaseSlice {
         self.reasons.clear();
         self.histograms.iter_mut().for_each(Histogram::clear);
         self.named.clear();
-        self.users = UserCounts::default();
     }
 }
 
@@ -284,6 +283,7 @@ impl Interval {
         self.denied_ns = 0;
         self.behind = false;
         self.named.clear();
+        self.users = UserCounts::default();
     }
 
     /// Answers completed (or given up) in the stretch, over all phases, by one tag.

@@ -42,7 +42,7 @@ pub(super) fn json(run: &Run, out: &mut dyn Write) -> Result<(), RunError> {
 }
 
 /// A second's columns, names with units.
-const NAMES: [&str; 46] = [
+const NAMES: [&str; 49] = [
     "start_s",
     "len_s",
     "phase",
@@ -62,6 +62,9 @@ const NAMES: [&str; 46] = [
     "failed_status",
     "failed_check",
     "failed_local",
+    "failed_take",
+    "failed_variable",
+    "failed_redirect",
     "status",
     "received_bytes",
     "sent_bytes",
@@ -108,6 +111,9 @@ fn values(row: &IntervalRow) -> [Value; NAMES.len()] {
         status,
         check,
         local,
+        take,
+        variable,
+        redirect,
     ] = events.errors;
     [
         json!(row.start_s),
@@ -129,6 +135,9 @@ fn values(row: &IntervalRow) -> [Value; NAMES.len()] {
         json!(status),
         json!(check),
         json!(local),
+        json!(take),
+        json!(variable),
+        json!(redirect),
         Value::Object(codes.collect()),
         json!(events.bytes_in),
         json!(events.bytes_out),
