@@ -104,11 +104,13 @@ fn samples_can_be_read() {
     }
     let bytes: u64 = rows.iter().map(|of| number(of, "received_bytes")).sum();
     assert_eq!(summary["bytes"]["in"], bytes);
-    let lines =
-        place.plimsoll(&["export", path, "--format", "samples-jsonl", "-o", "s.jsonl"]).ended_with(0);
+    let lines = place
+        .plimsoll(&["export", path, "--format", "samples-jsonl", "-o", "s.jsonl"])
+        .ended_with(0);
     assert_eq!(lines.out, "");
     let text = std::fs::read_to_string(place.path("s.jsonl")).unwrap();
-    let objects: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let objects: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(objects.len(), 40);
     for (object, row) in objects.iter().zip(&rows) {
         assert_eq!(object["due_ns"].as_u64(), Some(number(row, "due_ns")));

@@ -44,7 +44,14 @@ fn four_urls_have_the_figures_that_their_server_knows() {
     let list = FOUR.map(|(path, _)| path).join("\n");
     place.write("urls.txt", list);
     let done = place.load(&[
-        &server.url(), "--urls", "urls.txt", "--rate", "200/s", "--for", "4s", "--json",
+        &server.url(),
+        "--urls",
+        "urls.txt",
+        "--rate",
+        "200/s",
+        "--for",
+        "4s",
+        "--json",
     ]);
     let summary = done.json();
     assert_eq!(names(&summary), FOUR.map(|(path, _)| path), "in the order of the list");
@@ -114,8 +121,19 @@ fn names_are_merged_across_threads_and_told_live() {
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (url, address) = (server.url(), address.to_string());
     let load = [
-        "load", &url, "--urls", "list.csv", "--rate", "400/s", "--for", "12s", "--threads", "2",
-        "--prometheus", &address, "--json",
+        "load",
+        &url,
+        "--urls",
+        "list.csv",
+        "--rate",
+        "400/s",
+        "--for",
+        "12s",
+        "--threads",
+        "2",
+        "--prometheus",
+        &address,
+        "--json",
     ];
     let going = place.start(place.command(PLIMSOLL, &load));
     let page = wait_for("figures by name", || {
@@ -142,8 +160,20 @@ fn what_was_never_sent_has_a_name_too() {
     let server = Paths::start();
     place.write("list.txt", "/wait/400\n/a\n");
     let done = place.load(&[
-        &server.url(), "--urls", "list.txt", "--rate", "100/s", "--for", "2s", "--connections", "1",
-        "--max-waiting", "3", "--drain", "500ms", "--json",
+        &server.url(),
+        "--urls",
+        "list.txt",
+        "--rate",
+        "100/s",
+        "--for",
+        "2s",
+        "--connections",
+        "1",
+        "--max-waiting",
+        "3",
+        "--drain",
+        "500ms",
+        "--json",
     ]);
     let summary = done.json();
     assert!(summary["errors"]["client_saturated"].as_u64().unwrap() > 100, "{summary}");
@@ -157,7 +187,10 @@ fn replays_are_told_by_the_pattern_of_their_paths() {
     let place = Place::new();
     let server = Paths::start();
     let line = |n: u32, path: String| {
-        format!("10.0.0.1 - - [20/Nov/2026:10:00:0{} +0000] \"GET {path} HTTP/1.1\" 200 5\n", n / 50)
+        format!(
+            "10.0.0.1 - - [20/Nov/2026:10:00:0{} +0000] \"GET {path} HTTP/1.1\" 200 5\n",
+            n / 50
+        )
     };
     let log: String = (0..150)
         .map(|n| match n % 3 {
@@ -181,7 +214,15 @@ fn a_thousand_names_have_figures_and_the_rest_share_theirs() {
     let list: String = (0..1_020).map(|n| format!("/p{n}\n")).collect();
     place.write("long.txt", list);
     let done = place.load(&[
-        &server.url(), "--urls", "long.txt", "--order", "in-order", "--rate", "600/s", "--for", "2s",
+        &server.url(),
+        "--urls",
+        "long.txt",
+        "--order",
+        "in-order",
+        "--rate",
+        "600/s",
+        "--for",
+        "2s",
         "--json",
     ]);
     let summary = done.json();
@@ -259,8 +300,18 @@ fn request_lists_of_every_form_are_asked_as_they_stand() {
     for (file, text) in FORMS {
         place.write(file, text);
         let done = place.load(&[
-            &server.url(), "--urls", file, "--order", "round-robin", "-H", "X-Kind: all", "-n", "30",
-            "--users", "1", "--json",
+            &server.url(),
+            "--urls",
+            file,
+            "--order",
+            "round-robin",
+            "-H",
+            "X-Kind: all",
+            "-n",
+            "30",
+            "--users",
+            "1",
+            "--json",
         ]);
         let summary = done.json();
         assert_eq!(names(&summary), ["front", "buy", "DELETE /drop"], "{file}");
@@ -284,7 +335,11 @@ fn what_is_wrong_with_a_list_is_said_with_its_place() {
         ("b.csv", "url,nmae\n/a,x\n", &["b.csv:1:5:", "did you mean `name`?"]),
         ("c.csv", "url,name\n/a,x,y\n", &["c.csv:2:6:", "2 columns"]),
         ("d.csv", "url,name\n/a,\"x\n", &["d.csv:2:4:", "closing quote"]),
-        ("e.jsonl", "{\"url\": \"/a\"}\n{\"url\": \"/b\", \"mthod\": \"GET\"}\n", &["e.jsonl:2:", "`method`"]),
+        (
+            "e.jsonl",
+            "{\"url\": \"/a\"}\n{\"url\": \"/b\", \"mthod\": \"GET\"}\n",
+            &["e.jsonl:2:", "`method`"],
+        ),
         ("f.jsonl", "{\"url\": \"/a\"\n", &["f.jsonl:1:", "JSON"]),
         ("g.txt", "GET /a\nX: 1\n\nGET /b\nno header\n", &["g.txt:5:1:", "header"]),
         ("h.txt", "GET /a\n@missing.json\n", &["h.txt:2:2:", "missing.json"]),

@@ -4,6 +4,7 @@
 mod args;
 mod balance_args;
 mod cache_args;
+mod ci_args;
 mod commands;
 mod doctor_args;
 mod elastic_args;
@@ -23,6 +24,7 @@ mod shoal_args;
 mod simulate_args;
 mod terminal;
 mod testbed_args;
+mod trace_args;
 
 use args::{Arguments, Command};
 use clap::Parser;

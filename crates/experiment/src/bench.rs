@@ -27,6 +27,7 @@ use crate::control::News;
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
 use crate::factors::settings;
+use crate::hosts::OnHosts;
 use crate::locks::Locks;
 use crate::outputs::{Ends, Live};
 use crate::plans;
@@ -263,7 +264,10 @@ pub fn up(
 ) -> Result<Left, ExperimentError> {
     let plan = text.plan(&[], None, place.environment)?;
     let id = bed_id(Path::new(&text.origin), 0, (place.now_ns)());
-    let Some(bed) = bed(&plan, id, place)? else {
+    // Agents watch for those who use it, and go with them.
+    let mut unwatched = plan.clone();
+    unwatched.collect.from.clear();
+    let Some(bed) = bed(&unwatched, id, place)? else {
         let text = "leave a test-bed standing: the plan has no [testbed]";
         return Err(ExperimentError::Conflict(text.to_owned()));
     };
@@ -312,6 +316,8 @@ impl Bench<'_> {
                 let sources = sources(&plan, servers, self.place.system)?;
                 in_run.set(Some(before.len()));
                 let _live = Live::start(&self.path, cell.number, servers, self.place.now_ns);
+                let control = OnHosts { control: to.control, client: &bed.client };
+                let to = &to.under(&control);
                 self.load(&plan, &levels, cell, to, (&before, &sources))
             })
         });

@@ -1,6 +1,7 @@
 //! How whoever executes something tells how far it is, and is told when to end: one way for loads,
 //! searches, simulations and all else that takes long.
 
+use crate::error::ExperimentError;
 use plimsoll_capacity::conduct::Judged;
 use plimsoll_runs::experiment::Cell;
 use plimsoll_runs::{Interval, Names, Run};
@@ -59,6 +60,12 @@ pub trait Control: Sync {
 
     /// What the user wishes. It is asked several times a second.
     fn wish(&self) -> Wish;
+
+    /// Why what is executed came to nothing, where something is gone that it stands on: a host. It
+    /// has failed then, and is ended at once.
+    fn broken(&self) -> Option<ExperimentError> {
+        None
+    }
 
     /// Whether the user wishes to go on.
     fn goes_on(&self) -> bool {

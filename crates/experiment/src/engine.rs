@@ -84,6 +84,10 @@ impl Control for Stoppable<'_> {
             wish => wish,
         }
     }
+
+    fn broken(&self) -> Option<ExperimentError> {
+        self.control.broken()
+    }
 }
 
 /// How an experiment ended whose cells were executed so.
@@ -97,6 +101,12 @@ pub fn ending(executed: &Result<(), ExperimentError>, control: &dyn Control) -> 
 }
 
 impl Execution<'_> {
+    /// The same under another control, for one cell of them.
+    pub(crate) fn under<'a>(&'a self, control: &'a dyn Control) -> Execution<'a> {
+        let done = AtomicU64::new(self.done.load(Ordering::Relaxed));
+        Execution { record: self.record, control, threads: self.threads, of: self.of, done }
+    }
+
     /// Whether another cell may begin: the user wishes to go on, nobody has asked the experiment to
     /// stop, and its budget has room.
     #[must_use]

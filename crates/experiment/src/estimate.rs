@@ -240,7 +240,8 @@ mod tests {
     fn step(after: Vec<usize>, ops: Vec<Op>) -> Planned {
         let class = plimsoll_testbed::flow::Class::Service;
         let limit = Duration::from_secs(20);
-        Planned { name: String::new(), instance: String::new(), class, after, limit, ops }
+        let (name, instance) = (String::new(), String::new());
+        Planned { name, instance, host: None, class, after, limit, ops }
     }
 
     fn server(program: &str, instance: usize, after: usize) -> [Planned; 2] {

@@ -4,6 +4,7 @@
 use crate::http1::encode::Head;
 use crate::protocol::Protocol;
 use crate::store::Store;
+use crate::way::{Proxies, Way};
 use plimsoll_runs::Secrets;
 use plimsoll_workload::check::Check;
 use plimsoll_workload::request::{Request, Requests};
@@ -121,6 +122,8 @@ pub struct Users {
 pub struct Config {
     /// Where connections go.
     pub endpoint: Endpoint,
+    /// Further addresses, ours and theirs, and proxies.
+    pub way: Way,
     /// TLS, where it is spoken.
     pub tls: Option<Tls>,
     /// Which driver speaks.
@@ -141,6 +144,8 @@ pub struct Config {
     pub connection_per_request: bool,
     /// What counts as success.
     pub expected: Expected,
+    /// How many redirects are followed for a request, within the server under load.
+    pub follow: u32,
     /// What an answer with such a code must be besides; where there is none, answers are not kept.
     pub checks: Arc<[Check]>,
     /// Connections in all: opened before the start, and opened at most.
@@ -188,6 +193,7 @@ impl Config {
             self.requests.list.iter().flat_map(Request::secrets).collect();
         let login = self.store.as_ref().and_then(|store| store.login.credentials.as_ref());
         secrets.extend(login.map(|(_, password)| password.clone()));
+        secrets.extend(self.way.proxies.iter().flat_map(Proxies::secrets));
         Secrets::new(secrets)
     }
 

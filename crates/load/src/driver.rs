@@ -42,6 +42,17 @@ pub enum Event {
     Refused(Slot),
 }
 
+/// What becomes of a request whose whole answer is here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Follow {
+    /// It has ended.
+    Answer,
+    /// It was led elsewhere and is to be sent again, on any connection.
+    Again,
+    /// It was led where nobody is asked; the driver's words say where.
+    Astray,
+}
+
 /// What becomes of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
@@ -139,10 +150,19 @@ pub trait Driver: Send {
     /// is the server's. The requests of users are begun by their seats in the place of an index.
     fn prepare(&mut self, _seat: u32, _message: &Message, _host: &str, _keep: u64) {}
 
-    /// Whether request `index` of the list may be sent a second time where it is not known whether
-    /// it has been worked on: doing it twice must do no more than doing it once (RFC 9110, section
-    /// 9.2.2).
-    fn is_repeatable(&self, index: u32) -> bool;
+    /// Whether request `index` of the list, on its way as `slot`, may be sent a second time where
+    /// it is not known whether it has been worked on: doing it twice must do no more than doing it
+    /// once (RFC 9110, section 9.2.2).
+    fn is_repeatable(&self, slot: Slot, index: u32) -> bool;
+
+    /// Whether request `index` of the list goes on behind an answer of a code that may lead
+    /// elsewhere. Asked once for each such answer, before bytes are received again.
+    fn follow(&mut self, _slot: Slot, _index: u32, _code: u16) -> Follow {
+        Follow::Answer
+    }
+
+    /// A request has ended: what was kept of it is forgotten.
+    fn forget(&mut self, _slot: Slot) {}
 
     /// Takes received bytes, all of them; appends what has to be sent in answer.
     fn receive(

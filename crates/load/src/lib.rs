@@ -23,11 +23,15 @@ pub mod run;
 pub mod session;
 pub mod store;
 pub mod sys;
+pub mod way;
+
+pub use worker::tunnel::answered as tunnel_answered;
 
 mod connection;
 mod in_flight;
 mod pick;
 mod recorder;
+mod redirects;
 mod source;
 mod users;
 mod worker;

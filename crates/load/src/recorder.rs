@@ -233,6 +233,28 @@ impl Recorder {
         interval.phases[phase as usize].counters.bytes_out += n;
     }
 
+    /// An answer has led its request elsewhere, whose name has that number.
+    pub(crate) fn redirected(&mut self, at: u64, phase: Phase, name: u16, bytes: u64) {
+        let interval = self.at(at);
+        if name != NO_NAME && phase == Phase::Measured {
+            interval.named.push(NamedEvent {
+                part: NamedPart::Hop,
+                name,
+                code: None,
+                error: None,
+                is_sent: true,
+                response_ns: 0,
+                service_ns: 0,
+                late_ns: 0,
+                bytes,
+            });
+        }
+        for counters in [&mut interval.events, &mut interval.phases[phase as usize].counters] {
+            counters.redirects += 1;
+            counters.bytes_in += bytes;
+        }
+    }
+
     /// A request ended that was never sent; `name` is the number of its name.
     pub(crate) fn never_sent(
         &mut self,
@@ -345,7 +367,7 @@ impl Recorder {
         }
         if sent.name != NO_NAME && sent.phase == Phase::Measured {
             interval.named.push(NamedEvent {
-                part: if sent.is_hop { NamedPart::Hop } else { NamedPart::Whole },
+                part: NamedPart::Whole,
                 name: sent.name,
                 code: ended.code,
                 error: ended.error,

@@ -412,6 +412,7 @@ fn spawn(
     let handle = match config.protocol {
         Protocol::Http1 => {
             let driver = Http1::new(Encoder::new(requests, head, render), once);
+            let driver = driver.following(config.follow);
             let driver = if keeps { driver.keeping() } else { driver };
             let driver = if is_of_users { driver.of_users() } else { driver };
             start(config, line, driver, source, recorder)?
@@ -420,7 +421,9 @@ fn spawn(
             if let Some(tls) = &mut config.tls {
                 tls.offer_only(http2::ALPN);
             }
-            let driver = Http2::new(requests, head, render, config.streams_per_connection, once);
+            let streams = config.streams_per_connection;
+            let driver = Http2::new(requests, head, render, streams, once);
+            let driver = driver.following(config.follow);
             let driver = if keeps { driver.keeping() } else { driver };
             start(config, line, driver, source, recorder)?
         }

@@ -14,6 +14,7 @@ use crate::sections::elastic::Elastic;
 use crate::sections::experiment::{
     Experiment, FactorPlan, check_between, check_constraints, read_factors, write_factors,
 };
+use crate::sections::hosts::check_hosts;
 use crate::sections::load::Load;
 use crate::sections::measure::Measure;
 use crate::sections::own_factors::{POLICY, TYPE, add_of_pool, compares_types, only};
@@ -119,7 +120,10 @@ impl Plan {
             let can_restart = testbed.is_some() || target.restart.is_some();
             check_between(&open(Experiment::SECTION), of, can_restart);
         }
-        let roles = read_roles(reading, root);
+        let roles = read_roles(reading, root, testbed.as_ref());
+        if let Some(testbed) = &testbed {
+            check_hosts(reading, root, &open(Testbed::SECTION), testbed, &roles);
+        }
         if testbed.is_none() && !roles.is_empty() {
             let hint = "say where it stands: [testbed] and provider = \"process\"";
             top.fault("role", "`role` goes with [testbed]", Some(hint));

@@ -511,8 +511,8 @@ impl<T: Takes> Takes for List<T> {
     }
 }
 
-/// A list of values, or a single one, in which commas are parts of values; a flag gives one. The
-/// words of the manual for it.
+/// A list of values, or a single one, of which a flag gives one at a time, commas and all. The words
+/// of the manual for it.
 pub(crate) struct Each<T>(pub(crate) T, pub(crate) &'static str);
 
 impl<T: Describe> Describe for Each<T> {
@@ -525,6 +525,10 @@ impl<T: Describe> Describe for Each<T> {
         json!({"anyOf": [one, {"type": "array", "items": one}]})
     }
 
+    fn meant(&self) -> Option<Meant> {
+        self.0.meant()
+    }
+
     fn is_list(&self) -> bool {
         true
     }
@@ -535,14 +539,17 @@ impl<T: Takes> Takes for Each<T> {
 
     /// What of it can be read.
     fn read(&self, reading: &Reading, node: &Node) -> Option<Self::Of> {
-        let nodes = match &node.value {
-            Value::List(items) => items.as_slice(),
+        let items = match &node.value {
+            Value::List(items) => &items[..],
             _ => std::slice::from_ref(node),
         };
-        Some(nodes.iter().filter_map(|node| self.0.read(reading, node)).collect())
+        Some(items.iter().filter_map(|node| self.0.read(reading, node)).collect())
     }
 
     fn write(&self, values: &Self::Of) -> String {
+        if let [one] = &values[..] {
+            return self.0.write(one);
+        }
         let items: Vec<_> = values.iter().map(|value| self.0.write(value)).collect();
         format!("[{}]", items.join(", "))
     }

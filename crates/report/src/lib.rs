@@ -22,6 +22,7 @@
 
 mod asked;
 mod cells;
+pub mod ci;
 mod columns;
 mod document;
 mod error;

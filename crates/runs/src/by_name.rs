@@ -9,7 +9,7 @@ mod table;
 
 pub use figures::NamedFigures;
 pub(crate) use figures::of_run;
-pub(crate) use table::{read, write};
+pub(crate) use table::{read, table, write};
 
 use plimsoll_stats::Histogram;
 
@@ -22,8 +22,8 @@ pub enum NamedPart {
     /// All of it.
     #[default]
     Whole,
-    /// A request that was answered by a redirect which its step has followed: it counts by its
-    /// status and its bytes alone.
+    /// An answer that led its request elsewhere, which goes on there: it counts as a redirect, and
+    /// by its bytes.
     Hop,
     /// A group of steps: it is not sent as one, and has no code.
     Group,
@@ -80,7 +80,7 @@ impl NameBook {
         let NamedEvent { response_ns, service_ns, late_ns, .. } = *event;
         let counters = &mut self.counters;
         if event.part == NamedPart::Hop {
-            event.code.iter().for_each(|code| counters.status(*code));
+            counters.redirects += 1;
             counters.bytes_in += event.bytes;
             return;
         }
@@ -127,11 +127,12 @@ impl NameBook {
         TAGS.iter().position(|known| *known == tag).map(|at| &self.times[at])
     }
 
-    /// Answers that sent the client elsewhere.
+    /// Answers that sent the client elsewhere, whether it went there or not.
     #[must_use]
     pub fn redirects(&self) -> u64 {
         let sends_on = |code: &u16| matches!(code, 301..=303 | 307 | 308);
-        self.counters.status.iter().filter(|(code, _)| sends_on(code)).map(|(_, n)| n).sum()
+        let last = self.counters.status.iter().filter(|(code, _)| sends_on(code));
+        self.counters.redirects + last.map(|(_, n)| n).sum::<u64>()
     }
 }
 
@@ -245,7 +246,7 @@ mod tests {
         assert_eq!(book.histogram(Tag::Punctual).unwrap().min(), Some(4));
         assert!(book.histogram(Tag::Ttfb).is_none());
         assert_eq!((book.redirects(), book.counters.bytes_in), (1, 9));
-        book.add(&NamedEvent { part: NamedPart::Hop, code: Some(303), error: None, ..event });
+        book.add(&NamedEvent { part: NamedPart::Hop, code: None, error: None, ..event });
         assert_eq!((book.redirects(), book.counters.bytes_in), (2, 18));
         assert_eq!((book.counters.offered, book.counters.succeeded), (3, 1), "a hop is no step");
     }

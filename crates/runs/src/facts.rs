@@ -153,7 +153,12 @@ impl Facts {
             pacing: self.text("pacing")?.to_owned(),
             patience_ns: self.parsed("patience_ns")?,
             samples: self.text("samples")? == "1",
-            names: self.0.contains_key("names").then(|| self.json("names")).transpose()?.unwrap_or_default(),
+            names: self
+                .0
+                .contains_key("names")
+                .then(|| self.json("names"))
+                .transpose()?
+                .unwrap_or_default(),
         })
     }
 

@@ -36,6 +36,8 @@ pub struct Counters {
     pub local: [u64; LocalCause::ALL.len()],
     /// Answers by code, in order of first appearance; codes are distinct.
     pub status: Vec<(u16, u64)>,
+    /// Answers that led their requests elsewhere, where these went on.
+    pub redirects: u64,
     /// Bytes received, heads and bodies.
     pub bytes_in: u64,
     /// Bytes sent.
@@ -95,6 +97,7 @@ impl Counters {
         for &(code, n) in &other.status {
             self.status_n(code, n);
         }
+        self.redirects += other.redirects;
         self.bytes_in += other.bytes_in;
         self.bytes_out += other.bytes_out;
     }

@@ -44,7 +44,7 @@ pub enum Blame {
 /// `offered = sent + connect + local + dns + tls + client_saturated + cut + variable`.
 /// Four were sent and not answered:
 /// `sent = completed + timeout + reset + protocol + in_flight_at_end`.
-/// `status`, `check`, `take` and `redirect` were answered: kinds within `completed`.
+/// `status`, `check`, `redirect` and `take` were answered: kinds within `completed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ErrorKind {
@@ -73,12 +73,13 @@ pub enum ErrorKind {
     /// This host let no connection be opened, for a [`LocalCause`](crate::LocalCause): nothing of
     /// the target's.
     Local = 11,
+    /// Answered by a redirect that is not followed: to another server, by a location that cannot be
+    /// read, or behind as many as are followed.
+    Redirect = 12,
     /// Answered, and nothing was found where a user was to take something from the answer.
-    Take = 12,
+    Take = 13,
     /// Never sent: a variable of its user was empty, or could not be sent.
-    Variable = 13,
-    /// Answered by a redirect to a server that may not be asked, to nowhere, or too far.
-    Redirect = 14,
+    Variable = 14,
 }
 
 impl ErrorKind {
@@ -96,9 +97,9 @@ impl ErrorKind {
         Self::Status,
         Self::Check,
         Self::Local,
+        Self::Redirect,
         Self::Take,
         Self::Variable,
-        Self::Redirect,
     ];
 
     /// The kinds that were never sent.
@@ -132,9 +133,9 @@ impl ErrorKind {
             Self::Status => "status",
             Self::Check => "check",
             Self::Local => "local",
+            Self::Redirect => "redirect",
             Self::Take => "take",
             Self::Variable => "variable",
-            Self::Redirect => "redirect",
         }
     }
 }

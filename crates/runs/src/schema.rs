@@ -11,7 +11,7 @@
 //! | `window` | a window of a search | see [`crate::window`] |
 //! | `figure` | a figure of the run | see [`crate::figures`] |
 //! | `decision` | a decision of a policy | there only where there was one; see [`crate::decision`] |
-//! | `name` | what the requests of a name have come to | there only where there are names; renewed every ten seconds; see [`crate::by_name`] |
+//! | `name` | what the requests of a name have come to | renewed every ten seconds; see [`crate::by_name`] |
 //!
 //! Times are integers in nanoseconds, `…_ns`, offsets since the run's first due time. `status` is a
 //! JSON object of counts by code, `local` one of failures of our own by cause. Each row carries
@@ -28,8 +28,8 @@ use plimsoll_units::secret::hidden;
 use rusqlite::{Connection, ToSql, params_from_iter};
 
 use crate::{
-    Counters, ErrorKind, Event, Interval, LocalCause, Phase, Reasons, Tag, World, figures, series,
-    window,
+    Counters, ErrorKind, Event, Interval, LocalCause, Phase, Reasons, Tag, World, by_name, figures,
+    series, window,
 };
 
 /// The file's name in a run folder.
@@ -72,7 +72,7 @@ pub(crate) fn counter_columns() -> Vec<String> {
     let mut columns: Vec<String> =
         ["offered", "sent", "completed", "succeeded"].map(str::to_owned).to_vec();
     columns.extend(ErrorKind::ALL.map(|kind| format!("failed_{}", kind.name())));
-    columns.extend(["bytes_in", "bytes_out", "status", "local"].map(str::to_owned));
+    columns.extend(["redirects", "bytes_in", "bytes_out", "status", "local"].map(str::to_owned));
     columns
 }
 
@@ -113,7 +113,8 @@ pub(crate) fn status_text(status: &[(u16, u64)]) -> String {
 
 /// The columns of a [`Counters`] as a table that is made names them, a comma behind each.
 pub(crate) fn counter_definitions() -> String {
-    let kind = |column: &str| if ["status", "local"].contains(&column) { "TEXT" } else { "INTEGER" };
+    let kind =
+        |column: &str| if ["status", "local"].contains(&column) { "TEXT" } else { "INTEGER" };
     let columns = counter_columns().into_iter();
     columns.map(|column| format!("{column} {} NOT NULL, ", kind(&column))).collect()
 }
@@ -130,6 +131,7 @@ fn push_counters(values: &mut Vec<Value>, counters: &Counters) {
         values.push(Value::Integer(int(count)));
     }
     values.extend(counters.errors.map(|count| Value::Integer(int(count))));
+    values.push(Value::Integer(int(counters.redirects)));
     values.push(Value::Integer(int(counters.bytes_in)));
     values.push(Value::Integer(int(counters.bytes_out)));
     values.push(Value::Text(status_text(&counters.status)));
@@ -163,11 +165,13 @@ pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
          {series}
          {window}
          {figure}
+         {name}
          PRAGMA user_version = {FORMAT};",
         states = states.join(", "),
         series = series::tables(),
         window = window::TABLE,
         figure = figures::TABLE,
+        name = by_name::table(),
     ))
 }
 

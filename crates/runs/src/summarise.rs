@@ -114,6 +114,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         sent: counters.sent,
         completed: counters.completed,
         succeeded: counters.succeeded,
+        redirects: counters.redirects,
         in_flight_at_end: counters.errors_of(ErrorKind::InFlightAtEnd),
         rate_mean,
         status: counters.status.iter().map(|(code, n)| (code.to_string(), *n)).collect(),
@@ -123,6 +124,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         bytes: Bytes { received: counters.bytes_in, sent: counters.bytes_out },
         connections: seconds_of.connections,
         response_us: percentiles(Tag::Response),
+        succeeded_us: Percentiles::of(&log.succeeded()),
         service_us: percentiles(Tag::Service),
         ttfb_us: percentiles(Tag::Ttfb),
         connect_us: percentiles(Tag::Connect),
@@ -228,6 +230,13 @@ impl Log {
     /// What was recorded under a tag for the measured phase.
     pub(crate) fn measured(&self, tag: Tag) -> &Histogram {
         &self.measured[tag as usize]
+    }
+
+    /// The response times of what succeeded in the measured phase.
+    fn succeeded(&self) -> Histogram {
+        let mut succeeded = self.measured(Tag::Response).clone();
+        succeeded.subtract(self.measured(Tag::FailedResponse));
+        succeeded
     }
 
     /// What of it was recorded in seconds in which the generator's threads stood still.
@@ -427,8 +436,8 @@ fn redirected(counters: &Counters) -> Option<String> {
     all.then(|| {
         let codes: Vec<String> = codes.iter().map(u16::to_string).collect();
         format!(
-            "every answer was {}: redirects are not followed; ask for where they lead, or say by \
-             --ok that they are what you expect",
+            "every answer was {}: redirects are not followed unless --follow says so; ask for \
+             where they lead, or say by --ok that they are what you expect",
             codes.join(" or ")
         )
     })

@@ -45,6 +45,9 @@ pub struct Summary {
     pub completed: u64,
     /// Requests answered as expected.
     pub succeeded: u64,
+    /// Answers that led requests elsewhere, where these went on.
+    #[serde(default)]
+    pub redirects: u64,
     /// Requests sent and unanswered when the run ended.
     pub in_flight_at_end: u64,
     /// `completed / duration_s`, per second; 0 where nothing was offered for no time.
@@ -64,6 +67,10 @@ pub struct Summary {
     pub connections: Connections,
     /// Due to last byte.
     pub response_us: Percentiles,
+    /// The same of those requests that succeeded. Least, greatest and deviation are exact as far as
+    /// no failure took as long.
+    #[serde(default)]
+    pub succeeded_us: Percentiles,
     /// Sent to last byte.
     pub service_us: Percentiles,
     /// Sent to first byte.

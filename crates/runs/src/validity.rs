@@ -296,13 +296,13 @@ mod tests {
             let counts = blame(&counters, ended.as_ref(), healthy);
             (counts.target, counts.generator, counts.environment)
         };
-        assert_eq!(of(Some(Ended::Complete), true), (10, 0, 1));
-        assert_eq!(of(Some(Ended::Complete), false), (8, 2, 1));
-        assert_eq!(of(Some(Ended::Interrupted), true), (8, 0, 3));
-        assert_eq!(of(Some(Ended::Interrupted), false), (7, 1, 3));
-        assert_eq!(of(Some(Ended::Stopped(String::new())), true), (8, 0, 3));
-        assert_eq!(of(Some(Ended::Failed(String::new())), true), (8, 2, 1));
-        assert_eq!(of(None, true), (8, 0, 3));
+        assert_eq!(of(Some(Ended::Complete), true), (11, 0, 1));
+        assert_eq!(of(Some(Ended::Complete), false), (9, 2, 1));
+        assert_eq!(of(Some(Ended::Interrupted), true), (9, 0, 3));
+        assert_eq!(of(Some(Ended::Interrupted), false), (8, 1, 3));
+        assert_eq!(of(Some(Ended::Stopped(String::new())), true), (9, 0, 3));
+        assert_eq!(of(Some(Ended::Failed(String::new())), true), (9, 2, 1));
+        assert_eq!(of(None, true), (9, 0, 3));
     }
 
     #[test]

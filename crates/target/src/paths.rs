@@ -78,11 +78,10 @@ pub struct Counts {
 impl Counts {
     pub(crate) fn count(&mut self, path: &[u8], status: Status) {
         let path = String::from_utf8_lossy(&path[..path.len().min(MOST_BYTES)]);
+        let has_room = self.paths.len() < MOST;
         match self.paths.get_mut(&*path) {
             Some(counts) => counts.count(status),
-            None if self.paths.len() < MOST => {
-                self.paths.entry(path.into_owned()).or_default().count(status);
-            }
+            None if has_room => self.paths.entry(path.into_owned()).or_default().count(status),
             None => self.other.count(status),
         }
     }

@@ -11,9 +11,10 @@ use crate::ledger::{Held, Ledger, Owner, Serves};
 use crate::making::{Making, Of};
 use crate::op::Op;
 use crate::outline::{Outline, Planned};
-use crate::provider::Provider;
+use crate::provider::{Provider, Shared, Spot};
 use crate::recipe::Stands;
 use crate::role::{Instance, Role};
+use crate::ssh::Client;
 use crate::thing::Thing;
 use crate::work::Worker;
 
@@ -34,6 +35,8 @@ pub struct Bed {
     pub folders: PathBuf,
     /// How processes are started.
     pub launcher: Launcher,
+    /// How other hosts are reached.
+    pub client: Client,
 }
 
 impl Bed {
@@ -49,10 +52,12 @@ impl Bed {
             return Err(TestbedError::Wrong(text));
         }
         let mut outline = Outline { instances: Vec::new(), steps: Vec::new() };
-        let shared = self.provider.shared(&self.id);
         let mut before = Vec::new();
-        if !shared.is_empty() {
-            before.push(outline.add("make the network", "", Class::Infrastructure, &[], shared));
+        for Shared { name, host, limit, ops } in self.provider.shared(&self.id) {
+            let at = outline.add(&name, "", Class::Infrastructure, &[], ops);
+            let step = &mut outline.steps[at];
+            (step.host, step.limit) = (host, limit.unwrap_or(step.limit));
+            before.push(at);
         }
         for role in &self.roles {
             self.provider.check(role)?;
@@ -76,7 +81,8 @@ impl Bed {
         let mut seen = Vec::new();
         for op in outline.steps.iter().flat_map(|planned| &planned.ops) {
             let Op::Start { order, instance, .. } = op else { continue };
-            let of = outline.instances.iter().find(|of| of.name == *instance);
+            // What is on another host is looked for there.
+            let of = outline.instances.iter().find(|of| of.name == *instance && of.host.is_none());
             let role = self.roles.iter().find(|role| of.is_some_and(|of| of.role == role.name));
             let Some(role) = role.filter(|role| !seen.contains(&&role.name)) else { continue };
             seen.push(&role.name);
@@ -131,16 +137,18 @@ impl Bed {
     ) -> Result<Instance, TestbedError> {
         let name = format!("{}-{number}", role.name);
         let left = self.left.iter().find(|of| of.name == name);
-        let (address, port) = match left {
-            Some(of) => (of.address.clone(), Some(of.port)),
-            None => self.provider.address(place)?,
+        let Spot { address, port, host } = match left {
+            Some(of) => Spot { address: of.address.clone(), port: Some(of.port), host: None },
+            None => self.provider.spot(role, number, place)?,
         };
         let place = left.map_or(place, |of| of.place);
-        let folder = self.folders.join(format!("plimsoll-{}-{name}", self.id));
+        let folders = self.provider.folders().unwrap_or(&self.folders);
+        let folder = folders.join(format!("plimsoll-{}-{name}", self.id));
         let mut instance = Instance {
             role: role.name.clone(),
             number,
             place,
+            host,
             address,
             port: port.unwrap_or(role.recipe.recipe.port),
             folder,
@@ -195,8 +203,8 @@ impl<'a> Standing<'a> {
 
 /// A step that a worker takes, and undoes.
 pub(crate) fn step<'a>(planned: Planned, worker: &'a Worker<'a>) -> Step<'a> {
-    let Planned { name, instance, class, after, limit, ops } = planned;
-    let undone = ops.clone();
+    let Planned { name, instance, host, class, after, limit, ops } = planned;
+    let (undone, there) = (ops.clone(), host.clone());
     Step {
         name,
         instance,
@@ -204,11 +212,13 @@ pub(crate) fn step<'a>(planned: Planned, worker: &'a Worker<'a>) -> Step<'a> {
         after,
         limit,
         retries: 0,
-        act: Box::new(move |deadline| ops.iter().map(|op| worker.act(op, deadline)).collect()),
+        act: Box::new(move |deadline| {
+            ops.iter().map(|op| worker.act(host.as_deref(), op, deadline)).collect()
+        }),
         undo: Some(Box::new(move |deadline| {
             let mut failed = None;
             for op in undone.iter().rev() {
-                failed = failed.or(worker.undo(op, deadline).err());
+                failed = failed.or(worker.undo(there.as_deref(), op, deadline).err());
             }
             failed.map_or(Ok(String::new()), Err)
         })),
@@ -326,7 +336,8 @@ pub(crate) fn worker<'a>(
     hears: Hears<'a>,
 ) -> Worker<'a> {
     let each = MOST_OUTPUTS / (instances as u64).max(1);
-    Worker::new(ledger, &bed.launcher, (hears.outputs, each.min(MOST_OUTPUT)))
+    let outputs = (hears.outputs, each.min(MOST_OUTPUT));
+    Worker::new(ledger, &bed.launcher, outputs).reaching(&bed.client)
 }
 
 /// Where the roles before a role stand, among instances in the order of their roles.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::ssh::wire::Why;
 use plimsoll_units::failure::{Failure, Kind, split};
 use plimsoll_units::show_duration;
 
@@ -86,6 +87,22 @@ pub enum TestbedError {
         #[source]
         source: std::io::Error,
     },
+    /// A host that cannot be reached, or is gone.
+    #[error("reach the host {host}: {why}")]
+    Away {
+        /// Its name, and its address.
+        host: String,
+        /// What `ssh` says.
+        why: String,
+    },
+    /// Something that failed on another host.
+    #[error("{}, on the host {host}", .why.text)]
+    OnHost {
+        /// Its name, and its address.
+        host: String,
+        /// Why.
+        why: Why,
+    },
     /// The user ended it.
     #[error("wait for the test-bed: it was interrupted")]
     Interrupted,
@@ -119,6 +136,7 @@ impl Failure for TestbedError {
             Self::Wrong(_) | Self::Template { .. } | Self::Program { .. } | Self::Secret(_) => {
                 Kind::Usage
             }
+            Self::OnHost { why, .. } if why.is_usage => Kind::Usage,
             _ => Kind::Incomplete,
         }
     }
@@ -129,6 +147,12 @@ impl Failure for TestbedError {
             Self::Program { packages, .. } if !packages.is_empty() => {
                 Some(format!("apt-get install {packages}"))
             }
+            Self::OnHost { why, .. } => why.hint.clone(),
+            Self::Away { .. } => Some(
+                "what it has of the test-bed stays in the ledger: `plimsoll testbed down` \
+                      undoes it when the host is there again"
+                    .to_owned(),
+            ),
             _ => None,
         }
     }

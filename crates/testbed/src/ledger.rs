@@ -19,10 +19,14 @@ use serde::{Deserialize, Serialize};
 use crate::command::Deadline;
 use crate::error::TestbedError;
 use crate::role::Instance;
-use crate::thing::{Thing, remove};
+use crate::ssh::Client;
+use crate::ssh::undo::Remover;
+use crate::thing::Thing;
 
 /// The file's name in its folder.
 const FILE: &str = "ledger.jsonl";
+/// The folder beside it of the sockets of connections to other hosts.
+const SOCKETS: &str = "ssh";
 
 /// That a bed was left standing, and where its instances are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +46,9 @@ pub struct At {
     pub address: String,
     /// Its port.
     pub port: u16,
+    /// The host that it stands on; none where that is this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Its folder.
     pub folder: PathBuf,
     /// Its cgroups.
@@ -91,6 +98,7 @@ impl Stood {
             name: of.name.clone(),
             address: of.address.clone(),
             port: of.port,
+            host: of.host.as_ref().map(|host| host.name.clone()),
             folder: of.folder.clone(),
             cgroups: of.cgroups.clone(),
             made,
@@ -133,6 +141,56 @@ struct Line {
     made: Option<Thing>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     gone: bool,
+}
+
+/// Where what is made is written before it is made: the ledger itself, or for a copy of this
+/// program on another host, who asked it.
+pub(crate) trait Books: Sync {
+    /// The bed's id.
+    fn bed(&self) -> &str;
+
+    /// Writes that a thing is about to be made. Returns its number.
+    ///
+    /// # Errors
+    /// Where it cannot be written: then nothing is to be made.
+    fn will_make(&self, thing: &Thing) -> Result<u64, TestbedError>;
+
+    /// Writes that a thing is gone.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    fn is_gone(&self, id: u64) -> Result<(), TestbedError>;
+
+    /// Writes that an instance is ready.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    fn serves(&self, of: &Instance) -> Result<(), TestbedError>;
+
+    /// The folder of the sockets of connections to other hosts.
+    fn sockets(&self) -> PathBuf;
+}
+
+impl Books for Ledger {
+    fn bed(&self) -> &str {
+        Self::bed(self)
+    }
+
+    fn will_make(&self, thing: &Thing) -> Result<u64, TestbedError> {
+        Self::will_make(self, thing)
+    }
+
+    fn is_gone(&self, id: u64) -> Result<(), TestbedError> {
+        Self::is_gone(self, id)
+    }
+
+    fn serves(&self, of: &Instance) -> Result<(), TestbedError> {
+        Self::serves(self, of)
+    }
+
+    fn sockets(&self) -> PathBuf {
+        self.folder.join(SOCKETS)
+    }
 }
 
 /// The ledger of one bed, held by this process.
@@ -308,6 +366,7 @@ impl Ledger {
             let Contents { things, of, serving, stood, .. } = read(&file);
             let things: Vec<Thing> = things.into_values().rev().collect();
             let lives = |of: &Serves| {
+                // Whether one lives on another host is not known here.
                 let is_its = |thing: &&Thing| match thing {
                     Thing::Process { instance, .. } => *instance == of.name,
                     _ => false,
@@ -325,8 +384,14 @@ impl Ledger {
     /// removed.
     ///
     /// # Errors
-    /// Where a process still holds it, unless `force`; what cannot be removed, after the rest was.
-    pub fn take_down(root: &Path, bed: &str, force: bool) -> Result<Vec<Thing>, TestbedError> {
+    /// Where a process still holds it, unless `force`; what cannot be removed, after the rest was:
+    /// on a host that is away, which is named, and stays in the ledger.
+    pub fn take_down(
+        root: &Path,
+        bed: &str,
+        force: bool,
+        client: &Client,
+    ) -> Result<Vec<Thing>, TestbedError> {
         let folder = root.join(bed);
         let path = folder.join(FILE);
         let file = OpenOptions::new().read(true).append(true).open(&path);
@@ -337,13 +402,16 @@ impl Ledger {
             return Err(TestbedError::Wrong(text));
         }
         let (mut removed, mut failed) = (Vec::new(), None);
-        for thing in read(&file).things.into_values().rev() {
-            match remove(bed, &thing) {
+        let things = read(&file).things;
+        let mut remover = Remover::new(bed, client, &folder.join(SOCKETS), things.values());
+        for thing in things.values().rev().cloned() {
+            match remover.remove(&thing) {
                 Ok(true) => removed.push(thing),
                 Ok(false) => {}
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
+        drop(remover);
         match failed {
             Some(error) => Err(error),
             None => remove_ledger(&folder).map(|()| removed),
@@ -390,6 +458,8 @@ pub fn without_ledger(found: &[Found]) -> Vec<String> {
 }
 
 fn remove_ledger(folder: &Path) -> Result<(), TestbedError> {
+    // What a killed connection has left there is of no use to anybody.
+    let _ = fs::remove_dir_all(folder.join(SOCKETS));
     let removed = fs::remove_file(folder.join(FILE)).and_then(|()| fs::remove_dir(folder));
     removed.map_err(TestbedError::file("remove", folder))
 }
@@ -434,6 +504,7 @@ fn read(file: &File) -> Contents {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ssh::Client;
     use crate::thing::mark;
 
     fn folder(path: &Path) -> Thing {
@@ -461,11 +532,14 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert!(found[0].is_held);
         assert_eq!(found[0].things, [folder(&ours), folder(&others)]);
-        let refused = Ledger::take_down(&root, "e1", false).unwrap_err();
+        let refused = Ledger::take_down(&root, "e1", false, &Client::default()).unwrap_err();
         assert!(refused.to_string().contains("goes on"), "{refused}");
         drop(ledger);
         assert!(!Ledger::all(&root).unwrap()[0].is_held);
-        assert_eq!(Ledger::take_down(&root, "e1", false).unwrap(), [folder(&ours)]);
+        assert_eq!(
+            Ledger::take_down(&root, "e1", false, &Client::default()).unwrap(),
+            [folder(&ours)]
+        );
         assert!(!ours.exists() && others.exists());
         assert!(Ledger::all(&root).unwrap().is_empty());
     }

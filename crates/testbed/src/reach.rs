@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::command::{Deadline, run};
 use crate::error::TestbedError;
 use crate::folder::{self, Manner};
-use crate::making::{Making, OWN_PROGRAM, Of, program};
+use crate::making::{Making, Of, program};
 use crate::op::Op;
 use crate::output;
 use crate::provider::Provider;
@@ -45,6 +45,11 @@ impl Reach<'_> {
         &self.instance.folder
     }
 
+    /// The host that it stands on; none where that is this one.
+    fn host(&self) -> Option<&str> {
+        self.instance.host.as_ref().map(|host| host.name.as_str())
+    }
+
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -78,6 +83,14 @@ impl Reach<'_> {
         commands.iter().try_for_each(|words| run(words, Path::new("/"), &deadline).map(drop))
     }
 
+    /// Whether it has an address that moves.
+    pub(crate) fn has_address(&self, address: &str) -> Result<bool, TestbedError> {
+        let command = self.of.provider.shows(self.of.id, address, self.name());
+        let command = command.ok_or_else(|| self.cannot_move())?;
+        let said = run(&command, Path::new("/"), &Deadline::within(MOVES))?;
+        Ok(!said.trim().is_empty())
+    }
+
     fn cannot_move(&self) -> TestbedError {
         cannot_move(self.of.provider)
     }
@@ -107,10 +120,10 @@ impl Reach<'_> {
         let making = Making::new(self.of, self.role, &self.instance, &stand)?;
         let (folder, log) = (self.instance.folder.clone(), format!("{key}.log"));
         let of_before = Op::Remove { folder: folder.clone(), path: log.clone() };
-        self.worker.act(&of_before, deadline)?;
+        self.worker.act(self.host(), &of_before, deadline)?;
         let name = format!("{} {key}", self.instance.name);
         let order = making.order(key, words)?;
-        self.worker.act(&Op::Run { name, folder, log, order }, deadline)
+        self.worker.act(self.host(), &Op::Run { name, folder, log, order }, deadline)
     }
 
     /// Has it find out what it can do, in its place and within its limits. Takes some seconds.
@@ -121,10 +134,8 @@ impl Reach<'_> {
         let deadline = Deadline::within(TESTS);
         let own = program(self.of.launcher, &self.instance);
         if own.starts_with(self.folder()) && !own.exists() {
-            let (folder, path) = (self.instance.folder.clone(), OWN_PROGRAM.to_owned());
-            let from = self.of.launcher.program.clone();
-            let copy = Op::Copy { folder, path, from, is_secret: false, user: None };
-            self.worker.act(&copy, &deadline)?;
+            let copy = Op::Program { folder: self.instance.folder.clone() };
+            self.worker.act(self.host(), &copy, &deadline)?;
         }
         let words = ["{{plimsoll}}", "testbed", "self-test", "--json"].map(str::to_owned);
         let said = self.run("self-test", &words, &deadline)?;
@@ -139,7 +150,7 @@ impl Reach<'_> {
         let Instance { name, folder, .. } = self.instance.clone();
         let signal = signal.to_owned();
         let op = Op::Signal { instance: name, folder, signal, replaces_workers: false };
-        self.worker.act(&op, deadline).map(drop)
+        self.worker.act(self.host(), &op, deadline).map(drop)
     }
 
     /// The number of its process, while that lives.

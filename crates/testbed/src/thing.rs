@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::command::{Deadline, Words, run};
 use crate::error::TestbedError;
 use crate::policy::put_back;
+use crate::ssh::Route;
 
 /// The file that marks a folder as a bed's; it holds the bed's id.
 pub(crate) const MARK: &str = ".plimsoll";
@@ -50,6 +51,20 @@ pub enum Thing {
         /// Its folder, which has the bed's id.
         path: PathBuf,
     },
+    /// A host that is reached by `ssh`, with the folder there that this program's copy is in.
+    Host {
+        /// How it is reached.
+        route: Route,
+        /// The folder, with the mark of the bed.
+        folder: PathBuf,
+    },
+    /// A thing on such a host.
+    On {
+        /// The host's name.
+        host: String,
+        /// What it is there.
+        thing: Box<Thing>,
+    },
     /// A process, with the group that it leads.
     Process {
         /// The instance.
@@ -71,6 +86,24 @@ impl Thing {
             _ => true,
         }
     }
+
+    /// The thing itself, wherever it is.
+    #[must_use]
+    pub fn itself(&self) -> &Self {
+        match self {
+            Self::On { thing, .. } => thing,
+            _ => self,
+        }
+    }
+
+    /// The instance that it is the process of, wherever that runs.
+    #[must_use]
+    pub fn process_of(&self) -> Option<&str> {
+        match self.itself() {
+            Self::Process { instance, .. } => Some(instance),
+            _ => None,
+        }
+    }
 }
 
 /// Puts the mark of a bed into its folder.
@@ -86,6 +119,12 @@ pub(crate) fn mark(folder: &Path, bed: &str) -> Result<(), TestbedError> {
 pub(crate) fn remove(bed: &str, thing: &Thing) -> Result<bool, TestbedError> {
     match thing {
         Thing::Process { pid, started, .. } => Ok(end_process(*pid, *started)),
+        Thing::Host { route, .. } => {
+            Err(TestbedError::Wrong(format!("remove what is on the host {route} from here")))
+        }
+        Thing::On { host, .. } => {
+            Err(TestbedError::Wrong(format!("remove what is on the host {host} from here")))
+        }
         Thing::Cgroup { path } => remove_cgroup(bed, path),
         Thing::Policy { path } => put_back(path),
         Thing::Namespace { name } => {

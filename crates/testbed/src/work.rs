@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, chown};
 use std::path::Path;
@@ -11,17 +12,20 @@ use std::time::Duration;
 
 use rustix::process::{Pid, kill_process};
 
-use crate::command::{Deadline, Words, run, told, wait};
+use crate::command::{Deadline, Words, is_there, run, told, wait};
 use crate::error::TestbedError;
 use crate::flow::Outputs;
-use crate::folder::{self, Manner};
+use crate::folder::{self, Bytes, Manner};
 use crate::launch::{Launcher, Order};
-use crate::ledger::{Ledger, Serves};
+use crate::ledger::{Books, Serves};
+use crate::making::OWN_PROGRAM;
 use crate::op::Op;
 use crate::output;
 use crate::ready;
 use crate::recipe::{Stop, reload_signal_of, signal_of};
 use crate::role::Instance;
+use crate::ssh::hosts::Hosts;
+use crate::ssh::{Client, agent};
 use crate::thing::{Thing, children, mark, remove, runs, started_at};
 use crate::users::User;
 
@@ -30,7 +34,7 @@ const NOFOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 
 /// Does and undoes.
 pub(crate) struct Worker<'a> {
-    ledger: &'a Ledger,
+    pub(crate) ledger: &'a dyn Books,
     launcher: &'a Launcher,
     /// The rows of the ledger of what was made.
     rows: Mutex<Vec<(Thing, u64)>>,
@@ -38,19 +42,33 @@ pub(crate) struct Worker<'a> {
     /// Takes what an instance said, when it has ended.
     outputs: Outputs<'a>,
     /// How much of it, bytes.
-    most_output: u64,
+    pub(crate) most_output: u64,
     /// Whether files take the place of those that are there: those of a bed that stands.
-    replaces: bool,
+    pub(crate) replaces: bool,
+    /// Other hosts; none for a copy of this program on one.
+    pub(crate) hosts: Option<Hosts>,
 }
 
 impl<'a> Worker<'a> {
     pub(crate) fn new(
-        ledger: &'a Ledger,
+        ledger: &'a dyn Books,
         launcher: &'a Launcher,
         (outputs, most_output): (Outputs<'a>, u64),
     ) -> Self {
         let (rows, children) = (Mutex::default(), Mutex::default());
-        Self { ledger, launcher, rows, children, outputs, most_output, replaces: false }
+        let (replaces, hosts) = (false, None);
+        Self { ledger, launcher, rows, children, outputs, most_output, replaces, hosts }
+    }
+
+    /// For a bed that may have instances on other hosts.
+    pub(crate) fn reaching(self, client: &Client) -> Self {
+        Self { hosts: Some(Hosts::new(client, &self.ledger.sockets())), ..self }
+    }
+
+    /// For a host, of which the ledger has these rows. `replaces`: files take the place of those
+    /// that are there.
+    pub(crate) fn of_host(self, rows: Vec<(Thing, u64)>, replaces: bool) -> Self {
+        Self { rows: Mutex::new(rows), replaces, ..self }
     }
 
     /// For a bed that stands, of which the ledger has these rows.
@@ -71,9 +89,8 @@ impl<'a> Worker<'a> {
     /// Of a bed that was left: ends the processes of instances that are not among those that stand,
     /// as of one that was being started.
     pub(crate) fn end_others(&self, stand: &[Serves]) -> Result<(), TestbedError> {
-        let is_other = |thing: &Thing| match thing {
-            Thing::Process { instance, .. } => !stand.iter().any(|of| of.name == *instance),
-            _ => false,
+        let is_other = |thing: &Thing| {
+            thing.process_of().is_some_and(|name| !stand.iter().any(|of| of.name == name))
         };
         let rows = self.rows();
         let others = rows.iter().map(|(thing, _)| thing).filter(|thing| is_other(thing));
@@ -91,14 +108,38 @@ impl<'a> Worker<'a> {
         self.ledger.serves(instance)
     }
 
-    fn will_make(&self, thing: &Thing) -> Result<(), TestbedError> {
+    /// Writes that a thing is about to be made. Returns its number.
+    pub(crate) fn will_make(&self, thing: &Thing) -> Result<u64, TestbedError> {
         let id = self.ledger.will_make(thing)?;
         self.rows.lock().unwrap_or_else(PoisonError::into_inner).push((thing.clone(), id));
-        Ok(())
+        Ok(id)
     }
 
-    /// Does one thing. Returns what was said.
-    pub(crate) fn act(&self, op: &Op, deadline: &Deadline) -> Result<String, TestbedError> {
+    /// Writes that a thing is gone, by its number.
+    pub(crate) fn is_gone(&self, id: u64) -> Result<(), TestbedError> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).retain(|(_, row)| *row != id);
+        self.ledger.is_gone(id)
+    }
+
+    /// Takes what an instance said.
+    pub(crate) fn output(&self, instance: &str, text: &str) {
+        (self.outputs)(instance, text);
+    }
+
+    /// Does one thing, on a host where one is named. Returns what was said.
+    pub(crate) fn act(
+        &self,
+        host: Option<&str>,
+        op: &Op,
+        deadline: &Deadline,
+    ) -> Result<String, TestbedError> {
+        match host {
+            Some(host) => self.act_on(host, op, deadline),
+            None => self.act_here(op, deadline),
+        }
+    }
+
+    fn act_here(&self, op: &Op, deadline: &Deadline) -> Result<String, TestbedError> {
         match op {
             Op::Make { thing, by } => {
                 self.will_make(thing)?;
@@ -121,6 +162,23 @@ impl<'a> Worker<'a> {
                 let manner = self.manner(*is_secret, user.as_deref());
                 folder::copy(folder, path, from, manner).map(|()| String::new())
             }
+            Op::Restore { folder, image, user } => {
+                image.restore(folder, user.as_deref()).map(|()| String::new())
+            }
+            Op::Host { route, .. } => {
+                Err(TestbedError::Wrong(format!("reach the host {route} from a host")))
+            }
+            Op::Needs { what, programs, packages, address } => {
+                needs(what, programs, packages, address).map(|()| String::new())
+            }
+            Op::Program { folder } => {
+                let mut own = folder::source(&self.launcher.program, false)?;
+                // The instance's user, whoever that is, has to run it.
+                let bytes = Bytes { mode: 0o111, ..own.bytes() };
+                let manner = self.manner(false, None);
+                folder::put(folder, OWN_PROGRAM, bytes, manner).map(|()| String::new())
+            }
+            Op::Forward { folder, .. } => agent::port(folder, deadline),
             Op::Remove { folder, path } => folder::remove(folder, path).map(|()| String::new()),
             Op::Clear { folder } => folder::clear(folder).map(|()| String::new()),
             Op::End { instance, stop } => self.stop(instance, stop, deadline),
@@ -142,8 +200,20 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Undoes one thing, whole or half done.
-    pub(crate) fn undo(&self, op: &Op, deadline: &Deadline) -> Result<String, TestbedError> {
+    /// Undoes one thing, whole or half done, on a host where one is named.
+    pub(crate) fn undo(
+        &self,
+        host: Option<&str>,
+        op: &Op,
+        deadline: &Deadline,
+    ) -> Result<String, TestbedError> {
+        match host {
+            Some(host) => self.undo_on(host, op, deadline),
+            None => self.undo_here(op, deadline),
+        }
+    }
+
+    fn undo_here(&self, op: &Op, deadline: &Deadline) -> Result<String, TestbedError> {
         match op {
             Op::Make { thing, .. } | Op::Cgroup { thing, .. } => self.remove(thing),
             Op::Folder { path, .. } => self.remove(&Thing::Folder { path: path.clone() }),
@@ -155,6 +225,11 @@ impl<'a> Worker<'a> {
             Op::Run { name, .. } => self.forget(name),
             Op::Write { .. }
             | Op::Copy { .. }
+            | Op::Restore { .. }
+            | Op::Host { .. }
+            | Op::Needs { .. }
+            | Op::Program { .. }
+            | Op::Forward { .. }
             | Op::Ready { .. }
             | Op::Steady { .. }
             | Op::Remove { .. }
@@ -168,15 +243,18 @@ impl<'a> Worker<'a> {
         Manner { is_secret, user, replaces: self.replaces }
     }
 
-    fn remove(&self, thing: &Thing) -> Result<String, TestbedError> {
-        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(at) = rows.iter().position(|(made, _)| made == thing) else {
+    /// Removes what the ledger has. What cannot be removed stays in it.
+    pub(crate) fn remove(&self, thing: &Thing) -> Result<String, TestbedError> {
+        let rows = self.rows();
+        let Some((_, id)) = rows.iter().find(|(made, _)| made == thing) else {
             return Ok(String::new());
         };
-        let (_, id) = rows.remove(at);
-        drop(rows);
-        remove(self.ledger.bed(), thing)?;
-        self.ledger.is_gone(id)?;
+        match thing {
+            Thing::Host { route, folder } => self.remove_host(route, folder)?,
+            Thing::On { host, thing } => self.remove_on(host, thing)?,
+            _ => remove(self.ledger.bed(), thing).map(drop)?,
+        }
+        self.is_gone(*id)?;
         Ok(String::new())
     }
 
@@ -374,6 +452,30 @@ impl<'a> Worker<'a> {
     /// Ends what is left of an instance's process, and takes it out of the ledger.
     fn forget(&self, instance: &str) -> Result<String, TestbedError> {
         self.process_of(instance).map_or(Ok(String::new()), |thing| self.remove(&thing))
+    }
+}
+
+/// Whether this host has what an instance needs.
+fn needs(
+    what: &str,
+    programs: &[String],
+    packages: &str,
+    address: &str,
+) -> Result<(), TestbedError> {
+    if let Some(program) = programs.iter().find(|program| !is_there(program)) {
+        let (program, what) = (program.clone(), what.to_owned());
+        return Err(TestbedError::Program { program, what, packages: packages.to_owned() });
+    }
+    match std::net::TcpListener::bind(address) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(TestbedError::Wrong(match error.kind() {
+            ErrorKind::AddrInUse => format!("listen at {address}: something else does already"),
+            ErrorKind::AddrNotAvailable => format!(
+                "listen at {address}: the host has no such address; say the one that it has by \
+                 `serves` in [testbed.hosts]"
+            ),
+            _ => format!("listen at {address}: {error}"),
+        })),
     }
 }
 

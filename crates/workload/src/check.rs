@@ -49,7 +49,8 @@ impl Answer {
         if self.is_cut {
             return too_long();
         }
-        let packed = self.headers("content-encoding").find(|of| !of.eq_ignore_ascii_case(b"identity"));
+        let packed =
+            self.headers("content-encoding").find(|of| !of.eq_ignore_ascii_case(b"identity"));
         let Some(packed) = packed else { return Ok(self.body.as_slice().into()) };
         if ![&b"gzip"[..], b"x-gzip"].iter().any(|gzip| packed.eq_ignore_ascii_case(gzip)) {
             let by = String::from_utf8_lossy(packed);
@@ -145,9 +146,8 @@ impl Check {
     pub fn header_of(name: &str, text: &str) -> Result<Self, ParseError> {
         // Content-Length frames a message that we send; of an answer it may be looked at.
         if !["content-length", "transfer-encoding"].iter().any(|of| name.eq_ignore_ascii_case(of)) {
-            parse_header(&format!("{name}: x")).map_err(|_| {
-                ParseError::new("the name of a header", name, 0, name.len())
-            })?;
+            parse_header(&format!("{name}: x"))
+                .map_err(|_| ParseError::new("the name of a header", name, 0, name.len()))?;
         }
         Ok(Self::Header { name: name.to_ascii_lowercase(), text: text.to_owned() })
     }
@@ -196,9 +196,9 @@ fn is(found: &Value, written: &str) -> bool {
         return true;
     }
     match serde_json::from_str::<Value>(written) {
-        Ok(Value::Number(wanted)) => {
-            found.as_number().is_some_and(|found| *found == wanted || found.as_f64() == wanted.as_f64())
-        }
+        Ok(Value::Number(wanted)) => found
+            .as_number()
+            .is_some_and(|found| *found == wanted || found.as_f64() == wanted.as_f64()),
         Ok(wanted) => *found == wanted,
         Err(_) => false,
     }
@@ -267,10 +267,21 @@ mod tests {
 
     #[test]
     fn values_of_json_are_compared_by_value() {
-        let json = answer(br#"{"id": 42, "n": "42", "ok": true, "a": [1.0, null], "": {"b/c": "x"}}"#, &[]);
+        let json = answer(
+            br#"{"id": 42, "n": "42", "ok": true, "a": [1.0, null], "": {"b/c": "x"}}"#,
+            &[],
+        );
         for held in [
-            "/id=42", "/id=42.0", "/id=4.2e1", "/n=42", "/n=\"42\"", "/ok=true", "/a/0=1", "/a/1=null",
-            "//b~1c=x", "/a=[1.0,null]",
+            "/id=42",
+            "/id=42.0",
+            "/id=4.2e1",
+            "/n=42",
+            "/n=\"42\"",
+            "/ok=true",
+            "/a/0=1",
+            "/a/1=null",
+            "//b~1c=x",
+            "/a=[1.0,null]",
         ] {
             assert_eq!(why(Check::json(held).unwrap(), &json), "", "{held}");
         }
@@ -289,7 +300,10 @@ mod tests {
 
     #[test]
     fn headers_are_looked_for_in_any_case() {
-        let page = answer(b"", &[("content-type", "text/html; charset=utf-8"), ("x-a", "1"), ("x-a", "2")]);
+        let page = answer(
+            b"",
+            &[("content-type", "text/html; charset=utf-8"), ("x-a", "1"), ("x-a", "2")],
+        );
         assert_eq!(why(Check::header("Content-Type=text/html").unwrap(), &page), "");
         assert_eq!(why(Check::header("X-A=2").unwrap(), &page), "");
         assert!(why(Check::header("X-A=3").unwrap(), &page).contains("does not contain `3`"));

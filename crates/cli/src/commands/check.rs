@@ -56,7 +56,8 @@ fn document(ready: &Ready, between: &Between) -> serde_json::Value {
 /// A step of the servers of the first cell, with what it does as it is printed.
 fn step_json(step: &Planned) -> serde_json::Value {
     json!({
-        "name": step.name, "instance": step.instance, "class": step.class.name(),
+        "name": step.name, "instance": step.instance, "host": step.host,
+        "class": step.class.name(),
         "after": step.after, "does": step.ops.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }
@@ -94,7 +95,8 @@ fn shown(ready: &Ready, between: &Between) -> String {
     for (step, when) in ready.steps.iter().map(|step| (step, "")).chain(standing) {
         let of = if step.instance.is_empty() { "all" } else { &step.instance };
         row("", "");
-        row(&format!("  {of}"), &format!("{} ({}){when}", step.name, step.class.name()));
+        let on = step.host.as_ref().map(|host| format!(", on the host {host}")).unwrap_or_default();
+        row(&format!("  {of}"), &format!("{} ({}){on}{when}", step.name, step.class.name()));
         for op in &step.ops {
             op.to_string().lines().for_each(|line| row("", line));
         }

@@ -6,6 +6,7 @@ pub(crate) mod balance;
 pub(crate) mod cache;
 pub(crate) mod capacity;
 pub(crate) mod check;
+pub(crate) mod clean;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod doctor;

@@ -147,7 +147,8 @@ impl State {
         if all.is_empty() {
             return;
         }
-        let counters: [(&str, &str, fn(&NameBook) -> u64); 4] = [
+        type Counter = (&'static str, &'static str, fn(&NameBook) -> u64);
+        let counters: [Counter; 4] = [
             ("plimsoll_name_requests_total", "Requests that ended, by name.", |book| {
                 book.counters.offered
             }),

@@ -7,11 +7,11 @@ use crate::terminal::error::{Context, Result, read};
 use crate::terminal::{print, say};
 use plimsoll_units::failure::FileError;
 use plimsoll_units::{ParseError, count, duration, nearest, show_count, show_duration};
-use plimsoll_workload::access_log::Format;
+use plimsoll_workload::access_log::LogFormat;
 use plimsoll_workload::scenario::from_log::{self, By, LogOptions, LogScenario};
 use plimsoll_workload::scenario::har::{self, HarScenario};
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Runs the command.
 pub(crate) fn run(command: &ScenarioCommand) -> Result<Exit> {
@@ -58,7 +58,7 @@ fn from_log(args: &FromLog) -> Result<Exit> {
         format: args
             .format
             .as_ref()
-            .map(|text| read("--format", text, str::parse::<Format>))
+            .map(|text| read("--format", text, str::parse::<LogFormat>))
             .transpose()?,
     };
     args.output.iter().try_for_each(|path| check_place("the scenario", path))?;
@@ -71,7 +71,7 @@ fn from_log(args: &FromLog) -> Result<Exit> {
     }
     say(&format!(
         "{}: {} lines, {} requests in {}; {} sessions, {} pages, {} static files",
-        scenario.format.name(),
+        scenario.format,
         show_count(scenario.lines),
         show_count(scenario.requests),
         show_duration(scenario.span_s.unsigned_abs().saturating_mul(1_000_000_000)),
@@ -123,14 +123,14 @@ fn open(deed: &'static str, path: &Path) -> Result<File> {
 }
 
 /// What the file is called in texts.
-fn name_of(path: &PathBuf) -> String {
+fn name_of(path: &Path) -> String {
     path.display().to_string()
 }
 
 /// Writes a scenario to its file, or prints it.
 fn write(output: Option<&Path>, text: &str) -> Result<()> {
     match output {
-        None => print(text),
+        None => Ok(print(text)?),
         Some(path) => {
             std::fs::write(path, text).with_context(|| format!("write {}", path.display()))
         }
@@ -167,7 +167,7 @@ fn log_json(scenario: &LogScenario) -> serde_json::Value {
     serde_json::json!({
         "schema": 1,
         "warnings": scenario.remarks(),
-        "format": scenario.format.name(),
+        "format": scenario.format.to_string(),
         "lines": scenario.lines,
         "unreadable": scenario.unreadable,
         "requests": scenario.requests,

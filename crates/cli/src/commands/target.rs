@@ -119,7 +119,7 @@ fn options(args: &Target) -> Result<Options> {
             .path
             .iter()
             .map(|text| read("--path", text, str::parse))
-            .collect::<Result<_>>()?,
+            .collect::<Result<_, _>>()?,
         sessions: args.sessions,
         workers: read("--workers", &args.workers, workers)?,
         body: read("--body", &args.body, BodySize::parse)?,

@@ -1,5 +1,7 @@
 //! `plimsoll testbed`: what test-beds have started, and its end.
 
+mod images;
+
 use super::run::plan_text;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
@@ -8,10 +10,13 @@ use crate::terminal::error::{Result, Unexpected, UsageError};
 use crate::terminal::{pretty, print, say};
 use crate::testbed_args::{SelfTest, Testbed, TestbedCommand, TestbedDown, TestbedUp};
 use plimsoll_experiment::bench;
+use plimsoll_experiment::servers::client;
 use plimsoll_testbed::bed::Hears;
-use plimsoll_testbed::launch::wait_and_become;
+use plimsoll_testbed::launch::{Launcher, wait_and_become};
 use plimsoll_testbed::ledger::{Found, Ledger, without_ledger};
 use plimsoll_testbed::self_test::Score;
+use plimsoll_testbed::ssh::Client;
+use plimsoll_testbed::ssh::far::serve;
 use plimsoll_testbed::thing::Thing;
 use plimsoll_testbed::{Action, Instance};
 use serde_json::json;
@@ -24,12 +29,20 @@ pub(crate) fn run(args: &Testbed) -> Result<Exit> {
     match &args.command {
         TestbedCommand::Up(of) => up(of, &here),
         TestbedCommand::Status(of) => status(ledgers, of.json),
-        TestbedCommand::Down(of) => down(ledgers, of),
+        TestbedCommand::Bake(of) => images::bake(of, &here),
+        TestbedCommand::Images(of) => images::images(of, &here),
+        TestbedCommand::Down(of) => down(ledgers, of, &client(&place(&here))),
         TestbedCommand::SelfTest(of) => self_test(of),
         TestbedCommand::Wait => match wait_and_become() {
             None => Ok(Exit::Held),
             Some(error) => Err(Unexpected::new(error).into()),
         },
+        TestbedCommand::Host => {
+            let arguments = ["testbed", "wait"].map(str::to_owned).to_vec();
+            let program = place(&here).program.to_owned();
+            serve(&Launcher { program, arguments })?;
+            Ok(Exit::Held)
+        }
     }
 }
 
@@ -133,7 +146,7 @@ fn status(ledgers: &Path, as_json: bool) -> Result<Exit> {
     Ok(Exit::Held)
 }
 
-fn down(ledgers: &Path, args: &TestbedDown) -> Result<Exit> {
+fn down(ledgers: &Path, args: &TestbedDown, client: &Client) -> Result<Exit> {
     let mut exit = Exit::Held;
     for of in Ledger::all(ledgers)? {
         match &args.id {
@@ -144,7 +157,7 @@ fn down(ledgers: &Path, args: &TestbedDown) -> Result<Exit> {
             Some(id) if *id != of.bed => continue,
             _ => {}
         }
-        match Ledger::take_down(ledgers, &of.bed, args.force) {
+        match Ledger::take_down(ledgers, &of.bed, args.force, client) {
             Ok(removed) => {
                 say(&format!("{}: undone", of.bed));
                 removed.iter().try_for_each(|thing| print(&format!("{}\n", told(thing))))?;
@@ -174,5 +187,7 @@ fn told(thing: &Thing) -> String {
         Thing::Policy { path } => format!("{}, which forbids services", path.display()),
         Thing::Cgroup { path } => format!("cgroup {}", path.display()),
         Thing::Process { instance, pid, .. } => format!("process {pid} of {instance}"),
+        Thing::Host { route, folder } => format!("folder {} on {route}", folder.display()),
+        Thing::On { host, thing } => format!("{} on {host}", self::told(thing)),
     }
 }

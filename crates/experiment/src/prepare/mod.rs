@@ -3,14 +3,18 @@
 
 mod endpoint;
 mod offer;
+mod recorded;
 mod requests;
 pub(crate) mod store;
 mod threads;
+mod through;
 pub mod tls;
 
 use crate::error::ExperimentError;
+use plimsoll_load::http1::encode::Proxied;
 use plimsoll_load::run::Offer;
 use plimsoll_load::store::Before;
+use plimsoll_load::way::Way;
 use plimsoll_load::{Config, Expected, Protocol};
 use plimsoll_plan::{ConnectionLife, Plan};
 use plimsoll_runs::Names;
@@ -83,7 +87,9 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
     let asked = requests::read(plan, place, &mut notes)?;
     let url = asked.requests.list.first().map(|request| request.url.clone());
     let url = url.ok_or(ExperimentError::NoTarget)?;
-    let endpoint = endpoint::resolve(&plan.target, &url, ask, &mut notes)?;
+    let (endpoint, others) = endpoint::resolve(&plan.target, &url, ask, &mut notes)?;
+    let from = endpoint::sources(&plan.load.from_address, &endpoint, &others, ask)?;
+    let proxies = through::proxies(&plan.target, &url, place)?;
     let offer = offer::make(plan, &asked, &mut notes)?;
     let secure = url.scheme.is_secure;
     let certificate = CertificateEnd::default();
@@ -92,7 +98,8 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
         Some(protocol) => (None, protocol),
         None => {
             let resumes = plan.load.resumes_tls();
-            tls::choose(&plan.target, resumes, &url, &endpoint, secure && ask, &certificate)?
+            let to = tls::To { endpoint: &endpoint, proxies: proxies.as_ref() };
+            tls::choose(&plan.target, resumes, &url, to, secure && ask, &certificate)?
         }
     };
     let warmup_ns = nanoseconds(plan.load.longest_warm_up());
@@ -103,8 +110,11 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
     let connections = (plan.load.connections.start, plan.load.connections.most);
     let threads = threads::count(plan, peak_per_s, place.cores);
     let per_request = plan.load.connection == ConnectionLife::PerRequest;
+    let proxied = proxies.as_ref().filter(|proxies| !proxies.tunnels);
+    let proxy = proxied.map(|of| Proxied { authorization: of.authorization.clone() });
     let config = Config {
         endpoint,
+        way: Way { others: others.into(), from: from.into(), proxies },
         tls: secure.then_some(tls).flatten(),
         protocol,
         requests: Arc::new(asked.requests),
@@ -116,8 +126,10 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
             user_agent: format!("plimsoll/{}", place.version),
             host: plan.target.host.clone(),
             close: per_request && protocol == Protocol::Http1,
+            proxy,
         },
         connection_per_request: per_request,
+        follow: plan.target.follow,
         expected: Expected::new(plan.target.ok.ranges().to_vec()),
         // One connection a request is opened when it is needed, never before.
         connections: if per_request { (0, connections.1) } else { connections },

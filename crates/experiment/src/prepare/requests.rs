@@ -108,9 +108,9 @@ fn read_list(
     let called = Called::by(list.requests.iter().map(name));
     let request = |of: Listed| {
         let mut request = Request::new(of.url);
-        request.headers.retain(|(name, _)| {
-            !of.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
-        });
+        request
+            .headers
+            .retain(|(name, _)| !of.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)));
         request.headers.extend(of.headers);
         request.method = of.method.unwrap_or_else(|| target.method.clone());
         request.body = of.body.or_else(|| body.cloned());
@@ -152,22 +152,16 @@ fn read_log(
 ) -> Result<Asked, ExperimentError> {
     let base = target.url.as_ref().ok_or(ExperimentError::NoTarget)?;
     let options = ReplayOptions {
-        format: replay.format,
+        format: replay.format.clone(),
         max_urls: usize::try_from(replay.max_urls).unwrap_or(usize::MAX),
         unsafe_methods: replay.unsafe_methods,
         other_servers: false,
+        keep_host: replay.keep_host,
+        rewrites: replay.rewrite.clone(),
     };
-    let log = Replay::open(&replay.file, &options)?;
-    let mut rest = log.left_out().reasons();
-    if log.unreadable() > 0 {
-        rest.push(format!("{} lines that cannot be read", show_count(log.unreadable())));
-    }
-    let file = replay.file.display();
-    if !rest.is_empty() {
-        let (total, rest) = (show_count(log.total()), rest.join(", "));
-        notes.push(format!("{file}: {total} requests are replayed; left out: {rest}"));
-    }
-    notes.extend(log.damage().map(|damage| format!("{file}: {damage}")));
+    let log = Replay::open_all(&replay.files, &options)?;
+    let names: Vec<String> = replay.files.iter().map(|of| of.display().to_string()).collect();
+    note_log(&log, &names.join(", "), replay.keep_host, notes);
     let (mut sequence, mut times) = (Vec::new(), Vec::new());
     for request in log.due(Share { index: 0, of: 1 })? {
         let request = request?;
@@ -185,6 +179,33 @@ fn read_log(
     let called = Called::by(requests.list.iter().map(name));
     let (sequence, times) = (Some(sequence.into()), Some(times.into()));
     Ok(Asked { requests, sequence, times, called })
+}
+
+/// What a reader of the run must know of the logs of these names.
+fn note_log(log: &Replay, names: &str, keeps_host: bool, notes: &mut Vec<String>) {
+    let mut rest = log.left_out().reasons();
+    if log.unreadable() > 0 {
+        rest.push(format!("{} lines that cannot be read", show_count(log.unreadable())));
+    }
+    if !rest.is_empty() {
+        let (total, rest) = (show_count(log.total()), rest.join(", "));
+        let first = log.example().map(|of| {
+            let several =
+                if names == of.origin { String::new() } else { format!("{}, ", of.origin) };
+            format!("; the first: {several}line {}: {} ({})", of.line, of.text, of.why)
+        });
+        let first = first.unwrap_or_default();
+        notes.push(format!("{names}: {total} requests are replayed; left out: {rest}{first}"));
+    }
+    notes.extend(log.damage().map(|damage| format!("{names}: {damage}")));
+    let mut hosts = log.hosts();
+    let count = hosts.len();
+    if let Some(host) = hosts.next().filter(|_| !keeps_host && count > 1) {
+        notes.push(format!(
+            "{names}: its lines name {count} hosts, such as {host}, and all are asked by the target's \
+             own name; --keep-host sends theirs"
+        ));
+    }
 }
 
 /// The longest body that is read from a file, in bytes.
@@ -222,6 +243,14 @@ fn variable(name: &str, place: &Place<'_>) -> Result<String, ExperimentError> {
     secret::variable(name, place.environment).map_err(|_| unset())
 }
 
+/// User and password that an environment variable holds.
+pub(super) fn login(name: &str, place: &Place<'_>) -> Result<Credentials, ExperimentError> {
+    Credentials::parse(&variable(name, place)?).map_err(|error| {
+        let why = format!("expected {}", error.wanted);
+        ExperimentError::Secret { name: name.to_owned(), why }
+    })
+}
+
 /// User and password, where the plan has them.
 pub(super) fn credentials(
     auth: Option<&Auth>,
@@ -229,13 +258,7 @@ pub(super) fn credentials(
 ) -> Result<Option<Credentials>, ExperimentError> {
     match auth {
         Some(Auth::Basic(credentials)) => Ok(credentials.clone()),
-        Some(Auth::BasicEnv(name)) => {
-            let credentials = Credentials::parse(&variable(name, place)?);
-            credentials.map(Some).map_err(|error| {
-                let why = format!("expected {}", error.wanted);
-                ExperimentError::Secret { name: name.clone(), why }
-            })
-        }
+        Some(Auth::BasicEnv(name)) => login(name, place).map(Some),
         None | Some(Auth::Bearer(_) | Auth::BearerEnv(_)) => Ok(None),
     }
 }

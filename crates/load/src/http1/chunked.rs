@@ -78,7 +78,11 @@ impl Chunked {
     ///
     /// # Errors
     /// As for [`Chunked::take`].
-    pub fn take_to(&mut self, bytes: &[u8], mut keep: impl FnMut(&[u8])) -> Result<usize, Malformed> {
+    pub fn take_to(
+        &mut self,
+        bytes: &[u8],
+        mut keep: impl FnMut(&[u8]),
+    ) -> Result<usize, Malformed> {
         let mut at = 0;
         while at < bytes.len() && *self != Self::End {
             let left = usize::try_from(self.data_left()).unwrap_or(usize::MAX);

@@ -19,6 +19,22 @@ pub struct Head {
     pub host: Option<String>,
     /// Whether to ask for the connection to be closed after the answer.
     pub close: bool,
+    /// Set where a forward proxy is asked for each URL, which is then written whole (RFC 9112,
+    /// section 3.2.2).
+    pub proxy: Option<Proxied>,
+}
+
+/// What a forward proxy is told with each request.
+#[derive(Clone)]
+pub struct Proxied {
+    /// The value of `Proxy-Authorization`.
+    pub authorization: Option<String>,
+}
+
+impl std::fmt::Debug for Proxied {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Proxied(redacted)")
+    }
 }
 
 /// Makes the bytes of each request.
@@ -51,10 +67,26 @@ impl Encoder {
         self.requests.list[index as usize].method == "HEAD"
     }
 
-    /// Whether a request may be sent twice ([`is_repeatable`]).
-    #[must_use]
-    pub fn is_repeatable(&self, index: u32) -> bool {
-        is_repeatable(&self.requests.list[index as usize])
+    /// A request of the list.
+    pub(crate) fn request(&self, index: u32) -> &Request {
+        &self.requests.list[index as usize]
+    }
+
+    /// What the server is told that it is called, where the run says so.
+    pub(crate) fn host(&self) -> Option<&str> {
+        self.head.host.as_deref()
+    }
+
+    /// A request with its placeholders filled in: the next one is numbered on.
+    pub(crate) fn rendered(&mut self, index: u32) -> Request {
+        let request = self.requests.list[index as usize].rendered(&mut self.render);
+        self.render.next_request();
+        request
+    }
+
+    /// Appends the bytes of a request that is none of the list.
+    pub(crate) fn encode_other(&mut self, request: &Request, out: &mut Vec<u8>) {
+        write(request, &self.head, &mut self.render, &mut self.body, out);
     }
 
     /// The bytes of one request: made before, or appended to `out`, which is empty.
@@ -157,7 +189,12 @@ fn write(
     };
     out.extend_from_slice(request.method.as_bytes());
     out.push(b' ');
-    out.extend_from_slice(request.url.target.as_bytes());
+    if head.proxy.is_some() {
+        out.extend_from_slice(request.url.scheme.name.as_bytes());
+        out.extend_from_slice(b"://");
+        out.extend_from_slice(request.url.authority().as_bytes());
+    }
+    request.url.render_target(render, out);
     out.extend_from_slice(b" HTTP/1.1\r\n");
     // `Host` first, whoever names it (RFC 9110, section 7.2).
     let is_host = |name: &str| name.eq_ignore_ascii_case("host");
@@ -171,6 +208,10 @@ fn write(
     }
     if !named("accept") {
         field(out, "Accept", "*/*");
+    }
+    let authorization = head.proxy.as_ref().and_then(|proxy| proxy.authorization.as_ref());
+    if let Some(value) = authorization.filter(|_| !named("proxy-authorization")) {
+        field(out, "Proxy-Authorization", value);
     }
     if head.close && !named("connection") {
         field(out, "Connection", "close");

@@ -111,6 +111,18 @@ pub(super) fn read_within(bytes: &[u8], most: usize) -> Result<Option<Head>, Mal
     Ok(Some(Head { len: at, status, length, keep_alive: fields.keep }))
 }
 
+/// Where a whole head leads: its first `location` that is not folded.
+#[cold]
+pub(super) fn location(head: &[u8]) -> Option<Vec<u8>> {
+    let mut lines = head.split(|byte| *byte == b'\n').skip(1);
+    let found = lines.find_map(|line| {
+        let colon = memchr::memchr(b':', line)?;
+        let is_one = line[..colon].trim_ascii_end().eq_ignore_ascii_case(b"location");
+        is_one.then(|| line[colon + 1..].trim_ascii().to_vec())
+    });
+    found.filter(|location| !location.is_empty())
+}
+
 /// Says which line of a head that is malformed was not understood: called only where one is.
 #[cold]
 pub(super) fn culprit(bytes: &[u8]) -> Vec<u8> {

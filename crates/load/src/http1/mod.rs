@@ -13,12 +13,14 @@ pub mod chunked;
 pub mod encode;
 pub mod head;
 
-use crate::driver::{Driver, Event, Fate, Slot, Words, quoted};
+use crate::driver::{Driver, Event, Fate, Follow, Slot, Words, quoted};
+use crate::redirects::Redirects;
 use chunked::Chunked;
-use encode::Encoder;
+use encode::{Encoder, is_repeatable};
 use head::Length;
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::check::Answer;
+use plimsoll_workload::request::is_redirect;
 use plimsoll_workload::scenario::Message;
 
 /// What a user sends.
@@ -41,6 +43,7 @@ pub struct Http1 {
     /// What users send, by their seats, where there is a scenario in place of a list.
     made: Option<Vec<Made>>,
     words: Words,
+    redirects: Redirects,
 }
 
 /// A connection's state.
@@ -57,6 +60,9 @@ pub struct Connection {
     announced: bool,
     /// Bytes of a head that is not complete. Empty nearly always.
     partial: Vec<u8>,
+    /// Whether redirects are followed, and where the answer leads.
+    follows: bool,
+    location: Option<Vec<u8>>,
     /// The answer, where it is kept.
     answer: Option<Box<Answer>>,
 }
@@ -75,13 +81,34 @@ impl Http1 {
     /// A driver for these requests. With `once`, each request gets a connection of its own.
     #[must_use]
     pub fn new(encoder: Encoder, once: bool) -> Self {
-        Self { encoder, once, keeps: false, made: None, words: Words::default() }
+        let (words, redirects) = (Words::default(), Redirects::default());
+        Self { encoder, once, keeps: false, made: None, words, redirects }
     }
 
     /// The same for users, whose requests are given one by one.
     #[must_use]
     pub fn of_users(self) -> Self {
         Self { keeps: true, made: Some(Vec::new()), ..self }
+    }
+
+    /// What the user in a seat sends, where there are users.
+    fn made(&self, seat: u32) -> Option<&Made> {
+        self.made.as_ref()?.get(seat as usize)
+    }
+
+    /// The same, which follows up to so many redirects a request.
+    #[must_use]
+    pub fn following(self, most: u32) -> Self {
+        let redirects = Redirects::new(most, self.encoder.host().map(str::to_owned));
+        Self { redirects, ..self }
+    }
+
+    /// Passes on where the answer leads whose head was read.
+    #[inline]
+    fn hear(&mut self, connection: &mut Connection) {
+        if let Some(location) = connection.location.take() {
+            self.redirects.hear(connection.slot, location);
+        }
     }
 
     /// The same, which keeps answers.
@@ -129,6 +156,9 @@ impl Connection {
             };
             self.bytes += head.len as u64;
             let text = &bytes[..head.len];
+            if self.follows && is_redirect(head.status) {
+                self.location = head::location(text);
+            }
             bytes = &bytes[head.len..];
             // 101 would hand the connection to another protocol, which was not asked for.
             if head.status == 101 {
@@ -299,6 +329,8 @@ impl Driver for Http1 {
             bytes: 0,
             announced: false,
             partial: Vec::new(),
+            follows: self.redirects.is_on(),
+            location: None,
             answer: None,
         }
     }
@@ -319,10 +351,21 @@ impl Driver for Http1 {
         connection.bytes = 0;
         connection.announced = false;
         connection.answer = self.keeps.then(Box::default);
+        connection.location = None;
         if let Some(made) = self.made.as_ref().and_then(|all| all.get(index as usize)) {
             connection.answer.iter_mut().for_each(|answer| answer.most = Some(made.keep));
             connection.head_only = made.is_head;
             return &made.bytes;
+        }
+        if self.redirects.is_on() {
+            if self.redirects.request(slot).is_none() && !self.encoder.request(index).is_static() {
+                self.redirects.begin(slot, self.encoder.rendered(index));
+            }
+            if let Some(request) = self.redirects.request(slot) {
+                connection.head_only = request.method == "HEAD";
+                self.encoder.encode_other(request, out);
+                return out;
+            }
         }
         connection.head_only = self.encoder.is_head(index);
         self.encoder.encode(index, out)
@@ -341,11 +384,25 @@ impl Driver for Http1 {
         made.keep = usize::try_from(keep).unwrap_or(usize::MAX);
     }
 
-    fn is_repeatable(&self, index: u32) -> bool {
-        if let Some(made) = self.made.as_ref().and_then(|all| all.get(index as usize)) {
+    fn is_repeatable(&self, slot: Slot, index: u32) -> bool {
+        if let Some(made) = self.made(index) {
             return made.is_repeatable;
         }
-        self.encoder.is_repeatable(index)
+        is_repeatable(self.redirects.request(slot).unwrap_or(self.encoder.request(index)))
+    }
+
+    fn follow(&mut self, slot: Slot, index: u32, code: u16) -> Follow {
+        match self.redirects.follow(slot, self.encoder.request(index), code) {
+            Ok(follow) => follow,
+            Err(why) => {
+                self.words.say(slot, why);
+                Follow::Astray
+            }
+        }
+    }
+
+    fn forget(&mut self, slot: Slot) {
+        self.redirects.end(slot);
     }
 
     fn receive(
@@ -356,7 +413,9 @@ impl Driver for Http1 {
         events: &mut Vec<Event>,
     ) -> Fate {
         self.words.clear();
-        connection.receive(bytes, self.once, events, &mut self.words)
+        let fate = connection.receive(bytes, self.once, events, &mut self.words);
+        self.hear(connection);
+        fate
     }
 
     fn words(&mut self, slot: Slot) -> Option<Vec<u8>> {

@@ -30,8 +30,9 @@ mod streams;
 #[cfg(test)]
 mod tests;
 
-use crate::driver::{Driver, Event, Fate, Slot, Words};
-use crate::http1::encode::Head;
+use crate::driver::{Driver, Event, Fate, Follow, Slot, Words};
+use crate::http1::encode::{Head, is_repeatable};
+use crate::redirects::Redirects;
 use frame::{code, kind, setting};
 use hpack::decode::Decoder;
 use hpack::texts::Texts;
@@ -64,6 +65,7 @@ pub struct Http2 {
     /// Whether answers are kept.
     keeps: bool,
     words: Words,
+    redirects: Redirects,
 }
 
 /// What is kept of the answers on a connection, where that is wanted.
@@ -132,7 +134,15 @@ impl Http2 {
             begun: Vec::new(),
             keeps: false,
             words: Words::default(),
+            redirects: Redirects::default(),
         }
+    }
+
+    /// The same, which follows up to so many redirects a request.
+    #[must_use]
+    pub fn following(self, most: u32) -> Self {
+        let redirects = Redirects::new(most, self.encoder.host().map(str::to_owned));
+        Self { redirects, ..self }
     }
 
     /// The same, which keeps answers.
@@ -205,7 +215,7 @@ impl Driver for Http2 {
             table: Table::Empty,
             table_size: hpack::TABLE_SIZE,
             resize: false,
-            decoder: Decoder::default(),
+            decoder: Decoder::new(self.redirects.is_on()),
             idle_frames: 0,
             partial: Vec::new(),
             skip: 0,
@@ -242,6 +252,22 @@ impl Driver for Http2 {
     ) -> &'a [u8] {
         let id = connection.next_id;
         connection.next_id = id.saturating_add(2);
+        if self.redirects.is_on() {
+            if self.redirects.request(slot).is_none() && !self.encoder.request(index).is_static() {
+                self.redirects.begin(slot, self.encoder.rendered(index));
+            }
+            if let Some(request) = self.redirects.request(slot) {
+                connection.streams.add(id, slot, request.method == "HEAD");
+                self.block.clear();
+                connection.resize(&mut self.block);
+                let body = self.encoder.make_other(request, &mut self.block);
+                frame::headers(&self.block, body.is_none(), id, out);
+                if let Some(body) = body {
+                    connection.send_body(id, body, out);
+                }
+                return out;
+            }
+        }
         connection.streams.add(id, slot, self.encoder.is_head(index));
         if let Some(kept) = &mut connection.kept {
             kept.answers.insert(slot.0, Answer::default());
@@ -268,8 +294,22 @@ impl Driver for Http2 {
         out
     }
 
-    fn is_repeatable(&self, index: u32) -> bool {
-        self.encoder.is_repeatable(index)
+    fn is_repeatable(&self, slot: Slot, index: u32) -> bool {
+        is_repeatable(self.redirects.request(slot).unwrap_or(self.encoder.request(index)))
+    }
+
+    fn follow(&mut self, slot: Slot, index: u32, code: u16) -> Follow {
+        match self.redirects.follow(slot, self.encoder.request(index), code) {
+            Ok(follow) => follow,
+            Err(why) => {
+                self.words.say(slot, why);
+                Follow::Astray
+            }
+        }
+    }
+
+    fn forget(&mut self, slot: Slot) {
+        self.redirects.end(slot);
     }
 
     fn receive(
@@ -287,6 +327,7 @@ impl Driver for Http2 {
             text: &mut self.text,
             begun: &mut self.begun,
             table_needed: self.encoder.table_size(),
+            redirects: &mut self.redirects,
             out,
             events,
         };

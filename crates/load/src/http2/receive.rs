@@ -7,7 +7,9 @@ use super::frame::{self, Head, code, flag, kind, setting};
 use super::streams::UNKNOWN;
 use super::{Connection, WINDOW};
 use crate::driver::{Event, Slot, Words, quoted};
+use crate::redirects::Redirects;
 use plimsoll_runs::ErrorKind;
+use plimsoll_workload::request::is_redirect;
 
 /// The longest header block that is read, in bytes, as it comes: that of HTTP/1.1 too.
 const MAX_BLOCK: usize = crate::http1::head::MAX_HEAD;
@@ -28,6 +30,7 @@ pub(super) struct Receiving<'a> {
     pub(super) begun: &'a mut Vec<u32>,
     /// The size that the peer's table must have for us to use it.
     pub(super) table_needed: usize,
+    pub(super) redirects: &'a mut Redirects,
     pub(super) out: &'a mut Vec<u8>,
     pub(super) events: &'a mut Vec<Event>,
 }
@@ -317,7 +320,9 @@ impl Receiving<'_> {
     #[inline]
     fn section(&mut self, id: u32, ends: bool, block: &[u8], bytes: u64) -> Taken {
         // What cannot be read leaves the peer's table unknown.
-        let section = self.connection.decoder.read(block, self.text).map_err(|_| Violation)?;
+        let decoder = &mut self.connection.decoder;
+        let section = decoder.read(block, self.text).map_err(|_| Violation)?;
+        let location = decoder.location.take();
         let fields = match &mut self.connection.kept {
             Some(kept) => kept.texts.read(block, self.text).map_err(|_| Violation)?,
             None => Vec::new(),
@@ -338,6 +343,9 @@ impl Receiving<'_> {
                 Some(100..=199) => wrong |= ends,
                 Some(status) => {
                     stream.status = status;
+                    if let Some(location) = location.filter(|_| is_redirect(status)) {
+                        self.redirects.hear(stream.slot, location);
+                    }
                     let kept = self.connection.kept.as_mut();
                     if let Some(answer) = kept.and_then(|of| of.answers.get_mut(&stream.slot.0)) {
                         answer.fields = fields;

@@ -143,8 +143,11 @@ impl<D: Driver> Worker<D> {
 
     pub(super) fn begin_to_open(&mut self, at: u32) {
         let began = self.clock.now();
-        let origin = self.connections[at as usize].origin;
-        match begin(self.config.place_of(origin).0) {
+        let serial = self.line.shared.serial.fetch_add(1, Ordering::Relaxed);
+        let (way, origin) = (&self.config.way, self.connections[at as usize].origin);
+        let place = self.config.place_of(origin).0;
+        let to = if origin == 0 { way.to(place, serial) } else { place.clone() };
+        match begin(&to, way.from(&to, serial)) {
             Ok(socket) => {
                 let connection = &mut self.connections[at as usize];
                 let data = u64::from(connection.generation) << 32 | u64::from(at);
@@ -154,7 +157,7 @@ impl<D: Driver> Worker<D> {
                 connection.stamped = false;
                 connection.state = State::Connecting;
                 connection.began = began;
-                connection.serial = self.line.shared.serial.fetch_add(1, Ordering::Relaxed);
+                connection.serial = serial;
                 self.opening.push_back((began, at, connection.generation));
                 if let Err(error) = result {
                     self.not_opened(at, ErrorKind::Connect, error.into());
@@ -186,6 +189,15 @@ impl<D: Driver> Worker<D> {
                 self.recorder.at(self.now).handshakes.push(trip.smoothed_ns);
             }
         }
+        match self.config.way.opening() {
+            Some(question) => self.ask_for_tunnel(at, &question),
+            None => self.encrypt(at),
+        }
+    }
+
+    /// There are bytes to and from the peer: TLS begins where it is spoken, else the protocol.
+    pub(super) fn encrypt(&mut self, at: u32) {
+        let connection = &mut self.connections[at as usize];
         let Some(tls) = self.config.place_of(connection.origin).1 else { return self.greet(at) };
         let begun = connection.begin_tls(tls).map_err(io::Error::other);
         match begun.and_then(|()| connection.flush()) {

@@ -7,11 +7,13 @@
 
 mod connect;
 mod explain;
+mod follow;
 mod free;
 mod pace;
 mod race;
 mod receive;
 mod start;
+pub(crate) mod tunnel;
 mod users;
 
 use crate::clock::{Clock, Denied, thread_cpu_ns};
@@ -25,10 +27,10 @@ use crate::source::{Source, Times};
 use crate::sys;
 use crate::users::Numbers;
 use free::Free;
-use start::turn_of;
 use plimsoll_runs::{ErrorKind, Phase};
 use plimsoll_workload::arrivals::Share;
 use rustix::event::epoll;
+use start::turn_of;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;

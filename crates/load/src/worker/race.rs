@@ -85,7 +85,7 @@ impl<D: Driver> Worker<D> {
         let Some((sent, _)) = self.in_flight.get_mut(slot) else { return };
         let crossed = sent.first_byte == 0 && close.crosses(sent.sent);
         let request = sent.request;
-        if crossed && !self.driver.is_repeatable(request) {
+        if crossed && !self.driver.is_repeatable(slot, request) {
             return self.fail(slot, ErrorKind::Reset, Why::Words(NOT_REPEATED));
         }
         if !crossed || !self.in_flight.may_retry(slot) {

@@ -97,7 +97,7 @@ impl<D: Driver> Worker<D> {
             match connection.state {
                 State::Closed => {}
                 State::Connecting => self.connected(at),
-                State::Handshaking | State::LoggingIn | State::Open => {
+                State::Tunnelling | State::Handshaking | State::LoggingIn | State::Open => {
                     if flags.contains(EventFlags::OUT) {
                         let result = self.connections[at as usize].flush();
                         self.after_write(at, result);
@@ -113,7 +113,11 @@ impl<D: Driver> Worker<D> {
 
     /// Reads while the socket gives whole buffers.
     pub(super) fn readable(&mut self, at: u32) {
-        let generation = self.connections[at as usize].generation;
+        let connection = &self.connections[at as usize];
+        if connection.state == State::Tunnelling {
+            return self.read_tunnel(at);
+        }
+        let generation = connection.generation;
         for _ in 0..16 {
             let read = match self.discard_some(at) {
                 Some(read) => read,
@@ -265,9 +269,9 @@ impl<D: Driver> Worker<D> {
                     }
                 }
                 Event::Done { slot, code, bytes } if self.users().is_some() => {
-                    let error = self.answer_user(slot, code);
-                    self.end_request(slot, Some(code), bytes, error);
+                    self.answer_user(slot, code, bytes);
                 }
+                Event::Done { slot, code, bytes } if self.is_followed(slot, code, bytes) => {}
                 Event::Done { slot, code, bytes } => {
                     let expected = self.config.expected.contains(code);
                     let mut error = (!expected).then_some(ErrorKind::Status);
@@ -304,6 +308,7 @@ impl<D: Driver> Worker<D> {
         error: Option<ErrorKind>,
     ) {
         let Some((sent, holder, user)) = self.in_flight.remove(slot) else { return };
+        self.driver.forget(slot);
         // The kernel's stamps and our clock may differ by less than they take to read.
         let at = self.now.max(sent.sent).max(sent.first_byte);
         self.recorder.ended(&sent, &Ended { at, code, bytes, error });
@@ -320,7 +325,8 @@ impl<D: Driver> Worker<D> {
     fn ended(&mut self, at: u32, error: Option<io::Error>) -> Read {
         self.now = self.clock.now();
         let connection = &mut self.connections[at as usize];
-        if matches!(connection.state, State::Handshaking | State::LoggingIn) {
+        let opening = [State::Tunnelling, State::Handshaking, State::LoggingIn];
+        if opening.contains(&connection.state) {
             let is_tls = connection.state == State::Handshaking;
             let kind = if is_tls { ErrorKind::Tls } else { ErrorKind::Connect };
             let error = error.unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into());

@@ -93,7 +93,6 @@ impl<D: Driver> Worker<D> {
             first_byte: 0,
             late,
             request,
-            is_hop: false,
             name: name_of(self.config.names.as_deref(), request),
             connection: connection.serial,
             phase,

@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::connection::{Connection, State};
 use crate::driver::{Driver, Slot};
 use crate::in_flight::{NOBODY, Sent};
-use crate::recorder::Unsent;
+use crate::recorder::{Ended, Unsent};
 use crate::source::Source;
 use crate::users::{Leaving, Users, kind_of};
 use plimsoll_runs::names::{NO_NAME, OTHER};
@@ -94,8 +94,11 @@ impl<D: Driver> Worker<D> {
 
     /// A user asks for something.
     fn ask(&mut self, seat: u32, sending: Sending) {
-        let phase = self.phase(sending.due_ns);
-        self.recorder.offered(sending.due_ns, phase);
+        // What follows a redirect was offered, and sent, with what led there.
+        if !sending.is_redirect {
+            let phase = self.phase(sending.due_ns);
+            self.recorder.offered(sending.due_ns, phase);
+        }
         let Source::Users(users) = &mut self.source else { return };
         let scenario = users.scenario.clone();
         let Some(message) = users.message(seat) else { return };
@@ -135,33 +138,64 @@ impl<D: Driver> Worker<D> {
     }
 
     fn send_of(&mut self, seat: u32, at: u32, sending: &Sending) {
-        let phase = self.phase(sending.due_ns);
         let now = self.clock.now();
         self.now = now;
         let short = self.short_since;
-        let name = self.named(sending.name);
         let connection = &mut self.connections[at as usize];
         let usable = sending.due_ns.max(short.into_iter().fold(connection.free_since, u64::min));
         let late = now.saturating_sub(usable);
-        self.recorder.sent(now, phase, usable.saturating_sub(sending.due_ns), late);
         connection.in_use += 1;
-        let sent = Sent {
-            due: sending.due_ns,
-            sent: now,
-            first_byte: 0,
-            late,
-            request: seat,
-            is_hop: false,
-            name,
-            connection: connection.serial,
-            phase,
-        };
+        let serial = connection.serial;
+        let sent = Sent { late, connection: serial, ..self.sent(seat, sending) };
+        let phase = sent.phase;
+        if !sending.is_redirect {
+            self.recorder.sent(now, phase, usable.saturating_sub(sending.due_ns), late);
+        }
         let slot = self.in_flight.add(sent, at, seat);
         self.send_request(at, slot, seat, phase, now);
     }
 
-    /// Takes a whole answer to its user; why it is not a success, where it is none.
-    pub(super) fn answer_user(&mut self, slot: Slot, code: u16) -> Option<ErrorKind> {
+    /// A request of a user that is sent now.
+    fn sent(&self, seat: u32, sending: &Sending) -> Sent {
+        Sent {
+            due: sending.due_ns,
+            sent: self.now,
+            first_byte: 0,
+            late: 0,
+            request: seat,
+            name: self.named(sending.name),
+            connection: 0,
+            phase: self.phase(sending.due_ns),
+        }
+    }
+
+    /// Takes a whole answer to its user, and ends its request.
+    pub(super) fn answer_user(&mut self, slot: Slot, code: u16, bytes: u64) {
+        match self.heard(slot, code) {
+            Some(Came::Redirected) => self.hop(slot, bytes),
+            Some(Came::Failed(failure)) => {
+                let kind = kind_of(&failure);
+                self.explain(slot, kind, Some(code), Why::Words(&failure.what));
+                self.end_request(slot, Some(code), bytes, Some(kind));
+            }
+            Some(Came::Passed) | None => self.end_request(slot, Some(code), bytes, None),
+        }
+    }
+
+    /// A request has led elsewhere, and its step goes on there.
+    fn hop(&mut self, slot: Slot, bytes: u64) {
+        let Some((sent, holder, seat)) = self.in_flight.remove(slot) else { return };
+        let at = self.now.max(sent.sent);
+        self.recorder.redirected(at, sent.phase, sent.name, bytes);
+        if let Some(connection) = self.connections.get_mut(holder as usize) {
+            connection.in_use = connection.in_use.saturating_sub(1);
+            connection.answered += 1;
+        }
+        self.source.finished(seat, at);
+    }
+
+    /// What came of an answer for its user.
+    fn heard(&mut self, slot: Slot, code: u16) -> Option<Came> {
         let (sent, holder) = self.in_flight.get_mut(slot)?;
         let seat = sent.request;
         let at = self.now.max(sent.sent).max(sent.first_byte);
@@ -176,20 +210,7 @@ impl<D: Driver> Worker<D> {
             body: &answer.body,
             is_whole: !answer.is_cut,
         };
-        match self.users()?.answered(seat, &received, response_ns, at)? {
-            Came::Passed => None,
-            Came::Redirected => {
-                if let Some((sent, _)) = self.in_flight.get_mut(slot) {
-                    sent.is_hop = true;
-                }
-                None
-            }
-            Came::Failed(failure) => {
-                let kind = kind_of(&failure);
-                self.explain(slot, kind, Some(code), Why::Words(&failure.what));
-                Some(kind)
-            }
-        }
+        self.users()?.answered(seat, &received, response_ns, at)
     }
 
     /// A connection of a user's own has become free, or is open now.
@@ -292,10 +313,22 @@ impl<D: Driver> Worker<D> {
 
     fn fail_sending(&mut self, seat: u32, sending: &Sending, why: Unsent, words: &str) {
         let phase: Phase = self.phase(sending.due_ns);
-        let name = self.named(sending.name);
-        self.recorder.never_sent((sending.due_ns, name), self.now, phase, why);
-        self.recorder.reason(phase, why.kind(), None, self.now, words.as_bytes());
+        if sending.is_redirect {
+            self.never_followed(seat, sending, ErrorKind::Reset);
+            self.recorder.reason(phase, ErrorKind::Reset, None, self.now, words.as_bytes());
+        } else {
+            let name = self.named(sending.name);
+            self.recorder.never_sent((sending.due_ns, name), self.now, phase, why);
+            self.recorder.reason(phase, why.kind(), None, self.now, words.as_bytes());
+        }
         self.source.finished(seat, self.now);
+    }
+
+    /// What was to follow a redirect has not been sent: its step was, and has no answer.
+    fn never_followed(&mut self, seat: u32, sending: &Sending, kind: ErrorKind) {
+        let sent = self.sent(seat, sending);
+        let ended = Ended { at: self.now, code: None, bytes: 0, error: Some(kind) };
+        self.recorder.ended(&sent, &ended);
     }
 
     /// Fails what users have waited to send since then or for longer.
@@ -316,9 +349,13 @@ impl<D: Driver> Worker<D> {
         while let Some(seat) = self.users().and_then(|users| users.longest_waiting()) {
             let sending = self.users().and_then(|users| users.take_sending(seat, None));
             let Some(sending) = sending else { return };
-            let phase = self.phase(sending.due_ns);
-            let name = self.named(sending.name);
-            self.recorder.never_sent((sending.due_ns, name), self.now, phase, ErrorKind::Cut);
+            if sending.is_redirect {
+                self.never_followed(seat, &sending, ErrorKind::InFlightAtEnd);
+            } else {
+                let (due, phase) = (sending.due_ns, self.phase(sending.due_ns));
+                let name = self.named(sending.name);
+                self.recorder.never_sent((due, name), self.now, phase, ErrorKind::Cut);
+            }
             self.leave(seat, Leaving::Cut);
         }
     }

@@ -231,7 +231,7 @@ pub enum Auth {
     BearerEnv(String),
 }
 
-const VARIABLE: Parsed<String> =
+pub(crate) const VARIABLE: Parsed<String> =
     Parsed::text("variable", "the name of an environment variable", variable);
 
 /// A text that is never shown; the words of the manual for it.

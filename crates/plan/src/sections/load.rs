@@ -1,5 +1,6 @@
 //! `[load]`: how much is asked, when, over how many connections, and when to stop.
 
+use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,8 +20,8 @@ use crate::sections::load_shape::{LoadShape, RateSource, SHAPE};
 use crate::sections::search::Search;
 use crate::sections::target::{Http, Target};
 use crate::takes::{
-    Count, DURATION, END_RULE, Form, OrWord, Parsed, RATE, RULE, STOP_RULE, Small, TIME, Takes,
-    word,
+    Count, DURATION, END_RULE, Form, List, OrWord, Parsed, RATE, RULE, STOP_RULE, Small, TIME,
+    Takes, word,
 };
 use crate::write::Writer;
 
@@ -70,6 +71,11 @@ section! {
         /// How many due requests may wait; without it, any number.
         max_waiting: Option<u64> { Count(0..=u64::MAX), "20k" }
             flag [Group::Sent.flag("max-waiting", "N")]
+        /// Addresses of this host that connections come from, in turn.
+        from_address: Vec<IpAddr> { List(ADDRESS, "list"), or Vec::new(),
+            r#"["10.0.0.7", "10.0.0.8"]"# }
+            flag [Group::Sent.flag("from-address", "ADDRESS")
+                .says("Connect from this address of the host; several by commas, in turn")]
         /// How many threads generate the load.
         threads: Option<u32> { OrWord(Count(1..=1024_u32), "auto"), or None, "2" }
             flag [Group::Sent.flag("threads", "N").short('t')]
@@ -89,6 +95,9 @@ section! {
     }
 }
 
+const ADDRESS: Parsed<IpAddr> = Parsed::text("address", "an IP address", |text| {
+    text.parse().map_err(|_| ParseError::new("an IP address", text, 0, text.len()))
+});
 /// How long a warm-up may take that goes on until something holds, where the plan does not say.
 const START_WITHIN: Duration = Duration::from_secs(600);
 /// How many URLs a second a warm-up by `fill` asks for at most, where the plan does not say.

@@ -12,11 +12,14 @@ use crate::reading::Reading;
 use crate::reading::text::quoted;
 use crate::reading::tree::{Node, Value};
 use crate::section::Section;
-use crate::sections::asked::{ASKED, AUTH, Asked, Auth, BODY, Body, HEADERS};
+use crate::sections::asked::{ASKED, AUTH, Asked, Auth, BODY, Body, HEADERS, VARIABLE};
 use crate::sections::header::Header;
+use crate::sections::proxy::Proxy;
 use crate::sections::resolve::Resolve;
 use crate::sections::status::Statuses;
-use crate::takes::{Each, File, Form, Line, List, Own, Parsed, Switch, TIME, text_schema, word};
+use crate::takes::{
+    Count, Each, File, Form, Line, List, Own, Parsed, Switch, TIME, text_schema, word,
+};
 use crate::vocabulary::Vocabulary;
 use crate::write::Writer;
 
@@ -54,9 +57,27 @@ section! {
             r#"["shop.example:443:127.0.0.1"]"# }
             flag [Group::Asked.flag("resolve", "HOST:PORT:ADDRESS")
                 .says("Connect to this address for a name; may be repeated")]
+        /// Which of a name's addresses are connected to: the first that answers, or all in turn.
+        addresses: Addresses { word::<Addresses>(), or Addresses::First, "spread" }
+            flag [Group::Asked.flag("addresses", "WHICH")
+                .says("Of a name's several addresses first (that answers) or spread (over all)")]
+        /// Forward proxies that connections go through, in turn: `http://host:port`.
+        through: Vec<Proxy> { List(PROXY, "list"), or Vec::new(), r#"["http://127.0.0.1:3128"]"# }
+            flag [Group::Asked.flag("through", "PROXY")
+                .says("Go through a forward proxy, http://[user:password@]host:port; may be \
+                repeated")]
+        /// The environment variable that holds `user:password` for the proxies.
+        through_env: Option<String> { VARIABLE, "PROXY_LOGIN" }
+            flag [Group::Asked.flag("through-env", "VARIABLE")
+                .says("The environment variable that holds user:password for --through")]
         /// The statuses that count as success.
         ok: Statuses { STATUSES, or Statuses::successful(), "200,304" }
             flag [Group::Asked.flag("ok", "STATUSES")]
+        /// How many redirects are followed for a request, within the server under load; with 0 a
+        /// redirect is an answer.
+        follow: u32 { Count(0..=100_u32), or 0, "5" }
+            flag [Group::Asked.flag("follow", "N")
+                .says("Redirects that are followed for a request, within the server; default: 0")]
         /// Texts that the body of every right answer has in it.
         check_body: Vec<Check> { Each(CHECK_BODY, "text or list"), or Vec::new(), r#""Welcome""# }
             flag [Group::Asked.flag("check-body", "TEXT").hyphened()
@@ -81,6 +102,10 @@ section! {
         /// Certificates to trust instead of the system's, as PEM.
         ca: Option<PathBuf> { File, said "the system's", "ca.pem" }
             flag [Group::Sent.flag("ca", "FILE")]
+        /// A certificate that we show to servers which ask for one, and its chain, as PEM.
+        cert: Option<PathBuf> { File, "client.pem" } flag [Group::Sent.flag("cert", "FILE")]
+        /// The key of `cert`, as PEM. No run keeps a copy of either.
+        key: Option<PathBuf> { File, "client.key" } flag [Group::Sent.flag("key", "FILE")]
         /// The server name that TLS asks for and checks.
         sni: Option<String> { Line("text"), said "the URL's host", "shop.example" }
             flag [Group::Sent.flag("sni", "NAME")]
@@ -118,6 +143,7 @@ const CHECK_HEADER: Parsed<Check> =
     Parsed::text("check", "a header and a text such as Content-Type=text/html", Check::header);
 const METHOD: Parsed<String> = Parsed::text("method", "a method such as GET", parse_method);
 const RESOLVE: Parsed<Resolve> = Parsed::text("address", "host:port:address", Resolve::parse);
+const PROXY: Parsed<Proxy> = Parsed::text("proxy", "a proxy such as http://h:3128", Proxy::parse);
 const STATUSES: Parsed<Statuses> = Parsed {
     form: Form::TextOrNumber,
     ..Parsed::text("statuses", "statuses such as 2xx", Statuses::parse)
@@ -134,6 +160,20 @@ pub enum Http {
     Two,
     /// HTTP/2 where a TLS server offers it, else HTTP/1.1.
     Auto,
+}
+
+/// Which of a name's addresses are connected to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Addresses {
+    /// The first that answers, by all connections.
+    First,
+    /// All, by one connection after the other.
+    Spread,
+}
+
+impl Words for Addresses {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("first", Self::First), ("spread", Self::Spread)];
 }
 
 impl Words for Http {
@@ -162,6 +202,8 @@ impl Target {
             section.missing(what, "url", "http://127.0.0.1:8080/");
         }
         check_host(section);
+        check_identity(section);
+        target.check_way(section);
         target.check_order(section);
         check_target(section, &target);
         Some(target)
@@ -184,6 +226,40 @@ impl Target {
         }
     }
 
+    /// Notes what of the way to the target does not go together.
+    fn check_way(&self, section: &Section<'_>) {
+        let Some(first) = self.through.first() else {
+            if section.has("through_env") {
+                section.missing_beside("through", "through_env", "http://127.0.0.1:3128");
+            }
+            return;
+        };
+        if self.addresses == Addresses::Spread {
+            let message = "`addresses` and `through` exclude each other".to_owned();
+            let hint = "the proxy looks the name up";
+            section.fault_beside("addresses", "through", message, Some(hint));
+        }
+        let has_some = self.through.iter().any(|one| one.credentials.is_some());
+        if has_some && section.has("through_env") {
+            let message = "a user of a proxy and `through_env` exclude each other".to_owned();
+            section.fault_beside("through", "through_env", message, Some("keep one of them"));
+        }
+        if self.through.iter().any(|one| one.credentials != first.credentials) {
+            let message = "expected one user and password for all proxies, found several";
+            section.fault("through", message, Some("give each proxy the same"));
+        }
+        let url = self.url.as_ref();
+        if url.is_some_and(|url| url.unix.is_some()) {
+            let message = "a Unix socket is not gone to through a proxy".to_owned();
+            section.fault_beside("through", "url", message, None);
+        }
+        let is_plain = url.is_some_and(|url| !url.scheme.is_secure);
+        if is_plain && self.http != Http::One && !self.is_store() {
+            let message = "a proxy is asked for plain URLs by HTTP/1.1".to_owned();
+            section.fault_beside("http", "through", message, Some("leave `http` out"));
+        }
+    }
+
     pub(crate) fn write(&self, out: &mut Writer) {
         let is_store = self.is_store();
         let is_replay = matches!(self.asked, Asked::Replay(_));
@@ -192,6 +268,7 @@ impl Target {
             ("order", !matches!(self.asked, Asked::List(_))),
             ("method", is_replay || is_store),
             ("headers", is_store),
+            ("follow", is_store),
             ("http", is_store),
             ("check_body", is_store),
             ("check_json", is_store),
@@ -230,15 +307,15 @@ impl Target {
     /// The files that the section names.
     pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let asked = match &self.asked {
-            Asked::Url => None,
-            Asked::List(file) => Some(file),
-            Asked::Replay(replay) => Some(&replay.file),
+            Asked::Url => &[],
+            Asked::List(file) => std::slice::from_ref(file),
+            Asked::Replay(replay) => &replay.files[..],
         };
         let body = match &self.body {
             Body::File(file) => Some(file),
             Body::None | Body::Text { .. } => None,
         };
-        asked.into_iter().chain(body).chain(&self.ca)
+        asked.iter().chain(body).chain(&self.ca)
     }
 
     /// The keys whose secrets a printed plan has left out: nobody can execute it as it is.
@@ -251,10 +328,22 @@ impl Target {
             }
             _ => {}
         }
+        if self.through.iter().any(|proxy| proxy.is_redacted) {
+            keys.push("target.through".to_owned());
+        }
         let left_out = self.headers.iter().filter(|header| header.is_redacted());
         keys.extend(left_out.map(|header| format!("target.headers.{}", header.name)));
         keys.dedup();
         keys
+    }
+}
+
+/// Notes a certificate without its key, and a key without its certificate.
+fn check_identity(section: &Section<'_>) {
+    match (section.has("cert"), section.has("key")) {
+        (true, false) => section.missing_beside("key", "cert", "client.key"),
+        (false, true) => section.missing_beside("cert", "key", "client.pem"),
+        (true, true) | (false, false) => {}
     }
 }
 
@@ -273,7 +362,7 @@ fn check_host(section: &Section<'_>) {
 }
 
 /// What of `[target]` a store has no use for.
-const HTTP_ONLY: [&str; 17] = [
+const HTTP_ONLY: [&str; 22] = [
     "check_body",
     "check_json",
     "check_header",
@@ -287,9 +376,14 @@ const HTTP_ONLY: [&str; 17] = [
     "bearer",
     "bearer_env",
     "host",
+    "follow",
+    "through",
+    "through_env",
     "http",
     "insecure",
     "ca",
+    "cert",
+    "key",
     "sni",
 ];
 

@@ -15,17 +15,33 @@ use crate::reading::secret::{REDACTED, key_is_secret};
 use crate::reading::text::quoted;
 use crate::reading::tree::{Entry, Node, Table, Value, is_source};
 use crate::section::Section;
-use crate::takes::{Count, DURATION, File, Form, Line, Parsed, SIZE, Small, Takes, either};
+use crate::sections::hosts::{FOLDER, HOSTS, Host};
+use crate::takes::{Count, DURATION, File, Form, Line, List, Parsed, SIZE, Small, Takes, word};
 use crate::write::Writer;
 use serde_json::{Value as Json, json};
 
 section! {
     /// Where the servers under test stand. A plan with it starts them, and ends them.
-    ["testbed"; read, write]
+    ["testbed"; read]
     pub struct Testbed {
-        /// What gives an instance its place: a port of this host, or a network namespace with
-        /// limits of its own, which needs root.
-        provider: Provider { either::<Provider>(), or Provider::Process, "namespace" }
+        /// What gives an instance its place: a port of this host, a network namespace with limits
+        /// of its own, which needs root, or a port of a host that is reached by `ssh`.
+        provider: Provider { word::<Provider>(), or Provider::Process, "namespace" }
+        /// The hosts of the provider `ssh`: the name of each, and its address, or a table with
+        /// `address`, `serves`, `role` or `roles`, `tags`, `user` and `port`.
+        hosts: BTreeMap<String, Host> { HOSTS, or BTreeMap::new(), r#"{ web1 = "10.0.0.5" }"# }
+        /// The configuration of `ssh`.
+        ssh_config: Option<PathBuf> { File, said "the user's own", "ssh_config" }
+        /// The folder of the hosts below which those of instances are made.
+        host_folder: Option<String> { FOLDER, said "/var/tmp", "/srv/bench" }
+    }
+}
+
+impl Testbed {
+    pub(crate) fn write(&self, out: &mut Writer) {
+        out.section(Self::SECTION.path);
+        let left_out: &[&str] = if self.hosts.is_empty() { &["hosts"] } else { &[] };
+        self.write_keys(out, left_out);
     }
 }
 
@@ -36,11 +52,13 @@ pub enum Provider {
     Process,
     /// Network namespaces and cgroups.
     Namespace,
+    /// Hosts that are reached by `ssh`.
+    Ssh,
 }
 
 impl Words for Provider {
     const WORDS: &'static [(&'static str, Self)] =
-        &[("process", Self::Process), ("namespace", Self::Namespace)];
+        &[("process", Self::Process), ("namespace", Self::Namespace), ("ssh", Self::Ssh)];
 }
 
 section! {
@@ -49,8 +67,12 @@ section! {
     pub struct Role {
         /// How instances are made: a recipe of the program, or `recipes/NAME.toml` beside the plan.
         recipe: String { Line("recipe"), required "`recipe`", "nginx" }
-        /// How many instances there are.
+        /// How many instances there are; one on each host, where hosts are named.
         count: u32 { COUNT, or 1, "2" }
+        /// The hosts that they stand on, in turn.
+        hosts: Vec<String> { NAMES, or Vec::new(), r#"["web1", "web2"]"# }
+        /// They stand on the hosts that have all of these tags, in turn.
+        tags: Vec<String> { NAMES, or Vec::new(), r#"["fast"]"# }
         /// The share of one core that each may use; above 100% of several.
         cpu: Option<f64> { CPU, "20%" }
         /// In which period that share holds: a short one is a slow processor, a long one stops and
@@ -64,6 +86,8 @@ section! {
         processes: Option<u32> { COUNT, "100" }
         /// How much its link to the others carries each way, bits a second.
         rate: Option<u64> { RATE, "20Mbit" }
+        /// The image that they start from, made by `plimsoll testbed bake`.
+        image: Option<String> { Line("image"), "web" }
         /// The user that they run as.
         user: Option<String> { Line("user"), said "the recipe's, without rights", "www-data" }
         /// Settings of the kernel in the namespace of each.
@@ -78,6 +102,8 @@ section! {
     }
 }
 
+/// Names of hosts, and of tags.
+const NAMES: List<Line> = List(Line("name"), "list of names");
 /// The most instances of a role.
 const COUNT: Small = Count(1..=10_000_u32);
 /// A share of cores: above 100% of several.
@@ -297,7 +323,11 @@ const MOST: usize = 100;
 const MOST_NAME: usize = 20;
 
 /// Reads all roles.
-pub(crate) fn read_roles(reading: &Reading, root: &Table) -> Vec<(String, Role)> {
+pub(crate) fn read_roles(
+    reading: &Reading,
+    root: &Table,
+    testbed: Option<&Testbed>,
+) -> Vec<(String, Role)> {
     let Some(Entry { node, .. }) = root.get("role") else { return Vec::new() };
     let Value::Table(all) = &node.value else {
         let hint = "[role.web] and recipe = \"nginx\"";
@@ -308,10 +338,10 @@ pub(crate) fn read_roles(reading: &Reading, root: &Table) -> Vec<(String, Role)>
         reading.fault(node.place, format!("expected at most {MOST} roles"), None);
         return Vec::new();
     }
-    all.entries.iter().filter_map(|entry| read_one(reading, entry)).collect()
+    all.entries.iter().filter_map(|entry| read_one(reading, entry, testbed)).collect()
 }
 
-fn read_one(reading: &Reading, entry: &Entry) -> Option<(String, Role)> {
+fn read_one(reading: &Reading, entry: &Entry, testbed: Option<&Testbed>) -> Option<(String, Role)> {
     let Value::Table(table) = &entry.node.value else {
         let hint = format!("[role.{}] and recipe = \"nginx\"", entry.key);
         reading.wrong_type(&entry.node, "a table of a role", Some(hint));
@@ -323,7 +353,13 @@ fn read_one(reading: &Reading, entry: &Entry) -> Option<(String, Role)> {
         reading.fault(entry.key_place, message, None);
         return None;
     }
-    let role = Role::read_keys(&Section::over(reading, table, Role::SECTION))?;
+    let mut role = Role::read_keys(&Section::over(reading, table, Role::SECTION))?;
+    let named =
+        testbed.filter(|of| table.get("count").is_none() && of.names_hosts_of(&entry.key, &role));
+    if let Some(testbed) = named {
+        let hosts = testbed.hosts_of(&entry.key, &role).len();
+        role.count = u32::try_from(hosts).unwrap_or(u32::MAX).max(1);
+    }
     Some((entry.key.clone(), role))
 }
 
@@ -331,12 +367,15 @@ pub(crate) fn write_roles(roles: &[(String, Role)], out: &mut Writer) {
     for (name, role) in roles {
         out.section_of("role", name);
         let is_empty = [
+            role.hosts.is_empty(),
+            role.tags.is_empty(),
             role.sysctl.is_empty(),
             role.vars.is_empty(),
             role.environment.is_empty(),
             role.files.is_empty(),
         ];
-        let empty = MAPS.into_iter().zip(is_empty).filter_map(|(key, is)| is.then_some(key));
+        let keys = ["hosts", "tags"].into_iter().chain(MAPS);
+        let empty = keys.zip(is_empty).filter_map(|(key, is)| is.then_some(key));
         role.write_keys(out, &empty.collect::<Vec<_>>());
     }
 }

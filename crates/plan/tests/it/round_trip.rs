@@ -152,10 +152,15 @@ fn target() -> impl Strategy<Value = Vec<(String, String)>> {
             maybe("target.insecure", words(&["true", "false"])),
             maybe("target.ca", text()),
             maybe("target.sni", "[a-z.]{1,9}"),
+            prop_oneof![
+                Just(Vec::new()),
+                (one("target.cert", text()), one("target.key", text()))
+                    .prop_map(|(cert, key)| vec![cert, key])
+            ],
         ),
     )
-        .prop_map(|(url, a, b, c, d, e, f, (g, h, i, j, k))| {
-            [vec![url], a, b, c, d, e, f, g, h, i, j, k].concat()
+        .prop_map(|(url, a, b, c, d, e, f, (g, h, i, j, k, l))| {
+            [vec![url], a, b, c, d, e, f, g, h, i, j, k, l].concat()
         })
 }
 

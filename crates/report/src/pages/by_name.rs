@@ -28,8 +28,20 @@ pub(crate) fn section(content: &Content) -> Option<Section> {
 
 fn table(all: &[NamedFigures]) -> Grid {
     let heads = [
-        "name", "requests", "failed", "failures", "redirects", "received", "mean", "p50", "p90",
-        "p99", "p99.9", "max", "service p50", "service p99",
+        "name",
+        "requests",
+        "failed",
+        "failures",
+        "redirects",
+        "received",
+        "mean",
+        "p50",
+        "p90",
+        "p99",
+        "p99.9",
+        "max",
+        "service p50",
+        "service p99",
     ];
     Grid {
         class: "percentiles",

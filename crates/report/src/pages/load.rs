@@ -4,7 +4,8 @@
 
 use super::content::Content;
 use super::{
-    by_name, counting, distribution, headline, over_time, prediction, search, sides, tables, watched,
+    by_name, counting, distribution, headline, over_time, prediction, search, sides, tables,
+    watched,
 };
 use crate::document::{Block, Document, Section, Verdict, chart, words};
 use crate::view::View;

@@ -14,7 +14,7 @@ mod headline;
 mod levels;
 mod lines;
 mod load;
-mod objectives;
+pub(crate) mod objectives;
 mod over_time;
 mod pools;
 mod prediction;

@@ -12,30 +12,24 @@ use crate::row;
 use crate::schema;
 use crate::tag::Tag;
 
-/// Makes the table. Each histogram is a column: its least and greatest value, 8 bytes each, its sum
+/// The table's text. Each histogram is a column: its least and greatest value, 8 bytes each, its sum
 /// and its sum of squares, 16 bytes each, little-endian, then HdrHistogram's compressed V2 payload;
 /// nothing where it is empty.
-const TABLE: &str = "CREATE TABLE IF NOT EXISTS name (cell INTEGER NOT NULL,
+const TABLE: &str = "CREATE TABLE name (cell INTEGER NOT NULL,
     number INTEGER NOT NULL, {counters}{times}, PRIMARY KEY (cell, number)) WITHOUT ROWID;";
 
 /// Bytes of a histogram's column before its payload.
 const EXACT: usize = 48;
 
-/// The table's text.
-fn table() -> String {
+/// Makes the table.
+pub(crate) fn table() -> String {
     let counters: String = schema::counter_definitions();
     let times: Vec<String> = TAGS.iter().map(|tag| format!("{} BLOB", tag.name())).collect();
     TABLE.replace("{counters}", &counters).replace("{times}", &times.join(", "))
 }
 
-/// Stores the books that something was added to since they were stored, `all` of which are then
-/// taken as stored.
-pub(crate) fn write(
-    database: &Connection,
-    cell: u32,
-    books: &NameBooks,
-) -> rusqlite::Result<()> {
-    database.execute_batch(&table())?;
+/// Stores the books that something was added to since they were stored.
+pub(crate) fn write(database: &Connection, cell: u32, books: &NameBooks) -> rusqlite::Result<()> {
     let mut columns = vec!["cell".to_owned(), "number".to_owned()];
     columns.extend(schema::counter_columns());
     columns.extend(TAGS.iter().map(|tag| tag.name().to_owned()));
@@ -135,6 +129,7 @@ mod tests {
     fn books_come_back_as_they_were_stored() {
         let database = Connection::open_in_memory().unwrap();
         assert!(read(&database).unwrap().0.is_empty(), "a run of before has no table");
+        database.execute_batch(&table()).unwrap();
         let mut books = NameBooks::default();
         let event = |name, response_ns, code| NamedEvent {
             part: crate::NamedPart::Whole,

@@ -42,7 +42,7 @@ pub(super) fn json(run: &Run, out: &mut dyn Write) -> Result<(), RunError> {
 }
 
 /// A second's columns, names with units.
-const NAMES: [&str; 49] = [
+const NAMES: [&str; 50] = [
     "start_s",
     "len_s",
     "phase",
@@ -62,9 +62,10 @@ const NAMES: [&str; 49] = [
     "failed_status",
     "failed_check",
     "failed_local",
+    "failed_redirect",
     "failed_take",
     "failed_variable",
-    "failed_redirect",
+    "redirects",
     "status",
     "received_bytes",
     "sent_bytes",
@@ -111,9 +112,9 @@ fn values(row: &IntervalRow) -> [Value; NAMES.len()] {
         status,
         check,
         local,
+        redirect,
         take,
         variable,
-        redirect,
     ] = events.errors;
     [
         json!(row.start_s),
@@ -135,9 +136,10 @@ fn values(row: &IntervalRow) -> [Value; NAMES.len()] {
         json!(status),
         json!(check),
         json!(local),
+        json!(redirect),
         json!(take),
         json!(variable),
-        json!(redirect),
+        json!(events.redirects),
         Value::Object(codes.collect()),
         json!(events.bytes_in),
         json!(events.bytes_out),

@@ -42,14 +42,8 @@ pub enum Format {
 
 impl Format {
     /// Every form.
-    pub const ALL: [Self; 6] = [
-        Self::Csv,
-        Self::Json,
-        Self::Hgrm,
-        Self::NamesCsv,
-        Self::SamplesCsv,
-        Self::SamplesJsonl,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Csv, Self::Json, Self::Hgrm, Self::NamesCsv, Self::SamplesCsv, Self::SamplesJsonl];
 
     /// The name on the command line.
     #[must_use]

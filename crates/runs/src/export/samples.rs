@@ -60,10 +60,7 @@ fn name(run: &Run, number: u16) -> Value {
 }
 
 /// Calls `each` with every sample of a run.
-fn every(
-    run: &Run,
-    mut each: impl FnMut(&Sample) -> Result<(), RunError>,
-) -> Result<(), RunError> {
+fn every(run: &Run, mut each: impl FnMut(&Sample) -> Result<(), RunError>) -> Result<(), RunError> {
     let Some(samples) = run.samples()? else {
         return Err(RunError::NoSamples { path: run.path().to_path_buf() });
     };

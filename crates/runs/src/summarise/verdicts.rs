@@ -6,9 +6,9 @@ use plimsoll_stats::Histogram;
 use plimsoll_stats::slo::{Answers, Judgement, OwnPart, Slo, SloInputs, Watched};
 
 use super::answers::{self, times};
+use crate::meta::Ended;
 use crate::summarise::{Log, Seconds};
 use crate::summary::SloVerdict;
-use crate::meta::Ended;
 use crate::validity;
 use crate::{Counters, ErrorKind, NameBook, NameBooks, Names, Tag};
 

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use plimsoll_runs::{
-    End, Ended, ErrorKind, HostSample, Interval, Kind, LoadMeta, Names, Phase, Run, RunMeta, RunWriter,
-    Sink as _, Tag, World,
+    End, Ended, ErrorKind, HostSample, Interval, Kind, LoadMeta, Names, Phase, Run, RunMeta,
+    RunWriter, Sink as _, Tag, World,
 };
 use plimsoll_stats::Histogram;
 

@@ -10,6 +10,7 @@ use plimsoll_testbed::ledger::Ledger;
 use plimsoll_testbed::outline::Outline;
 use plimsoll_testbed::recipe::Content;
 use plimsoll_testbed::role::Role;
+use plimsoll_testbed::ssh::Client;
 use plimsoll_testbed::thing::{Thing, started_at};
 use plimsoll_testbed::{Bed, Op, TestbedError};
 use std::sync::Mutex;
@@ -207,7 +208,10 @@ fn between_ledger_and_start_nothing_can_be_lost() {
     // The number and the time of its start are what they were.
     assert_eq!(started_at(pid), Some(started));
     drop(ledger);
-    assert_eq!(Ledger::take_down(&place.ledgers(), &bed.id, false).unwrap(), [thing]);
+    assert_eq!(
+        Ledger::take_down(&place.ledgers(), &bed.id, false, &Client::default()).unwrap(),
+        [thing]
+    );
     assert!(!child.wait().unwrap().success());
 }
 

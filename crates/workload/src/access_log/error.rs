@@ -48,7 +48,8 @@ pub enum LogError {
     /// None of the first lines is in a known format, or in the one asked for.
     #[error(
         "expected {wanted} in the first lines of {origin}, found `{found}`{}: give a log in one of \
-         the formats common, combined, squid and json, or name the right one",
+         the formats common, combined, squid, json, w3c, haproxy, alb and wikibench, or the words \
+         that its server was told to write (--log-format)",
         looks_like(*named)
     )]
     Format {
@@ -91,6 +92,14 @@ pub enum LogError {
     NoSessions {
         /// The file.
         origin: String,
+    },
+    /// More logs than are read at once.
+    #[error("read {found} logs at once: {most} are the most; put some of them together")]
+    Several {
+        /// How many were given.
+        found: usize,
+        /// How many may be.
+        most: usize,
     },
     /// The file is not the one that was read first.
     #[error("replay {origin}: it has changed since it was first read")]

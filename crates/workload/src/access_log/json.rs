@@ -11,9 +11,12 @@
 //! - and target: `request_uri`, `requestUrl`, `uri`, `url`, `RequestPath`, `path`, `target`, or
 //!   `request` where it is a path or a URL;
 //! - and query, unless the target has one or is `request_uri` or `requestUrl`, which are whole:
-//!   `args`, `query_string`, `queryString`, `query`, `QueryString`, `RequestQuery`.
+//!   `args`, `query_string`, `queryString`, `query`, `QueryString`, `RequestQuery`;
+//! - the host: `http_host`, `RequestHost`, `host`, `server_name`;
+//! - the client: `remote_addr`, `remote_ip`, `remoteIp`, `clientip`, `client_ip`, `ClientHost`,
+//!   `ClientAddr`.
 //!
-//! Method, target and query may also stand within an object `request` or `httpRequest`, as Caddy
+//! Host, client, method, target and query may also stand within an object `request` or `httpRequest`, as Caddy
 //! and Google's logs have it. Other nested values are skipped, at most [`MAX_DEPTH`] deep. A line
 //! without a method has an empty one: nothing is assumed. A query that is an object or an array
 //! cannot be put together again, so its line has no target.
@@ -22,7 +25,7 @@
 //! texts with escapes and for queries.
 
 use super::date::{self, Moment};
-use super::entry::{Entry, Why, is_method, is_target, split_request};
+use super::entry::{self, Entry, Rest, Why, is_method, is_target, split_request, without_port};
 
 /// How deep values may be nested: a bit for each level.
 pub(super) const MAX_DEPTH: u32 = 128;
@@ -65,9 +68,23 @@ fn role(name: &[u8]) -> Option<(Role, u8)> {
         b"query" => (Role::Query, 3),
         b"QueryString" => (Role::Query, 4),
         b"RequestQuery" => (Role::Query, 5),
+        b"http_host" => (Role::Site, 0),
+        b"RequestHost" => (Role::Site, 1),
+        b"host" => (Role::Site, 2),
+        b"server_name" => (Role::Site, 3),
+        b"remote_addr" => (Role::Client, 0),
+        b"remote_ip" => (Role::Client, 1),
+        b"remoteIp" => (Role::Client, 2),
+        b"clientip" => (Role::Client, 3),
+        b"client_ip" => (Role::Client, 4),
+        b"ClientHost" => (Role::Client, 5),
+        b"ClientAddr" => (Role::Client, WITH_PORT),
         _ => return None,
     })
 }
+
+/// The rank from which on clients have a port.
+const WITH_PORT: u8 = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
@@ -76,6 +93,8 @@ enum Role {
     Method,
     Target,
     Query,
+    Site,
+    Client,
 }
 
 /// A text between its quotes.
@@ -101,6 +120,19 @@ struct Found<'a> {
     method: Option<(u8, Value<'a>)>,
     target: Option<(u8, Value<'a>)>,
     query: Option<(u8, Query<'a>)>,
+    site: Option<(u8, &'a [u8])>,
+    client: Option<(u8, &'a [u8])>,
+}
+
+impl<'a> Found<'a> {
+    /// The host and the client; neither has escapes.
+    fn rest(&self) -> Rest<'a> {
+        let client = self.client.map_or(&[][..], |(rank, client)| {
+            if rank < WITH_PORT { client } else { without_port(client) }
+        });
+        let site = self.site.map_or(&[][..], |(_, site)| site);
+        Rest::Found(entry::Found { site, client, ..entry::Found::default() })
+    }
 }
 
 /// Room for texts whose escapes had to be undone, and for targets with a query put behind them.
@@ -124,7 +156,8 @@ pub(super) fn parse<'a>(line: &'a [u8], scratch: &'a mut Scratch) -> Result<Entr
         return Err("more than one JSON object");
     }
     let (_, moment) = found.time.ok_or("no member with a time")?;
-    let entry = |method, target| Entry { moment, method, target, escaped: false, rest: &[] };
+    let rest = found.rest();
+    let entry = |method, target| Entry { moment, method, target, escaped: false, rest };
     let mut path = None;
     if let Some(request) = found.request {
         let request = plain(request, &mut scratch.request).ok_or(ESCAPE)?;
@@ -333,6 +366,12 @@ impl<'a> Found<'a> {
                 self.target = Some((rank, value));
             }
             Role::Query => self.query(rank, Query::Text(value)),
+            Role::Site if !value.escapes && goes_before(rank, self.site.as_ref()) => {
+                self.site = Some((rank, value.text));
+            }
+            Role::Client if !value.escapes && goes_before(rank, self.client.as_ref()) => {
+                self.client = Some((rank, value.text));
+            }
             _ => {}
         }
     }

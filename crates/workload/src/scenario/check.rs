@@ -152,7 +152,7 @@ impl JsonTest {
             return Err("expected a body that is JSON, found another".to_owned());
         };
         let found = body.pointer(pointer);
-        let named = || found.map_or_else(|| "nothing".to_owned(), |found| shown_json(found));
+        let named = || found.map_or_else(|| "nothing".to_owned(), shown_json);
         match self {
             Self::Is(text) => {
                 let wanted = rendered(text, values)?;

@@ -48,7 +48,7 @@ impl Message {
         self.clear();
         self.method.push_str(&ask.method);
         let mut target = Vec::new();
-        ask.target.render(values, &mut target).map_err(unfilled)?;
+        ask.target.render(values, &mut target).map_err(|error| unfilled(&error))?;
         self.aim(ask.origin, &target, scenario)?;
         // Headers that authenticate come first, so that they can be left out for another server.
         let is_own = |name: &str| name.eq_ignore_ascii_case("authorization");
@@ -69,7 +69,7 @@ impl Message {
         match &ask.body {
             Some(body) => {
                 let out = self.body.get_or_insert_default();
-                body.render(values, out).map_err(unfilled)?;
+                body.render(values, out).map_err(|error| unfilled(&error))?;
             }
             None => self.body = None,
         }
@@ -83,7 +83,7 @@ impl Message {
     ) -> Result<(), Failure> {
         self.head.extend_from_slice(name.as_bytes());
         self.head.extend_from_slice(b": ");
-        value(&mut self.head).map_err(unfilled)?;
+        value(&mut self.head).map_err(|error| unfilled(&error))?;
         self.head.extend_from_slice(b"\r\n");
         Ok(())
     }
@@ -170,7 +170,7 @@ impl Message {
     }
 }
 
-fn unfilled(error: Unfilled) -> Failure {
+fn unfilled(error: &Unfilled) -> Failure {
     let name = &error.name;
     let what = match error.is_unfit {
         true => format!("expected a value of `{name}` without control characters in a header"),

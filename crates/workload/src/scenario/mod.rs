@@ -238,6 +238,7 @@ impl Host {
             host: self.host.clone(),
             port: self.port.unwrap_or(scheme.port),
             target: "/".to_owned(),
+            template: None,
             unix: None,
             credentials: None,
         }

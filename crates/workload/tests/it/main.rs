@@ -11,6 +11,7 @@ mod objects_requests;
 mod objects_text;
 mod profile;
 mod random;
+mod redirects;
 mod request;
 mod scenario_cookies;
 mod scenario_from_log;

@@ -210,8 +210,11 @@ proptest! {
     #[test]
     fn jars_keep_their_order(headers in prop::collection::vec(header(), 0..40)) {
         let mut jar = Jar::default();
+        let mut last = None;
         for header in &headers {
-            let _ = jar.set(header.as_bytes(), HOST, "/a/b/c", NOW_S);
+            if jar.set(header.as_bytes(), HOST, "/a/b/c", NOW_S).is_ok() {
+                last = Some(header);
+            }
         }
         let all = sent(&jar, HOST, "/a/b/c", true, NOW_S);
         let plain = sent(&jar, HOST, "/a/b/c", false, NOW_S);
@@ -223,7 +226,6 @@ proptest! {
         prop_assert!(is_part(&plain) && is_part(&later), "{all} / {plain} / {later}");
         // Four names, three paths and the default, the host's own or its domain's.
         prop_assert!(jar.len() <= 4 * 4);
-        let last = headers.iter().rev().find(|header| !header.contains("Domain=example"));
         if let Some(last) = last.filter(|last| !last.contains("Max-Age=0")) {
             let (name, value) = pair(last.as_bytes()).unwrap();
             let cookie = [name, b"=", value].concat();

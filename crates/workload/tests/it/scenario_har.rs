@@ -162,7 +162,7 @@ fn headers_and_json_with_secrets_by_name() {
 #[test]
 fn what_is_left_out_is_counted_and_said() {
     let scenario = made(&shop());
-    assert_eq!((scenario.requests, scenario.steps, scenario.static_files), (14, 4, 2));
+    assert_eq!((scenario.requests, scenario.steps, scenario.static_files), (14, 5, 2));
     assert_eq!((scenario.redirects, scenario.thinks, scenario.think_ms), (1, 2, 6_200));
     assert_eq!(scenario.server, SHOP);
     let left_out = &scenario.left_out;
@@ -249,7 +249,7 @@ fn what_is_no_recording_is_said_with_its_place() {
     let wrong = error(&wrong.to_string()).to_string();
     assert!(wrong.contains("`noon`") && wrong.contains("request 2"), "{wrong}");
     let with_mark = format!("\u{feff}{}", json!({ "log": { "entries": shop() } }));
-    assert_eq!(convert(with_mark.as_bytes(), "x").unwrap().steps, 4);
+    assert_eq!(convert(with_mark.as_bytes(), "x").unwrap().steps, 5);
 }
 
 proptest! {

@@ -9,8 +9,8 @@ use plimsoll_load::run::run;
 use plimsoll_monitor::{Memory, Ticks, TimerProbe, facts, steal_share};
 use plimsoll_runs::experiment::State;
 use plimsoll_runs::{
-    End, Ended, Event, FigureRow, HostSample, Interval, Kind, LoadMeta, Names, Run, RunError, RunMeta,
-    RunWriter, Sample, Sink, SinkError, WindowRow, World,
+    End, Ended, Event, FigureRow, HostSample, Interval, Kind, LoadMeta, Names, Run, RunError,
+    RunMeta, RunWriter, Sample, Sink, SinkError, WindowRow, World,
 };
 use plimsoll_units::failure::told;
 use plimsoll_units::hash::hex;
@@ -111,6 +111,9 @@ pub(crate) fn execute(
     let interrupted = steering.wish != Wish::Continue;
     let (ended, times, failed) = match result {
         Ok(run) => match stopped {
+            _ if let Some(error) = control.broken() => {
+                (Ended::Failed(told(&error)), Some(run), Some(error))
+            }
             Some(Stopped::NotBegun(why)) => {
                 let error = ExperimentError::Silent { subject: prepared.subject.clone(), why };
                 (Ended::Failed(told(&error)), Some(run), Some(error))

@@ -26,6 +26,7 @@ use plimsoll_load::Config;
 use plimsoll_plan::{self as plan, Plan, SearchMethod};
 use plimsoll_runs::{End, Ended, Run, RunError, RunWriter, WindowRow};
 use plimsoll_stats::slo::{Bound, Clause, Comparison, Figure, Metric, Slo, Timing};
+use plimsoll_units::failure::told;
 use plimsoll_units::show_duration;
 use plimsoll_workload::service_model::ServiceModel;
 use std::fs::File;
@@ -275,12 +276,8 @@ pub(super) fn search(
 ) -> Result<Searched, ExperimentError> {
     let Put { prepared, asked, rules } = *put;
     let Asked { method, limits, .. } = asked;
-    let config = Config {
-        samples: true,
-        names: None,
-        renew_ns: Some(RENEW_NS),
-        ..prepared.config.clone()
-    };
+    let config =
+        Config { samples: true, names: None, renew_ns: Some(RENEW_NS), ..prepared.config.clone() };
     let folder = writer.path().to_path_buf();
     let mut recording = Recording::start(writer, setting)?;
     let (sender, windows) = mpsc::channel();
@@ -318,6 +315,10 @@ pub(super) fn search(
             return Err(error);
         }
     };
+    if let Some(error) = control.broken() {
+        let _ = recording.finish(End::new(Ended::Failed(told(&error))), setting);
+        return Err(error);
+    }
     let mut result = asked.result(&outcome);
     result.caches = prepared.workload.as_ref().map(|workload| workload.caches.clone());
     write_result(&folder.join(RESULT), &result)?;

@@ -50,7 +50,8 @@ fn column(word: &str) -> Option<Column> {
 /// requests: it names a URL, and something that a list of URLs has not.
 pub(super) fn separator(line: &str) -> Option<char> {
     let separator = [',', '\t'].into_iter().find(|c| line.contains(*c))?;
-    let words: Vec<&str> = line.split(separator).map(|word| word.trim().trim_matches('"')).collect();
+    let words: Vec<&str> =
+        line.split(separator).map(|word| word.trim().trim_matches('"')).collect();
     let columns: Vec<_> = words.iter().filter_map(|word| column(word)).collect();
     // A list of URLs begins with a URL, no word of which has a slash.
     let is_heading = columns.contains(&Column::Url) && !words.iter().any(|w| w.contains('/'));
@@ -183,9 +184,8 @@ pub(super) fn read(
 fn columns(heading: &[Field]) -> Result<Vec<Column>, (u64, ParseError)> {
     let mut columns = Vec::new();
     for field in heading {
-        let wrong = |wanted: &str| {
-            ParseError::new(wanted, field.text.as_str(), field.at, field.text.len())
-        };
+        let wrong =
+            |wanted: &str| ParseError::new(wanted, field.text.as_str(), field.at, field.text.len());
         let Some(column) = column(&field.text) else {
             let names = COLUMNS.map(|(name, ..)| name);
             let known = format!("columns are {} and header:NAME", names.join(", "));
@@ -216,7 +216,8 @@ fn request(
     let mut made: Option<Listed> = None;
     let url = columns.iter().position(|column| *column == Column::Url);
     if let Some(field) = url.and_then(|at| row.get(at)).filter(|field| !field.text.is_empty()) {
-        let parsed = list.url(&field.text).map_err(|error| (field.line, error.shifted(field.at)))?;
+        let parsed =
+            list.url(&field.text).map_err(|error| (field.line, error.shifted(field.at)))?;
         made = Some(Listed::of(parsed));
     }
     let none = || (line, ParseError::new("a URL or a path", "nothing", 0, 0));
@@ -247,10 +248,8 @@ fn take(
         Column::Weight => made.weight = Some(crate::request::list::weight(text)?),
         Column::Header(name) => {
             let before = name.len() + 2;
-            let header = parse_header(&format!("{name}: {text}")).map_err(|error| ParseError {
-                at: error.at.saturating_sub(before),
-                ..error
-            })?;
+            let header = parse_header(&format!("{name}: {text}"))
+                .map_err(|error| ParseError { at: error.at.saturating_sub(before), ..error })?;
             made.headers.push(header);
         }
     }

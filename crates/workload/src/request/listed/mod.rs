@@ -102,9 +102,8 @@ impl Form {
     fn of(text: &[u8]) -> Self {
         let lines = text.split(|byte| *byte == b'\n').map(String::from_utf8_lossy);
         let says = |line: &str| !line.is_empty() && !line.starts_with('#');
-        let trimmed = |line: std::borrow::Cow<'_, str>| {
-            line.trim_start_matches('\u{feff}').trim().to_owned()
-        };
+        let trimmed =
+            |line: std::borrow::Cow<'_, str>| line.trim_start_matches('\u{feff}').trim().to_owned();
         let Some(first) = lines.map(trimmed).find(|line| says(line)) else { return Self::Urls };
         if first.starts_with('{') {
             Self::Json
@@ -155,7 +154,12 @@ impl RequestListReader<'_> {
     ///
     /// # Errors
     /// As for [`Self::file`].
-    pub fn text(&self, text: &str, origin: &str, folder: &Path) -> Result<RequestList, RequestError> {
+    pub fn text(
+        &self,
+        text: &str,
+        origin: &str,
+        folder: &Path,
+    ) -> Result<RequestList, RequestError> {
         match Form::of(text.as_bytes()) {
             Form::Urls => {
                 let urls = UrlListReader { base: self.base, commas: self.commas };

@@ -18,7 +18,7 @@ mod write;
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use crate::access_log::{Answered, Format, LogError, LogLine, LogReader};
+use crate::access_log::{Answered, LogError, LogFormat, LogLine, LogReader};
 use crate::distribution::Distribution;
 use crate::scenario::written::is_static;
 use pages::Pages;
@@ -44,7 +44,7 @@ pub struct LogOptions {
     /// How many pages the scenario has; those asked for less often are left out.
     pub pages: usize,
     /// The format; `None` tells it from the first lines.
-    pub format: Option<Format>,
+    pub format: Option<LogFormat>,
 }
 
 impl Default for LogOptions {
@@ -78,7 +78,7 @@ pub struct LogScenario {
     /// The file.
     pub text: String,
     /// The format it was read in.
-    pub format: Format,
+    pub format: LogFormat,
     /// Lines in all.
     pub lines: u64,
     /// Lines that cannot be read.
@@ -119,7 +119,7 @@ pub fn convert(
     origin: &str,
     options: &LogOptions,
 ) -> Result<LogScenario, LogError> {
-    let mut reader = LogReader::unpacked(log, origin, options.format)?;
+    let mut reader = LogReader::unpacked(log, origin, options.format.as_ref())?;
     let mut walks = Walks::new(options);
     while let Some(line) = reader.next_line()? {
         walks.lines += 1;
@@ -133,7 +133,7 @@ pub fn convert(
     if walks.sessions.count() == 0 {
         return Err(LogError::NoSessions { origin: origin.to_owned() });
     }
-    let (format, damage) = (reader.format(), reader.damage());
+    let (format, damage) = (reader.format().clone(), reader.damage());
     Ok(walks.scenario(origin, format, damage))
 }
 

@@ -6,7 +6,7 @@ use plimsoll_units::{show_count, show_duration, show_rate, show_share};
 
 use super::pages::Page;
 use super::{By, LeftOut, LogScenario, Walks};
-use crate::access_log::Format;
+use crate::access_log::LogFormat;
 use crate::scenario::written::{comment, literal, quoted, table};
 
 /// The longest name of a step, characters.
@@ -16,7 +16,7 @@ impl Walks<'_> {
     pub(super) fn scenario(
         self,
         origin: &str,
-        format: Format,
+        format: LogFormat,
         damage: Option<String>,
     ) -> LogScenario {
         let host = self.pages.main_host();

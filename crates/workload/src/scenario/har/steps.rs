@@ -122,7 +122,7 @@ impl Steps {
             redirects: 0,
             busy_until_ms: None,
         };
-        timed.into_iter().for_each(|(at_ms, entry)| steps.take(at_ms, entry));
+        timed.into_iter().for_each(|(at_ms, entry)| steps.take(at_ms, &entry));
         if steps.asked == 0 {
             return Err(HarError::Empty { origin: origin.to_owned() });
         }
@@ -130,7 +130,7 @@ impl Steps {
     }
 
     /// Takes the next request.
-    fn take(&mut self, at_ms: f64, entry: Entry) {
+    fn take(&mut self, at_ms: f64, entry: &Entry) {
         let Some((scheme, rest)) = entry.request.url.split_once("://") else {
             self.left_out.not_http += 1;
             return;
@@ -163,10 +163,10 @@ impl Steps {
         let end_ms = at_ms + entry.time.filter(|time| *time > 0.0).unwrap_or_default();
         let busy_until_ms = self.busy_until_ms;
         self.busy_until_ms = Some(busy_until_ms.map_or(end_ms, |before| before.max(end_ms)));
-        if self.is_redirected(&entry, &target) {
+        if self.is_redirected(entry, &target) {
             return;
         }
-        if verb == "get" && is_file(&entry, &target) {
+        if verb == "get" && is_file(entry, &target) {
             self.file(target, entry.response.status);
             return;
         }
@@ -216,7 +216,7 @@ impl Steps {
         }
     }
 
-    fn ask(&mut self, verb: &'static str, target: &str, entry: Entry) {
+    fn ask(&mut self, verb: &'static str, target: &str, entry: &Entry) {
         let number = self.asked;
         self.asked += 1;
         let path = target.split('?').next().unwrap_or_default();

@@ -48,10 +48,10 @@ impl Tokens {
             if &**tag.name != b"input" || !is_hidden() || self.fields.len() >= MOST {
                 continue;
             }
-            if let (Some(name), Some(value)) = (attribute(b"name"), attribute(b"value")) {
-                if is_token(&name, &value) {
-                    self.fields.push(Field { name, value, step });
-                }
+            if let (Some(name), Some(value)) = (attribute(b"name"), attribute(b"value"))
+                && is_token(&name, &value)
+            {
+                self.fields.push(Field { name, value, step });
             }
         }
     }

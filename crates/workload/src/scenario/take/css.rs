@@ -236,7 +236,7 @@ impl<'a> Reader<'a> {
             return Err(self.wrong("a value that ends with its quote"));
         };
         self.at += len + 2;
-        Ok(rest[..len].as_bytes().into())
+        Ok(rest.as_bytes()[..len].into())
     }
 }
 
