@@ -194,6 +194,8 @@ impl Config {
         let login = self.store.as_ref().and_then(|store| store.login.credentials.as_ref());
         secrets.extend(login.map(|(_, password)| password.clone()));
         secrets.extend(self.way.proxies.iter().flat_map(Proxies::secrets));
+        let of_users = self.users.iter().flat_map(|users| users.scenario.secrets());
+        secrets.extend(of_users.map(|secret| secret.clone().into_bytes()));
         Secrets::new(secrets)
     }
 

@@ -157,7 +157,7 @@ impl Session {
         load: &Load,
         interrupted: impl FnMut() -> bool,
     ) -> Result<Self, SessionError> {
-        allow_descriptors(config)?;
+        allow_descriptors(config, load)?;
         let count = config.threads.clamp(1, config.connections.1.max(1));
         let shared = Arc::new(Shared {
             free: (0..count).map(|_| AtomicU32::new(0)).collect(),
@@ -360,10 +360,14 @@ impl Drop for Session {
 }
 
 /// Raises the soft limit of descriptors as far as this session needs and the hard limit allows.
-fn allow_descriptors(config: &Config) -> Result<(), SessionError> {
+fn allow_descriptors(config: &Config, load: &Load) -> Result<(), SessionError> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let needed = config.descriptors() + OTHER_DESCRIPTORS;
     let limit = getrlimit(Resource::Nofile);
+    // How many users there are at a time is not known of those who arrive by the clock: they have
+    // what there is, and who finds none fails by a limit of this host's own.
+    let is_known = config.users.is_none() || matches!(load, Load::Closed { .. });
+    let most = if is_known { u64::MAX } else { limit.maximum.unwrap_or(u64::MAX) };
+    let needed = (config.descriptors() + OTHER_DESCRIPTORS).min(most);
     if limit.current.is_none_or(|current| current >= needed) {
         return Ok(());
     }
