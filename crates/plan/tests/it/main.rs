@@ -12,6 +12,7 @@ mod round_trip;
 mod scenario;
 mod secrets;
 mod types;
+mod users;
 
 use std::sync::LazyLock;
 
