@@ -84,5 +84,6 @@ mod stores;
 mod testbed_secrets;
 mod testbeds;
 mod transport;
+mod users;
 mod warm_up;
 mod watching;

@@ -11,10 +11,45 @@ pub(crate) struct Scenario {
 
 #[derive(Subcommand)]
 pub(crate) enum ScenarioCommand {
+    /// Walk one user through a scenario and show each step; nothing is recorded
+    Try(Try),
     /// Make a scenario of what a browser recorded (HAR)
     FromHar(FromHar),
     /// Make a scenario of an access log: sessions, think times, pages by frequency
     FromLog(FromLog),
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Shows what was sent, what came back and what was taken. Bodies are cut at 2 kB; secrets and cookies
+are shown as …. Think times are not waited for, and loops without an end go round once.
+
+Examples:
+  plimsoll scenario try checkout.toml https://shop.example/
+  plimsoll scenario try checkout.toml http://127.0.0.1:8080/ --user 7 --json
+
+Exit codes: 0 all steps held, 2 a wrong scenario, 4 a step failed.")]
+pub(crate) struct Try {
+    /// The scenario
+    #[arg(value_parser = crate::files::input)]
+    pub(crate) scenario: PathBuf,
+    /// The server of its paths
+    pub(crate) url: String,
+    /// The user's number: it says which rows of data files he has, and what he draws
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub(crate) user: String,
+    /// Where all that is drawn comes from
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) seed: String,
+    /// How long an answer may take
+    #[arg(long, value_name = "DURATION", default_value = "10s")]
+    pub(crate) timeout: String,
+    /// Certificates to trust instead of the system's, as PEM
+    #[arg(long, value_name = "FILE", value_parser = crate::files::input)]
+    pub(crate) ca: Option<PathBuf>,
+    /// Print what was done as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]

@@ -38,6 +38,7 @@ pub mod steps;
 pub mod until;
 mod vocabulary;
 pub mod wants;
+pub mod walk;
 pub mod world;
 
 pub use check::Check;

@@ -8,6 +8,7 @@ use crate::way::{Proxies, Way};
 use plimsoll_runs::Secrets;
 use plimsoll_workload::check::Check;
 use plimsoll_workload::request::{Request, Requests};
+use plimsoll_workload::scenario::Scenario;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -105,6 +106,17 @@ impl Default for Expected {
     }
 }
 
+/// Users who go through a scenario, and the servers that they ask.
+#[derive(Clone)]
+pub struct Users {
+    /// What they do.
+    pub scenario: Arc<Scenario>,
+    /// The servers besides the target, in the order of [`Scenario::origins`].
+    pub others: Vec<(Endpoint, Option<Tls>)>,
+    /// So many of the first users of a closed load begin in a second; `None`: all at once.
+    pub connect_rate: Option<f64>,
+}
+
 /// A session's settings.
 #[derive(Clone)]
 pub struct Config {
@@ -122,6 +134,8 @@ pub struct Config {
     pub sequence: Option<Arc<[u32]>>,
     /// The number of the name of each request of the list, where requests have names.
     pub names: Option<Arc<[u16]>>,
+    /// What users do, in place of the list, and where the servers are that they ask.
+    pub users: Option<Users>,
     /// What a store is asked for, in place of the list.
     pub store: Option<Store>,
     /// How HTTP requests are headed.
@@ -160,6 +174,15 @@ pub struct Config {
 }
 
 impl Config {
+    /// Where connections to a server go, by its number, and what TLS is spoken there.
+    pub(crate) fn place_of(&self, origin: u16) -> (&Endpoint, Option<&Tls>) {
+        let others = self.users.as_ref().map_or(&[][..], |users| &users.others);
+        match usize::from(origin).checked_sub(1).and_then(|at| others.get(at)) {
+            Some((endpoint, tls)) => (endpoint, tls.as_ref()),
+            None => (&self.endpoint, self.tls.as_ref()),
+        }
+    }
+
     /// How many connections may be under way at once: a server's backlog is finite.
     pub const MAX_CONNECTING: u32 = 512;
 
@@ -171,6 +194,8 @@ impl Config {
         let login = self.store.as_ref().and_then(|store| store.login.credentials.as_ref());
         secrets.extend(login.map(|(_, password)| password.clone()));
         secrets.extend(self.way.proxies.iter().flat_map(Proxies::secrets));
+        let of_users = self.users.iter().flat_map(|users| users.scenario.secrets());
+        secrets.extend(of_users.map(|secret| secret.clone().into_bytes()));
         Secrets::new(secrets)
     }
 

@@ -2,6 +2,7 @@
 
 use crate::config::{Endpoint, Tls};
 use crate::driver::Slot;
+use crate::in_flight::NOBODY;
 use crate::sys;
 use plimsoll_runs::LocalCause;
 use rustix::event::epoll;
@@ -75,6 +76,12 @@ pub(crate) struct Connection<C> {
     pub(crate) dirty: bool,
     /// The request it is opened for, if that was sent in vain on a stale one.
     pub(crate) reserved: Option<Slot>,
+    /// The seat of the user whose own it is; [`NOBODY`] where any request may go on it.
+    pub(crate) owner: u32,
+    /// Whether it has been free since it was last used, where it is a user's own.
+    pub(crate) is_idle: bool,
+    /// The number of the server that it leads to.
+    pub(crate) origin: u16,
 }
 
 impl<C> Connection<C> {
@@ -105,6 +112,9 @@ impl<C> Connection<C> {
             timed_out: false,
             dirty: false,
             reserved: None,
+            owner: NOBODY,
+            is_idle: false,
+            origin: 0,
         }
     }
 

@@ -10,6 +10,7 @@
 
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::check::Answer;
+use plimsoll_workload::scenario::Message;
 use std::collections::VecDeque;
 
 /// A request on its way, by its place in the engine's table.
@@ -144,6 +145,10 @@ pub trait Driver: Send {
         index: u32,
         out: &'a mut Vec<u8>,
     ) -> &'a [u8];
+
+    /// Takes what the user in that seat sends next, of whose answer so many bytes are kept; `host`
+    /// is the server's. The requests of users are begun by their seats in the place of an index.
+    fn prepare(&mut self, _seat: u32, _message: &Message, _host: &str, _keep: u64) {}
 
     /// Whether request `index` of the list, on its way as `slot`, may be sent a second time where
     /// it is not known whether it has been worked on: doing it twice must do no more than doing it

@@ -18,7 +18,7 @@ pub(crate) struct Sent {
     pub(crate) first_byte: u64,
     /// How late it was sent by our own doing, the first time.
     pub(crate) late: u64,
-    /// What was asked.
+    /// What was asked: its place in the list, or the seat of its user.
     pub(crate) request: u32,
     /// The number of its name.
     pub(crate) name: u16,

@@ -33,6 +33,7 @@ mod pick;
 mod recorder;
 mod redirects;
 mod source;
+mod users;
 mod worker;
 
 // A new store is a folder and a line here.
@@ -44,7 +45,7 @@ stores! {
     cassandra: Cassandra, of feature "cassandra", without it "cassandra/scheme.rs";
 }
 
-pub use config::{Config, Endpoint, Expected, Pacing, Tls};
+pub use config::{Config, Endpoint, Expected, Pacing, Tls, Users};
 pub use protocol::{Protocol, schemes};
 pub use recorder::{SLICE_NS, Slice};
 pub use session::{Session, SessionError};

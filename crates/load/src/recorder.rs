@@ -7,7 +7,10 @@
 
 use crate::in_flight::Sent;
 use plimsoll_runs::names::NO_NAME;
-use plimsoll_runs::{ErrorKind, Interval, LocalCause, NamedEvent, Phase, Sample, Secrets, Tag};
+use plimsoll_runs::{
+    ErrorKind, Interval, LocalCause, NamedEvent, NamedPart, Phase, Sample, Secrets, Tag,
+};
+use plimsoll_workload::scenario::GroupEnd;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
@@ -230,9 +233,22 @@ impl Recorder {
         interval.phases[phase as usize].counters.bytes_out += n;
     }
 
-    /// An answer has led its request elsewhere.
-    pub(crate) fn redirected(&mut self, at: u64, phase: Phase, bytes: u64) {
+    /// An answer has led its request elsewhere, whose name has that number.
+    pub(crate) fn redirected(&mut self, at: u64, phase: Phase, name: u16, bytes: u64) {
         let interval = self.at(at);
+        if name != NO_NAME && phase == Phase::Measured {
+            interval.named.push(NamedEvent {
+                part: NamedPart::Hop,
+                name,
+                code: None,
+                error: None,
+                is_sent: true,
+                response_ns: 0,
+                service_ns: 0,
+                late_ns: 0,
+                bytes,
+            });
+        }
         for counters in [&mut interval.events, &mut interval.phases[phase as usize].counters] {
             counters.redirects += 1;
             counters.bytes_in += bytes;
@@ -259,6 +275,7 @@ impl Recorder {
         let kind = why.kind();
         if name != NO_NAME && phase == Phase::Measured {
             interval.named.push(NamedEvent {
+                part: NamedPart::Whole,
                 name,
                 code: None,
                 error: Some(kind),
@@ -350,6 +367,7 @@ impl Recorder {
         }
         if sent.name != NO_NAME && sent.phase == Phase::Measured {
             interval.named.push(NamedEvent {
+                part: NamedPart::Whole,
                 name: sent.name,
                 code: ended.code,
                 error: ended.error,
@@ -363,6 +381,23 @@ impl Recorder {
         if keep_samples {
             slice.samples.push(sample(sent, ended));
         }
+    }
+}
+
+impl Recorder {
+    /// A group of steps has ended, which was due in the measured phase.
+    pub(crate) fn group(&mut self, name: u16, group: &GroupEnd) {
+        self.at(group.done_ns).named.push(NamedEvent {
+            part: NamedPart::Group,
+            name,
+            code: None,
+            error: (!group.is_good).then_some(ErrorKind::Check),
+            is_sent: true,
+            response_ns: group.response_ns,
+            service_ns: group.done_ns.saturating_sub(group.first_due_ns),
+            late_ns: 0,
+            bytes: 0,
+        });
     }
 }
 

@@ -8,6 +8,7 @@ use crate::opened::{Written, plan_of};
 use crate::reading::error::PlanErrors;
 use crate::reading::tree::Table;
 use crate::reading::{Reading, Unfilled};
+use crate::roles::Places;
 use crate::section::Section;
 use crate::sections::collect::Collect;
 use crate::sections::elastic::Elastic;
@@ -72,6 +73,8 @@ pub struct Plan {
     pub folder: PathBuf,
     /// Keys that were filled in from the environment, as they were written.
     pub unfilled: Unfilled,
+    /// Where its roles stand, where that is known: scenarios name them too.
+    pub places: Places,
 }
 
 impl Plan {
@@ -154,6 +157,7 @@ impl Plan {
             tune,
             folder: reading.folder().to_owned(),
             unfilled: reading.unfilled.clone(),
+            places: reading.places.clone(),
         })
     }
 

@@ -16,9 +16,24 @@ use plimsoll_stats::Histogram;
 use crate::names::OTHER;
 use crate::{Counters, ErrorKind, Tag};
 
+/// What a [`NamedEvent`] is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NamedPart {
+    /// All of it.
+    #[default]
+    Whole,
+    /// An answer that led its request elsewhere, which goes on there: it counts as a redirect, and
+    /// by its bytes.
+    Hop,
+    /// A group of steps: it is not sent as one, and has no code.
+    Group,
+}
+
 /// A request with a name that ended, due in the measured phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NamedEvent {
+    /// What it is of.
+    pub part: NamedPart,
     /// The number of its name ([`crate::Names`]).
     pub name: u16,
     /// The answer's code, where there was a whole answer.
@@ -27,9 +42,9 @@ pub struct NamedEvent {
     pub error: Option<ErrorKind>,
     /// Whether it was sent.
     pub is_sent: bool,
-    /// Due to its end.
+    /// Due to its end; of a group, the sum over its steps.
     pub response_ns: u64,
-    /// Sent to its end.
+    /// Sent to its end; of a group, from the first due to the last done.
     pub service_ns: u64,
     /// How late it was sent by our own doing, where that is noticeable and it succeeded; else 0.
     pub late_ns: u64,
@@ -64,6 +79,11 @@ impl NameBook {
         self.changed = true;
         let NamedEvent { response_ns, service_ns, late_ns, .. } = *event;
         let counters = &mut self.counters;
+        if event.part == NamedPart::Hop {
+            counters.redirects += 1;
+            counters.bytes_in += event.bytes;
+            return;
+        }
         counters.offered += 1;
         counters.sent += u64::from(event.is_sent);
         if let Some(code) = event.code {
@@ -75,7 +95,8 @@ impl NameBook {
             None => counters.succeeded += 1,
             Some(kind) => counters.error(kind),
         }
-        if event.code.is_none() && event.error != Some(ErrorKind::Timeout) {
+        let is_group = event.part == NamedPart::Group;
+        if event.code.is_none() && event.error != Some(ErrorKind::Timeout) && !is_group {
             return;
         }
         let [response, service, failed_response, failed_service, late, punctual] = &mut self.times;
@@ -106,11 +127,12 @@ impl NameBook {
         TAGS.iter().position(|known| *known == tag).map(|at| &self.times[at])
     }
 
-    /// Answers that sent the client elsewhere.
+    /// Answers that sent the client elsewhere, whether it went there or not.
     #[must_use]
     pub fn redirects(&self) -> u64 {
         let sends_on = |code: &u16| matches!(code, 301..=303 | 307 | 308);
-        self.counters.status.iter().filter(|(code, _)| sends_on(code)).map(|(_, n)| n).sum()
+        let last = self.counters.status.iter().filter(|(code, _)| sends_on(code));
+        self.counters.redirects + last.map(|(_, n)| n).sum::<u64>()
     }
 }
 
@@ -165,7 +187,8 @@ mod tests {
         ) -> NamedEvent {
             let [response_ns, service_ns, late_ns] = times;
             let error = error.map(|kind| ErrorKind::ALL[kind]);
-            NamedEvent { name, code, error, is_sent, response_ns, service_ns, late_ns, bytes }
+            let part = NamedPart::Whole;
+            NamedEvent { part, name, code, error, is_sent, response_ns, service_ns, late_ns, bytes }
         }
     }
 
@@ -203,6 +226,7 @@ mod tests {
     #[test]
     fn what_was_never_answered_has_no_time() {
         let event = NamedEvent {
+            part: NamedPart::Whole,
             name: 0,
             code: None,
             error: Some(ErrorKind::Reset),
@@ -222,5 +246,8 @@ mod tests {
         assert_eq!(book.histogram(Tag::Punctual).unwrap().min(), Some(4));
         assert!(book.histogram(Tag::Ttfb).is_none());
         assert_eq!((book.redirects(), book.counters.bytes_in), (1, 9));
+        book.add(&NamedEvent { part: NamedPart::Hop, code: None, error: None, ..event });
+        assert_eq!((book.redirects(), book.counters.bytes_in), (2, 18));
+        assert_eq!((book.counters.offered, book.counters.succeeded), (3, 1), "a hop is no step");
     }
 }

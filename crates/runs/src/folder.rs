@@ -26,6 +26,7 @@ use plimsoll_stats::Histogram;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::by_name::{self, NameBooks};
+use crate::users::{self, UserCounts};
 use crate::database::{self, Syncs};
 use crate::decision::{self, DecisionRow};
 use crate::error::RunError;
@@ -218,6 +219,7 @@ pub struct RunWriter {
     totals: [Counters; Phase::ALL.len()],
     failures: Failures,
     names: NameBooks,
+    users: UserCounts,
     scratch: Histogram,
     /// End of the host's last second.
     host_ns: u64,
@@ -294,6 +296,7 @@ impl RunWriter {
             totals: Default::default(),
             failures: Failures::default(),
             names: NameBooks::default(),
+            users: UserCounts::default(),
             scratch: Histogram::new(),
             host_ns: 0,
         })
@@ -352,6 +355,16 @@ impl RunWriter {
         self.store.store("figures by name", "", write)?;
         self.names.stored();
         Ok(())
+    }
+
+    /// Stores what became of users, where there are any.
+    fn store_users(&mut self) -> Result<(), SinkError> {
+        if self.users.is_empty() {
+            return Ok(());
+        }
+        let (cell, users) = (self.cell, &self.users);
+        let write = |database: &Connection, _: &Statements| users::write(database, cell, users);
+        self.store.store("users", "", write)
     }
 
     /// Stores what was recorded under a tag in a stretch of the measured phase, where the run has
@@ -421,7 +434,8 @@ impl RunWriter {
     /// it was written.
     #[expect(clippy::needless_pass_by_value, reason = "a run ends once: its end goes with it")]
     pub fn finish(mut self, end: End) -> Result<Run, RunError> {
-        let named = self.store_names().map_err(RunError::Unfinished);
+        let named = self.store_names().and_then(|()| self.store_users());
+        let named = named.map_err(RunError::Unfinished);
         let flushed = if self.store.series.is_empty() { Ok(()) } else { self.flush() };
         let flushed = named.and(flushed.map_err(RunError::Unfinished));
         let kept = self.samples.take().map_or(Ok(()), Samples::close);
@@ -485,6 +499,7 @@ impl Sink for RunWriter {
             total.add(&slice.counters);
         }
         self.names.add(&interval.named);
+        self.users.add(&interval.users);
         let place = self.place(interval.start_ns);
         let failed = self.failures.add(interval);
         let (scratch, totals, failures) = (&mut self.scratch, &self.totals, &self.failures);
@@ -498,6 +513,7 @@ impl Sink for RunWriter {
         })?;
         if (interval.start_ns / 1_000_000_000 + 1).is_multiple_of(NAMES_EVERY_S) {
             self.store_names()?;
+            self.store_users()?;
         }
         self.samples.as_mut().map_or(Ok(()), |samples| samples.write(&[], true))
     }

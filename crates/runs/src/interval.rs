@@ -15,6 +15,7 @@ use crate::handshakes::{Handshakes, TlsHandshakes};
 use crate::local::LocalCause;
 use crate::outcome::{ErrorKind, Phase};
 use crate::reasons::Reasons;
+use crate::users::UserCounts;
 use crate::tag::{Named, Tag};
 use plimsoll_stats::Histogram;
 
@@ -205,6 +206,9 @@ pub struct Interval {
     /// Requests of the measured phase that ended in it, where requests have names; not stored with
     /// the run's seconds.
     pub named: Vec<NamedEvent>,
+    /// Users that arrived and ended in it, and how many there were; not stored with the run's
+    /// seconds.
+    pub users: UserCounts,
 }
 
 impl Interval {
@@ -254,6 +258,7 @@ impl Interval {
         self.cpu_ns += other.cpu_ns;
         self.denied_ns += other.denied_ns;
         self.named.extend_from_slice(&other.named);
+        self.users.add(&other.users);
     }
 
     /// Makes it an empty stretch that starts at `start_ns`, keeping allocations.
@@ -281,6 +286,7 @@ impl Interval {
         self.denied_ns = 0;
         self.behind = false;
         self.named.clear();
+        self.users = UserCounts::default();
     }
 
     /// Answers completed (or given up) in the stretch, over all phases, by one tag.

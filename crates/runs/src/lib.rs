@@ -7,7 +7,7 @@
 //! | file | what | written |
 //! | --- | --- | --- |
 //! | `plan.toml` | the plan, complete, defaults filled in | at the start |
-//! | `run.sqlite` | tables `meta`, `interval`, `total`, `reason`, `event`, [`series`], [`window`], `figure` ([`figures`]), `name` ([`by_name`]); in WAL mode while it runs (then with `run.sqlite-wal` and `-shm` beside it), one plain file at the end | one transaction a second |
+//! | `run.sqlite` | tables `meta`, `interval`, `total`, `reason`, `event`, [`series`], [`window`], `figure` ([`figures`]), `name` ([`by_name`]), `users`; in WAL mode while it runs (then with `run.sqlite-wal` and `-shm` beside it), one plain file at the end | one transaction a second |
 //! | `latency.hlog` | histograms by second, phase and [`tag`]: HdrHistogram log 1.3, V2, nanoseconds | appended each second |
 //! | `artifacts/samples.bin` | every request, where samples are kept ([`samples`]) | in blocks |
 //! | `summary.json` | the [`Summary`], of what has a load | at the end; rebuilt when missing |
@@ -63,9 +63,10 @@ mod schema;
 mod summarise;
 mod summary_figures;
 mod summary_file;
+mod users;
 mod validity;
 
-pub use by_name::{NameBook, NameBooks, NamedEvent, NamedFigures};
+pub use by_name::{NameBook, NameBooks, NamedEvent, NamedFigures, NamedPart};
 pub use decision::DecisionRow;
 pub use error::{RunError, SinkError, hint_for_write};
 pub use event::{Class, Event};
@@ -77,6 +78,7 @@ pub use later::add_events;
 pub use local::LocalCause;
 pub use meta::{End, Ended, HostSample, Kind, LoadMeta, RunMeta, World};
 pub use names::{Name, NameKind, Names, Naming};
+pub use users::UserCounts;
 pub use outcome::{Blame, ErrorKind, Phase};
 pub use plimsoll_units::civil::iso8601;
 pub use reasons::{Reason, Reasons, Secrets};

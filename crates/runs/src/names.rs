@@ -1,5 +1,6 @@
 //! Names: what figures are told by beside those of the whole run. A name is that of a line of a
-//! request list, or the pattern of the paths that a log asks for.
+//! request list, the pattern of the paths that a log asks for, or that of a step or a group of a
+//! scenario.
 //!
 //! A run has at most [`MAX_NAMES`] of them, in the order in which they come; what is named beyond
 //! counts under [`OTHER`]. On the hot path a name is its number, so that nothing is looked up.
@@ -30,6 +31,10 @@ pub const MAX_NAME_CHARS: usize = 200;
 pub enum NameKind {
     /// Requests, each by itself.
     Request,
+    /// Steps of a scenario: the last request of each, where redirects are followed.
+    Step,
+    /// Groups of steps.
+    Group,
 }
 
 impl NameKind {
@@ -38,6 +43,8 @@ impl NameKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Request => "request",
+            Self::Step => "step",
+            Self::Group => "group",
         }
     }
 }

@@ -40,11 +40,11 @@ pub enum Blame {
 
 /// Why a request did not succeed.
 ///
-/// Six kinds were never sent:
-/// `offered = sent + connect + local + dns + tls + client_saturated + cut`.
+/// Seven kinds were never sent:
+/// `offered = sent + connect + local + dns + tls + client_saturated + cut + variable`.
 /// Four were sent and not answered:
 /// `sent = completed + timeout + reset + protocol + in_flight_at_end`.
-/// `status`, `check` and `redirect` were answered: kinds within `completed`.
+/// `status`, `check`, `redirect` and `take` were answered: kinds within `completed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ErrorKind {
@@ -76,11 +76,15 @@ pub enum ErrorKind {
     /// Answered by a redirect that is not followed: to another server, by a location that cannot be
     /// read, or behind as many as are followed.
     Redirect = 12,
+    /// Answered, and nothing was found where a user was to take something from the answer.
+    Take = 13,
+    /// Never sent: a variable of its user was empty, or could not be sent.
+    Variable = 14,
 }
 
 impl ErrorKind {
     /// Every kind, in the order of its discriminant.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Connect,
         Self::Dns,
         Self::Tls,
@@ -94,11 +98,20 @@ impl ErrorKind {
         Self::Check,
         Self::Local,
         Self::Redirect,
+        Self::Take,
+        Self::Variable,
     ];
 
     /// The kinds that were never sent.
-    pub const NEVER_SENT: [Self; 6] =
-        [Self::Connect, Self::Local, Self::Dns, Self::Tls, Self::ClientSaturated, Self::Cut];
+    pub const NEVER_SENT: [Self; 7] = [
+        Self::Connect,
+        Self::Local,
+        Self::Dns,
+        Self::Tls,
+        Self::ClientSaturated,
+        Self::Cut,
+        Self::Variable,
+    ];
 
     /// The kinds that were sent and never completely answered.
     pub const UNANSWERED: [Self; 4] =
@@ -121,6 +134,8 @@ impl ErrorKind {
             Self::Check => "check",
             Self::Local => "local",
             Self::Redirect => "redirect",
+            Self::Take => "take",
+            Self::Variable => "variable",
         }
     }
 }

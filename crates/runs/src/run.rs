@@ -9,6 +9,7 @@ use plimsoll_stats::Histogram;
 use rusqlite::{Row, ToSql};
 
 use crate::by_name::{self, NameBooks};
+use crate::users::{self, UserCounts};
 use crate::database::uint;
 use crate::decision::{self, DecisionRow};
 use crate::error::RunError;
@@ -409,6 +410,14 @@ impl Run {
     /// Where the run cannot be read.
     pub fn name_books(&self) -> Result<NameBooks, RunError> {
         by_name::read(&self.opened.database).map_err(self.unreadable())
+    }
+
+    /// What became of users; `None` where the run has no scenario.
+    ///
+    /// # Errors
+    /// Where the run cannot be read.
+    pub fn users(&self) -> Result<Option<UserCounts>, RunError> {
+        users::read(&self.opened.database).map_err(self.unreadable())
     }
 
     /// Every request, where the run kept them: `None` where it did not.

@@ -28,6 +28,7 @@ use plimsoll_stats::slo::{Slo, Watched};
 use plimsoll_units::{show_count, show_duration, show_share};
 
 use crate::by_name;
+use crate::users::UserCounts;
 use crate::database::{int, uint};
 use crate::error::RunError;
 use crate::hlog;
@@ -133,6 +134,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         host: Host { steal_share: steal(run, &span)?, timer_late_us: Spread::of(&log.timer_late) },
         slo,
         by_name: by_name::of_run(&load.names, &books),
+        users: run.users()?,
         warm_up: warm_up(run, &log)?,
     })
 }
@@ -387,6 +389,7 @@ fn warnings(run: &Run, log: &Log, span: &Range<u64>) -> Result<Vec<String>, RunE
     }
     warnings.extend(run.opening_warning().map(str::to_owned));
     warnings.extend(run.load()?.names.note());
+    warnings.extend(run.users()?.iter().flat_map(UserCounts::notes));
     let (wanted, found) = (run.hlog_bytes()?, run.hlog_len());
     if found < wanted {
         warnings.push(format!(

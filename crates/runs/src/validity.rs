@@ -144,7 +144,9 @@ pub(crate) fn blame_of(kind: ErrorKind, ended: Option<&Ended>, healthy: bool) ->
         | ErrorKind::Protocol
         | ErrorKind::Status
         | ErrorKind::Check
+        | ErrorKind::Take
         | ErrorKind::Redirect => Blame::Target,
+        ErrorKind::Variable => Blame::Plan,
         ErrorKind::Dns => Blame::Environment,
         // `blame` counts each cause by its own.
         ErrorKind::Local => Blame::Generator,

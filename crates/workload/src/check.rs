@@ -22,6 +22,8 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// Whether the body is longer than what is kept of it.
     pub is_cut: bool,
+    /// How much of the body is kept, bytes; without it, [`MAX_KEPT`].
+    pub most: Option<usize>,
 }
 
 impl Answer {
@@ -32,7 +34,8 @@ impl Answer {
 
     /// Keeps bytes of the body, as far as there is room.
     pub fn keep(&mut self, bytes: &[u8]) {
-        let room = MAX_KEPT - self.body.len().min(MAX_KEPT);
+        let most = self.most.unwrap_or(MAX_KEPT);
+        let room = most - self.body.len().min(most);
         self.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
         self.is_cut |= bytes.len() > room;
     }

@@ -73,6 +73,7 @@ fn config(address: SocketAddr) -> Config {
         requests: Arc::new(Requests::one(request)),
         sequence: None,
         names: None,
+        users: None,
         checks: [].into(),
         store: None,
         head: Head { user_agent: "plimsoll".into(), host: None, close: false, proxy: None },

@@ -22,6 +22,7 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod scenario;
+mod scenario_try;
 pub(crate) mod serve;
 pub(crate) mod shoal;
 pub(crate) mod simulate;

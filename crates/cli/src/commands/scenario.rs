@@ -16,6 +16,7 @@ use std::path::Path;
 /// Runs the command.
 pub(crate) fn run(command: &ScenarioCommand) -> Result<Exit> {
     match command {
+        ScenarioCommand::Try(args) => super::scenario_try::run(args),
         ScenarioCommand::FromHar(args) => from_har(args),
         ScenarioCommand::FromLog(args) => from_log(args),
     }

@@ -125,6 +125,7 @@ mod tests {
 
     fn event(name: u16, ms: u64, is_failed: bool) -> NamedEvent {
         NamedEvent {
+            part: plimsoll_runs::NamedPart::Whole,
             name,
             code: Some(200),
             error: is_failed.then_some(plimsoll_runs::ErrorKind::Check),

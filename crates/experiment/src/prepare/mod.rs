@@ -8,6 +8,7 @@ mod requests;
 pub(crate) mod store;
 mod threads;
 mod through;
+pub mod scenario;
 pub mod tls;
 
 use crate::error::ExperimentError;
@@ -107,7 +108,12 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
         Offer::Open { parts, .. } => parts.iter().filter_map(peak).fold(0.0, f64::max),
         Offer::Closed(..) => 0.0,
     };
-    let connections = (plan.load.connections.start, plan.load.connections.most);
+    let users = scenario::users(plan, &url, place, ask, &certificate, &mut notes)?;
+    let called = users.as_ref().map_or(asked.called, |users| scenario::called(&users.scenario));
+    let connections = match &users {
+        Some(users) => (0, scenario::connections(plan, users)),
+        None => (plan.load.connections.start, plan.load.connections.most),
+    };
     let threads = threads::count(plan, peak_per_s, place.cores);
     let per_request = plan.load.connection == ConnectionLife::PerRequest;
     let proxied = proxies.as_ref().filter(|proxies| !proxies.tunnels);
@@ -119,7 +125,8 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
         protocol,
         requests: Arc::new(asked.requests),
         sequence: asked.sequence,
-        names: asked.called.of,
+        names: called.of,
+        users,
         checks: plan.target.checks().into(),
         store,
         head: plimsoll_load::http1::encode::Head {
@@ -149,7 +156,7 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
     }
     let duration_ns = offer.duration_ns().saturating_sub(warmup_ns);
     let (subject, workload) = (url.to_string(), store::described(plan));
-    let names = asked.called.names;
+    let names = called.names;
     plan.measure.slo.iter().try_for_each(|slo| known_names(slo, &names))?;
     Ok(Prepared {
         config,

@@ -70,6 +70,11 @@ pub(super) fn read(
             let (requests, called) = read_list(file, target, body.as_ref(), notes)?;
             Asked { requests, sequence: None, times: None, called }
         }
+        Way::Scenario(_) => {
+            let url = target.url.clone().ok_or(ExperimentError::NoTarget)?;
+            let requests = Requests::one(Request::new(url));
+            Asked { requests, sequence: None, times: None, called: Called::default() }
+        }
         // A log has methods of its own, and no bodies.
         Way::Replay(replay) => read_log(replay, target, notes)?,
     };

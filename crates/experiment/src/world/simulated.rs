@@ -62,6 +62,12 @@ impl Instance {
                  writes it",
             )
         })?;
+        if plan.target.has_scenario() {
+            return Err(conflict(
+                "simulate the users of a scenario: what they ask hangs on what they are answered; \
+                 give a rate of requests and leave the scenario out",
+            ));
+        }
         if plan.load.waits() {
             return Err(conflict(
                 "simulate a warm-up that goes on until something holds: it is only waited for \

@@ -4,6 +4,7 @@
 //! URLs may hold 200,000) each is put together when it is sent, which costs a copy of its head.
 
 use plimsoll_workload::request::{RenderState, Request, Requests, Template};
+use plimsoll_workload::scenario::Message;
 use std::sync::Arc;
 
 /// Lists up to this length are encoded before the run.
@@ -104,6 +105,38 @@ impl Encoder {
         }
     }
 
+    /// The bytes of what a user sends to a host, in the place of what `out` held.
+    pub fn encode_message(&self, message: &Message, host: &str, out: &mut Vec<u8>) {
+        out.clear();
+        let lines = [message.method.as_str(), " ", &message.target, " HTTP/1.1\r\nHost: "];
+        lines.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
+        let own = self.head.host.as_deref().filter(|_| message.origin == 0);
+        out.extend_from_slice(own.unwrap_or(host).as_bytes());
+        out.extend_from_slice(b"\r\n");
+        let mut field = |name: &str, value: &str| {
+            if !has_line(&message.head, name) {
+                [name, ": ", value, "\r\n"]
+                    .iter()
+                    .for_each(|part| out.extend_from_slice(part.as_bytes()));
+            }
+        };
+        field("User-Agent", &self.head.user_agent);
+        field("Accept", "*/*");
+        if self.head.close {
+            field("Connection", "close");
+        }
+        out.extend_from_slice(&message.head);
+        let body = message.body.as_deref().unwrap_or_default();
+        // A body of nothing is said where the method has one by its meaning (RFC 9110, section
+        // 8.6).
+        let expected = matches!(message.method.as_str(), "POST" | "PUT" | "PATCH");
+        if message.body.is_some() || expected {
+            out.extend_from_slice(format!("Content-Length: {}\r\n", body.len()).as_bytes());
+        }
+        out.extend_from_slice(b"\r\n");
+        out.extend_from_slice(body);
+    }
+
     fn make(&mut self, index: usize) -> Option<Vec<u8>> {
         let request = &self.requests.list[index];
         request.is_static().then(|| {
@@ -117,7 +150,20 @@ impl Encoder {
 /// Whether doing it twice does no more than doing it once, by its method (RFC 9110, section 9.2.2).
 #[must_use]
 pub fn is_repeatable(request: &Request) -> bool {
-    matches!(request.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "PUT" | "DELETE")
+    is_repeatable_method(&request.method)
+}
+
+/// Whether doing what a method asks for twice does no more than doing it once.
+pub(super) fn is_repeatable_method(method: &str) -> bool {
+    matches!(method, "GET" | "HEAD" | "OPTIONS" | "PUT" | "DELETE")
+}
+
+/// Whether lines of headers have one of that name, whatever its case.
+fn has_line(lines: &[u8], name: &str) -> bool {
+    lines.split(|byte| *byte == b'\n').any(|line| {
+        line.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
+            && line.get(name.len()) == Some(&b':')
+    })
 }
 
 fn write(

@@ -21,6 +21,17 @@ use head::Length;
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::check::Answer;
 use plimsoll_workload::request::is_redirect;
+use plimsoll_workload::scenario::Message;
+
+/// What a user sends.
+#[derive(Default)]
+struct Made {
+    bytes: Vec<u8>,
+    is_head: bool,
+    is_repeatable: bool,
+    /// How much of the answer's body is kept, bytes.
+    keep: usize,
+}
 
 /// The driver: what can be asked, and how it is asked.
 pub struct Http1 {
@@ -29,6 +40,8 @@ pub struct Http1 {
     once: bool,
     /// Whether answers are kept.
     keeps: bool,
+    /// What users send, by their seats, where there is a scenario in place of a list.
+    made: Option<Vec<Made>>,
     words: Words,
     redirects: Redirects,
 }
@@ -69,7 +82,18 @@ impl Http1 {
     #[must_use]
     pub fn new(encoder: Encoder, once: bool) -> Self {
         let (words, redirects) = (Words::default(), Redirects::default());
-        Self { encoder, once, keeps: false, words, redirects }
+        Self { encoder, once, keeps: false, made: None, words, redirects }
+    }
+
+    /// The same for users, whose requests are given one by one.
+    #[must_use]
+    pub fn of_users(self) -> Self {
+        Self { keeps: true, made: Some(Vec::new()), ..self }
+    }
+
+    /// What the user in a seat sends, where there are users.
+    fn made(&self, seat: u32) -> Option<&Made> {
+        self.made.as_ref()?.get(seat as usize)
     }
 
     /// The same, which follows up to so many redirects a request.
@@ -328,6 +352,11 @@ impl Driver for Http1 {
         connection.announced = false;
         connection.answer = self.keeps.then(Box::default);
         connection.location = None;
+        if let Some(made) = self.made.as_ref().and_then(|all| all.get(index as usize)) {
+            connection.answer.iter_mut().for_each(|answer| answer.most = Some(made.keep));
+            connection.head_only = made.is_head;
+            return &made.bytes;
+        }
         if self.redirects.is_on() {
             if self.redirects.request(slot).is_none() && !self.encoder.request(index).is_static() {
                 self.redirects.begin(slot, self.encoder.rendered(index));
@@ -342,7 +371,23 @@ impl Driver for Http1 {
         self.encoder.encode(index, out)
     }
 
+    fn prepare(&mut self, seat: u32, message: &Message, host: &str, keep: u64) {
+        let Some(all) = &mut self.made else { return };
+        let at = seat as usize;
+        if at >= all.len() {
+            all.resize_with(at + 1, Made::default);
+        }
+        let made = &mut all[at];
+        self.encoder.encode_message(message, host, &mut made.bytes);
+        made.is_head = message.method == "HEAD";
+        made.is_repeatable = encode::is_repeatable_method(&message.method);
+        made.keep = usize::try_from(keep).unwrap_or(usize::MAX);
+    }
+
     fn is_repeatable(&self, slot: Slot, index: u32) -> bool {
+        if let Some(made) = self.made(index) {
+            return made.is_repeatable;
+        }
         is_repeatable(self.redirects.request(slot).unwrap_or(self.encoder.request(index)))
     }
 

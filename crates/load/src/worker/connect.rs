@@ -141,11 +141,12 @@ impl<D: Driver> Worker<D> {
         })
     }
 
-    fn begin_to_open(&mut self, at: u32) {
+    pub(super) fn begin_to_open(&mut self, at: u32) {
         let began = self.clock.now();
         let serial = self.line.shared.serial.fetch_add(1, Ordering::Relaxed);
-        let way = &self.config.way;
-        let to = way.to(&self.config.endpoint, serial);
+        let (way, origin) = (&self.config.way, self.connections[at as usize].origin);
+        let place = self.config.place_of(origin).0;
+        let to = if origin == 0 { way.to(place, serial) } else { place.clone() };
         match begin(&to, way.from(&to, serial)) {
             Ok(socket) => {
                 let connection = &mut self.connections[at as usize];
@@ -197,7 +198,7 @@ impl<D: Driver> Worker<D> {
     /// There are bytes to and from the peer: TLS begins where it is spoken, else the protocol.
     pub(super) fn encrypt(&mut self, at: u32) {
         let connection = &mut self.connections[at as usize];
-        let Some(tls) = &self.config.tls else { return self.greet(at) };
+        let Some(tls) = self.config.place_of(connection.origin).1 else { return self.greet(at) };
         let begun = connection.begin_tls(tls).map_err(io::Error::other);
         match begun.and_then(|()| connection.flush()) {
             Ok(()) => self.after_write(at, Ok(())),
@@ -270,13 +271,16 @@ impl<D: Driver> Worker<D> {
         let connection = &mut self.connections[at as usize];
         let reserved = connection.reserved.take();
         self.reserved -= usize::from(reserved.is_some());
+        let (owner, origin) = (connection.owner, connection.origin);
         connection.close();
+        self.disown(at);
         self.failures += 1;
         let words = errno::describe(&error);
         self.recorder.refused(why.kind(), self.now, words.as_bytes());
         if let Some(slot) = reserved.filter(|slot| self.in_flight.awaits_retry(*slot)) {
             self.fail(slot, ErrorKind::Reset, Why::Error(&error));
         }
+        self.fail_owner(owner, origin, why, &words);
         self.back_off_ns = (self.back_off_ns * 2).clamp(FIRST_BACK_OFF_NS, LAST_BACK_OFF_NS);
         self.back_off_until = self.now + self.back_off_ns;
         if self.first_failure.is_none() {
@@ -296,6 +300,7 @@ impl<D: Driver> Worker<D> {
 
     /// Fails what has been waiting since then or for longer.
     fn fail_waiting(&mut self, why: Unsent, since: u64, words: &str) {
+        self.fail_waiting_users(why, since, words);
         while self.source.oldest_waiting().is_some_and(|due| due <= since) {
             let Some(due) = self.source.take() else { return };
             let phase: Phase = self.phase(due.at);
@@ -325,7 +330,7 @@ impl<D: Driver> Worker<D> {
         io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {limit}"))
     }
 
-    fn forget_opening(&mut self, at: u32) {
+    pub(super) fn forget_opening(&mut self, at: u32) {
         self.opening.retain(|&(_, other, _)| other != at);
     }
 }

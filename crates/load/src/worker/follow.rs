@@ -19,11 +19,11 @@ impl<D: Driver> Worker<D> {
 
     fn lead_on(&mut self, slot: Slot, code: u16, bytes: u64) -> bool {
         let Some((sent, _)) = self.in_flight.get_mut(slot) else { return false };
-        let (request, phase) = (sent.request, sent.phase);
+        let (request, phase, name) = (sent.request, sent.phase, sent.name);
         match self.driver.follow(slot, request, code) {
             Follow::Answer => false,
             Follow::Again => {
-                self.recorder.redirected(self.now, phase, bytes);
+                self.recorder.redirected(self.now, phase, name, bytes);
                 let holder = self.in_flight.lead_on(slot);
                 let connection = holder.and_then(|at| self.connections.get_mut(at as usize));
                 if let Some(connection) = connection {

@@ -14,6 +14,7 @@ mod race;
 mod receive;
 mod start;
 pub(crate) mod tunnel;
+mod users;
 
 use crate::clock::{Clock, Denied, thread_cpu_ns};
 use crate::config::{Config, Endpoint, Pacing};
@@ -24,6 +25,7 @@ use crate::pick::Pick;
 use crate::recorder::Recorder;
 use crate::source::{Source, Times};
 use crate::sys;
+use crate::users::Numbers;
 use free::Free;
 use plimsoll_runs::{ErrorKind, Phase};
 use plimsoll_workload::arrivals::Share;
@@ -81,6 +83,8 @@ pub(crate) struct Shared {
     pub(crate) serial: AtomicU32,
     /// Connections that are open, of all threads.
     pub(crate) open: AtomicU32,
+    /// The numbers of users.
+    pub(crate) users: Arc<Numbers>,
 }
 
 /// One thread's ends of the channels.
@@ -125,6 +129,8 @@ pub(crate) struct Worker<D: Driver> {
     dirty: Vec<u32>,
     /// Where the search for a closed entry goes on.
     vacant_from: u32,
+    /// Closed entries of users' own connections.
+    vacant_entries: Vec<u32>,
     /// Attempts to connect that failed, and why the first did.
     failures: usize,
     first_failure: Option<(ErrorKind, std::io::Error)>,
@@ -213,6 +219,7 @@ impl<D: Driver> Worker<D> {
             epoll_events: Vec::with_capacity(EVENTS),
             dirty: Vec::new(),
             vacant_from: 0,
+            vacant_entries: Vec::new(),
             failures: 0,
             first_failure: None,
             now: 0,
@@ -369,8 +376,10 @@ impl<D: Driver> Worker<D> {
             match command {
                 Command::Go(_) => {}
                 Command::Offer { from, times, number } => {
-                    if let Source::Open(open) = &mut self.source {
-                        open.offer(from, &times, number);
+                    match &mut self.source {
+                        Source::Open(open) => open.offer(from, &times, number),
+                        Source::Users(users) => users.offer(from, &times, number),
+                        Source::Closed(_) => {}
                     }
                 }
                 Command::MeasureFrom(at) => self.config.measured_from_ns = at,
@@ -417,6 +426,7 @@ impl<D: Driver> Worker<D> {
     }
 
     fn discard_waiting(&mut self) {
+        self.cut_waiting_users();
         while let Some(due) = self.source.take() {
             let phase = self.phase(due.at);
             let name = turn_of(self.config.names.as_deref(), &mut self.pick);
@@ -462,6 +472,7 @@ impl<D: Driver> Worker<D> {
         for slot in slots {
             self.end_request(slot, None, 0, Some(ErrorKind::InFlightAtEnd));
         }
+        self.cut_users();
         // An interval has a length, however soon after another it ends, and holds what came last.
         let end = self.now.max(self.slice_from) + 1;
         if !self.hand_over(end - 1) {

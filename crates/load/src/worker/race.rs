@@ -92,7 +92,9 @@ impl<D: Driver> Worker<D> {
             return self.fail(slot, ErrorKind::Reset, why);
         }
         self.recorder.at(self.now).stale += 1;
-        if D::GATHERS {
+        if self.users().is_some() {
+            self.open_again_for(slot);
+        } else if D::GATHERS {
             // Many may have been on it: any connection with room will do.
             self.again.push_back(slot);
         } else {

@@ -268,6 +268,9 @@ impl<D: Driver> Worker<D> {
                         self.connections[holder as usize].in_parts = true;
                     }
                 }
+                Event::Done { slot, code, bytes } if self.users().is_some() => {
+                    self.answer_user(slot, code, bytes);
+                }
                 Event::Done { slot, code, bytes } if self.is_followed(slot, code, bytes) => {}
                 Event::Done { slot, code, bytes } => {
                     let expected = self.config.expected.contains(code);
@@ -394,6 +397,7 @@ impl<D: Driver> Worker<D> {
         }
         self.free.note_closed(connection.entries());
         connection.close();
+        self.disown(at);
         if in_use == 0 {
             return;
         }

@@ -5,7 +5,7 @@ use crate::connection::State;
 use crate::driver::{Driver, Slot};
 use crate::in_flight::Sent;
 use crate::pick::Pick;
-use crate::source::Due;
+use crate::source::{Due, Source};
 use plimsoll_runs::names::{NO_NAME, OTHER};
 use plimsoll_runs::{ErrorKind, Phase};
 use std::sync::atomic::Ordering;
@@ -27,6 +27,9 @@ impl<D: Driver> Worker<D> {
     /// Starts what is due while connections are free, opens connections for the rest. Returns
     /// whether anything was started.
     pub(super) fn start_due(&mut self) -> bool {
+        if matches!(self.source, Source::Users(_)) {
+            return self.start_users();
+        }
         let mut started = self.start_refused();
         while self.source.waiting() > 0 {
             let Some(at) = self.next_free() else { break };
@@ -111,7 +114,7 @@ impl<D: Driver> Worker<D> {
     }
 
     /// Gives a request to its connection, which sends it now, or with others at the turn's end.
-    fn send_request(&mut self, at: u32, slot: Slot, request: u32, phase: Phase, now: u64) {
+    pub(super) fn send_request(&mut self, at: u32, slot: Slot, request: u32, phase: Phase, now: u64) {
         let connection = &mut self.connections[at as usize];
         if self.sleeps && !connection.stamped {
             connection.stamp_arrivals();

@@ -32,6 +32,7 @@ pub(crate) fn config(endpoint: Endpoint) -> Config {
         requests: Arc::new(Requests::one(get())),
         sequence: None,
         names: None,
+        users: None,
         checks: [].into(),
         store: None,
         head: Head { user_agent: "plimsoll".into(), host: None, close: false, proxy: None },

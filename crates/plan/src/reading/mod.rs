@@ -17,6 +17,7 @@ use crate::key::SectionKeys;
 use crate::reading::error::{Fault, PlanErrors};
 use crate::reading::source::{Place, Source};
 use crate::reading::tree::{Entry, Node, Value};
+use crate::roles::Places;
 use crate::vocabulary::Vocabulary;
 
 /// What is being read, and what was found wrong so far.
@@ -31,6 +32,8 @@ pub(crate) struct Reading {
     pub(crate) vocabulary: Option<&'static Vocabulary>,
     /// Keys that were filled in from the environment, as they were written.
     pub(crate) unfilled: Unfilled,
+    /// Where the roles of the plan stand, where that is known.
+    pub(crate) places: Places,
     faults: RefCell<Vec<Fault>>,
     /// Faults beyond those that are kept: a hostile plan may have millions.
     left_out: Cell<usize>,
@@ -51,6 +54,7 @@ impl Reading {
             sections,
             vocabulary: None,
             unfilled: Unfilled::new(),
+            places: Places::new(),
             faults: RefCell::default(),
             left_out: Cell::new(0),
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_units::{ParseError, nearest, secret};
-use plimsoll_workload::scenario::{Data, Encoding, Held, Host, Name, Step, Text, Value};
+use plimsoll_workload::scenario::{Data, Encoding, Held, Host, Name, Step, Text, Value, forms};
 
 use crate::reading::Reading;
 use crate::reading::source::Place;
@@ -41,6 +41,8 @@ pub(super) struct Known<'a> {
     pub(super) on_failure: plimsoll_workload::scenario::OnFailure,
     pub(super) keep: u64,
     pub(super) files: Vec<std::path::PathBuf>,
+    /// What of the environment is in it, in all forms.
+    pub(super) secrets: std::cell::RefCell<Vec<String>>,
 }
 
 impl<'a> Known<'a> {
@@ -143,7 +145,10 @@ impl<'a> Known<'a> {
                 .hint("`plimsoll run`, `load` and `scenario try` fill it in")),
             Environment::Of(value) => match value(variable).filter(|value| !value.is_empty()) {
                 Some(value) => {
-                    secret::learn(&value);
+                    for form in forms(&value) {
+                        secret::learn(&form);
+                        self.secrets.borrow_mut().push(form);
+                    }
                     Ok(Value::Fixed(value.into()))
                 }
                 None => Err(wrong("an environment variable that is set")

@@ -42,6 +42,7 @@ pub(super) fn read<'a>(
         on_failure: OnFailure::default(),
         keep: KEEP as u64,
         files: Vec::new(),
+        secrets: Default::default(),
     };
     let node = |key: &str| root.get(key).map(|entry| &entry.node);
     let title = node("name").and_then(|node| reading.line(node)).map(str::to_owned);
@@ -76,6 +77,7 @@ pub(super) fn read<'a>(
         places: known.places,
         hosts: known.hosts,
         files: known.files,
+        secrets: known.secrets.into_inner(),
     }))
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use plimsoll_stats::slo::Rule;
 use plimsoll_units::{ParseError, Words, count, duration};
+use plimsoll_workload::distribution::Distribution;
 use serde_json::{Value as Json, json};
 
 use crate::describe::Describe;
@@ -31,7 +32,12 @@ section! {
     pub struct Load {
         /// When requests start.
         shape: LoadShape { part }
-        /// Ends the load after so many requests, those of a warm-up counted.
+        /// How many of the first users of a scenario begin in a second; without it, all at once.
+        connect_rate: Option<f64> { RATE, "120/s" }
+            flag [Group::Load.flag("connect-rate", "RATE")
+                .says("So many of the first --users of a scenario begin in a second, such as 120/s")]
+        /// Ends the load after so many requests, those of a warm-up counted; with a scenario, so
+        /// many users arrive at most.
         requests: Option<u64> { Count(1..=u64::MAX), "10k" }
             flag [Group::Load.flag("requests", "N").short('n')
                 .says("End after so many requests, or with --for, whichever comes first")]
@@ -129,6 +135,7 @@ impl Load {
         if load.warm_up == WarmUp::Fill {
             check_fill(section, target, search.is_some());
         }
+        check_users(section, target, &load, search.is_some());
         match search {
             Some(search) => {
                 load.shape = search.load();
@@ -142,7 +149,8 @@ impl Load {
             None => {}
         }
         let most = load.connections.most;
-        if load.threads.is_some_and(|threads| threads > most) {
+        let is_each = !target.has_scenario();
+        if is_each && load.threads.is_some_and(|threads| threads > most) {
             let message = format!("expected at most {most} threads: one connection each");
             section.fault("threads", message, Some("ask for more connections or fewer threads"));
         }
@@ -153,7 +161,9 @@ impl Load {
     pub(crate) fn write(&self, out: &mut Writer, target: &Target, is_search: bool) {
         let shape = is_search.then_some("shape");
         let streams = (!target.shares_connections()).then_some("streams");
-        let left_out: Vec<&str> = shape.into_iter().chain(streams).collect();
+        // Users have connections of their own.
+        let connections = target.has_scenario().then_some("connections");
+        let left_out: Vec<&str> = shape.into_iter().chain(streams).chain(connections).collect();
         out.section(Self::SECTION.path);
         self.write_keys(out, &left_out);
     }
@@ -215,6 +225,32 @@ pub enum WarmUp {
     UntilSteady,
     /// When each URL of the list was asked for once, before the load.
     Fill,
+}
+
+/// Notes what goes with a scenario only, and what does not go with one.
+fn check_users(section: &Section<'_>, target: &Target, load: &Load, is_search: bool) {
+    let is_closed = matches!(load.shape, LoadShape::Closed { .. });
+    if section.has("connect_rate") && !(target.has_scenario() && is_closed) {
+        let message = "`connect_rate` goes with `users` and a scenario";
+        let hint = "give `users` in [load], and scenario = \"FILE\" in [target]";
+        section.fault("connect_rate", message, Some(hint));
+    }
+    if !target.has_scenario() {
+        return;
+    }
+    if is_search {
+        let message = "a scenario goes with a load, not with a search";
+        section.fault("threads", message, Some("leave [search] out"));
+    }
+    for key in ["connections", "max_waiting"].into_iter().filter(|key| section.has(key)) {
+        let message = format!("`{key}` goes with requests, not with the users of a scenario");
+        section.fault(key, message, Some("each user has connections of his own: leave it out"));
+    }
+    let thinks = matches!(load.shape, LoadShape::Closed { think, .. } if think != Distribution::NONE);
+    if thinks {
+        let message = "`think` goes with requests, not with the users of a scenario";
+        section.fault("think", message, Some("say it in the scenario: think = \"exp:1s\""));
+    }
 }
 
 /// `fill` asks for each URL of a list.

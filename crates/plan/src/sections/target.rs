@@ -8,6 +8,7 @@ use plimsoll_workload::check::Check;
 use plimsoll_workload::request::{OF_HTTP, Order, StoreScheme, Url, parse_method};
 
 use crate::flag::Group;
+use crate::each::Each;
 use crate::reading::Reading;
 use crate::reading::text::quoted;
 use crate::reading::tree::{Node, Value};
@@ -18,7 +19,7 @@ use crate::sections::proxy::Proxy;
 use crate::sections::resolve::Resolve;
 use crate::sections::status::Statuses;
 use crate::takes::{
-    Count, Each, File, Form, Line, List, Own, Parsed, Switch, TIME, text_schema, word,
+    Count, File, Form, Line, List, Own, Parsed, Switch, TIME, text_schema, word,
 };
 use crate::vocabulary::Vocabulary;
 use crate::write::Writer;
@@ -205,6 +206,7 @@ impl Target {
         check_identity(section);
         target.check_way(section);
         target.check_order(section);
+        target.check_scenario(section);
         check_target(section, &target);
         Some(target)
     }
@@ -222,7 +224,35 @@ impl Target {
                 let message = "`order` goes with a list of URLs, found one URL";
                 section.fault("order", message, Some(hint));
             }
-            Asked::Replay(_) | Asked::Url | Asked::List(_) => {}
+            Asked::Replay(_) | Asked::Url | Asked::List(_) | Asked::Scenario(_) => {}
+        }
+    }
+
+    /// Whether it is users who ask, as a scenario has it.
+    #[must_use]
+    pub fn has_scenario(&self) -> bool {
+        matches!(self.asked, Asked::Scenario(_))
+    }
+
+    /// Notes what stands in the steps of a scenario, where there is one, and what does not go with
+    /// it.
+    fn check_scenario(&self, section: &Section<'_>) {
+        if !self.has_scenario() {
+            return;
+        }
+        for (key, hint) in BESIDE_SCENARIO.into_iter().filter(|(key, _)| section.has(key)) {
+            let message = format!("`{key}` and `scenario` exclude each other");
+            section.fault_beside(key, "scenario", message, Some(hint));
+        }
+        if self.http == Http::Two {
+            let message = "users ask by HTTP/1.1, found http 2".to_owned();
+            let hint = "leave `http` out: scenarios over HTTP/2 are not built yet";
+            section.fault_beside("http", "scenario", message, Some(hint));
+        }
+        let has_user = matches!(&self.auth, Some(Auth::Basic(_))) && !section.has("basic");
+        if has_user && !section.has("basic_env") {
+            let message = "a user in the URL and `scenario` exclude each other".to_owned();
+            section.fault_beside("url", "scenario", message, Some(IN_STEPS));
         }
     }
 
@@ -263,17 +293,19 @@ impl Target {
     pub(crate) fn write(&self, out: &mut Writer) {
         let is_store = self.is_store();
         let is_replay = matches!(self.asked, Asked::Replay(_));
+        let is_scenario = self.has_scenario();
         let is_usual = self.restart.is_none() && self.restart_timeout == RESTART_TIMEOUT;
         let left_out = [
             ("order", !matches!(self.asked, Asked::List(_))),
-            ("method", is_replay || is_store),
-            ("headers", is_store),
-            ("follow", is_store),
+            ("method", is_replay || is_store || is_scenario),
+            ("headers", is_store || is_scenario),
+            ("follow", is_store || is_scenario),
+            ("ok", is_scenario),
             ("http", is_store),
             ("through", is_store),
-            ("check_body", is_store),
-            ("check_json", is_store),
-            ("check_header", is_store),
+            ("check_body", is_store || is_scenario),
+            ("check_json", is_store || is_scenario),
+            ("check_header", is_store || is_scenario),
             ("insecure", is_store),
             ("restart_timeout", is_usual),
         ];
@@ -309,7 +341,7 @@ impl Target {
     pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let asked = match &self.asked {
             Asked::Url => &[],
-            Asked::List(file) => std::slice::from_ref(file),
+            Asked::List(file) | Asked::Scenario(file) => std::slice::from_ref(file),
             Asked::Replay(replay) => &replay.files[..],
         };
         let body = match &self.body {
@@ -362,8 +394,32 @@ fn check_host(section: &Section<'_>) {
     }
 }
 
+/// What is said of what stands in the steps of a scenario.
+const IN_STEPS: &str = "say it in the steps of the scenario, secrets by {{env.NAME}}";
+
+/// What of `[target]` does not go with a scenario, and what to do about it.
+const BESIDE_SCENARIO: [(&str, &str); 16] = [
+    ("order", IN_STEPS),
+    ("method", IN_STEPS),
+    ("headers", IN_STEPS),
+    ("body", IN_STEPS),
+    ("body_file", IN_STEPS),
+    ("basic", IN_STEPS),
+    ("basic_env", IN_STEPS),
+    ("bearer", IN_STEPS),
+    ("bearer_env", IN_STEPS),
+    ("ok", "say it by `check` in the steps of the scenario"),
+    ("check_body", "say it by `check` in the steps of the scenario"),
+    ("check_json", "say it by `check` in the steps of the scenario"),
+    ("check_header", "say it by `check` in the steps of the scenario"),
+    ("follow", "say it by `follow` in the steps of the scenario"),
+    ("through", "users go to their servers directly: leave it out"),
+    ("through_env", "users go to their servers directly: leave it out"),
+];
+
 /// What of `[target]` a store has no use for.
-const HTTP_ONLY: [&str; 22] = [
+const HTTP_ONLY: [&str; 23] = [
+    "scenario",
     "check_body",
     "check_json",
     "check_header",

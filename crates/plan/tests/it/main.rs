@@ -13,6 +13,7 @@ mod scenario;
 mod scenario_recorded;
 mod secrets;
 mod types;
+mod users;
 
 use std::sync::LazyLock;
 

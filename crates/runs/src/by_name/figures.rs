@@ -49,8 +49,10 @@ impl NamedFigures {
         let none = Histogram::new();
         let times = |tag| Percentiles::of(book.histogram(tag).unwrap_or(&none));
         let failures = ErrorKind::ALL.map(|of| (of.name().to_owned(), counters.errors_of(of)));
-        let service_us = match kind {
-            NameKind::Request => Some(times(Tag::Service)),
+        // What a book has of a group under this tag is its duration.
+        let (service_us, duration_us) = match kind {
+            NameKind::Request | NameKind::Step => (Some(times(Tag::Service)), None),
+            NameKind::Group => (None, Some(times(Tag::Service))),
         };
         Self {
             name: name.to_owned(),
@@ -64,9 +66,16 @@ impl NamedFigures {
             bytes_in: counters.bytes_in,
             response_us: times(Tag::Response),
             service_us,
-            duration_us: None,
+            duration_us,
         }
     }
+}
+
+/// What the names beyond are of: as those that have figures of their own, where a scenario has
+/// given these.
+fn of_others(names: &Names) -> NameKind {
+    let has_steps = names.list().iter().any(|name| name.kind != NameKind::Request);
+    if has_steps { NameKind::Step } else { NameKind::Request }
 }
 
 /// The figures of all names of a run in their order, `other` last. Names of which nothing was due
@@ -80,7 +89,7 @@ pub(crate) fn of_run(names: &Names, books: &NameBooks) -> Vec<NamedFigures> {
     let own = own.map(|(at, name)| NamedFigures::of(&name.name, name.kind, None, book(at)));
     let others = (names.others() > 0).then(|| {
         let book = book(usize::from(OTHER));
-        NamedFigures::of(OTHER_NAME, NameKind::Request, Some(names.others()), book)
+        NamedFigures::of(OTHER_NAME, of_others(names), Some(names.others()), book)
     });
     own.chain(others).collect()
 }

@@ -132,6 +132,7 @@ mod tests {
         database.execute_batch(&table()).unwrap();
         let mut books = NameBooks::default();
         let event = |name, response_ns, code| NamedEvent {
+            part: crate::NamedPart::Whole,
             name,
             code: Some(code),
             error: (code >= 400).then_some(crate::ErrorKind::Status),

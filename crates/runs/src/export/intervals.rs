@@ -42,7 +42,7 @@ pub(super) fn json(run: &Run, out: &mut dyn Write) -> Result<(), RunError> {
 }
 
 /// A second's columns, names with units.
-const NAMES: [&str; 48] = [
+const NAMES: [&str; 50] = [
     "start_s",
     "len_s",
     "phase",
@@ -63,6 +63,8 @@ const NAMES: [&str; 48] = [
     "failed_check",
     "failed_local",
     "failed_redirect",
+    "failed_take",
+    "failed_variable",
     "redirects",
     "status",
     "received_bytes",
@@ -111,6 +113,8 @@ fn values(row: &IntervalRow) -> [Value; NAMES.len()] {
         check,
         local,
         redirect,
+        take,
+        variable,
     ] = events.errors;
     [
         json!(row.start_s),
@@ -133,6 +137,8 @@ fn values(row: &IntervalRow) -> [Value; NAMES.len()] {
         json!(check),
         json!(local),
         json!(redirect),
+        json!(take),
+        json!(variable),
         json!(events.redirects),
         Value::Object(codes.collect()),
         json!(events.bytes_in),

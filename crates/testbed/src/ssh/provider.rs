@@ -143,9 +143,6 @@ fn ports(
     Ok(spots)
 }
 
-/// Where the instances of roles stand, by role and number: the host's name, and the port.
-type Spots = BTreeMap<(String, u32), (String, u16)>;
-
 /// The address of a name, as this host knows it.
 fn look_up(route: &Route, name: &str) -> Result<Ipv4Addr, TestbedError> {
     if let Ok(address) = name.parse() {

@@ -81,6 +81,23 @@ impl Encoding {
     }
 }
 
+/// A value in all forms in which it may enter a text: what is secret is so in each.
+#[must_use]
+pub fn forms(value: &str) -> Vec<String> {
+    let encodings = [Encoding::Raw, Encoding::Query, Encoding::Form, Encoding::Json];
+    let entered = encodings.into_iter().map(|encoding| {
+        let mut out = Vec::new();
+        encoding.append(value.as_bytes(), false, &mut out);
+        out
+    });
+    let piped = [Pipe::UrlEncode, Pipe::Base64].map(|pipe| pipe.through(value.as_bytes()));
+    let mut forms: Vec<String> =
+        entered.chain(piped).filter_map(|form| String::from_utf8(form).ok()).collect();
+    forms.sort();
+    forms.dedup();
+    forms
+}
+
 fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
 }

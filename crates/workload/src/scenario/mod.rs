@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 pub use check::{Check, Checks, JsonTest};
 pub use data::{Data, DataError, Each, RowOrder};
-pub use encoding::{Encoding, Pipe};
+pub use encoding::{Encoding, Pipe, forms};
 pub use json::Json;
 pub use message::Message;
 pub use step::{Ask, Condition, OnFailure, Rounds, Step, Taking, Test, Verb};
@@ -87,6 +87,8 @@ pub struct Parts {
     pub hosts: Vec<Host>,
     /// The files that the scenario names, as they are written in it.
     pub files: Vec<std::path::PathBuf>,
+    /// What of the environment is in it, in all forms.
+    pub secrets: Vec<String>,
 }
 
 /// A server besides the target.
@@ -110,8 +112,11 @@ pub struct Scenario {
     data: Vec<Data>,
     places: u32,
     origins: Vec<Url>,
+    /// What `Host` says of each of them.
+    authorities: Vec<String>,
     hosts: Vec<Host>,
     files: Vec<std::path::PathBuf>,
+    secrets: Vec<String>,
     key: u64,
 }
 
@@ -127,8 +132,10 @@ impl Scenario {
             data: parts.data,
             places: parts.places,
             origins: Vec::new(),
+            authorities: Vec::new(),
             hosts: parts.hosts,
             files: parts.files,
+            secrets: parts.secrets,
             key: Draws::key(0),
         }
     }
@@ -139,6 +146,7 @@ impl Scenario {
         self.key = Draws::key(seed);
         let others = self.hosts.iter().map(|host| host.beside(target));
         self.origins = std::iter::once(target.clone()).chain(others).collect();
+        self.authorities = self.origins.iter().map(Url::authority).collect();
         self
     }
 
@@ -166,6 +174,12 @@ impl Scenario {
         &self.origins
     }
 
+    /// What the `Host` header says of a server.
+    #[must_use]
+    pub fn authority(&self, origin: u16) -> &str {
+        self.authorities.get(usize::from(origin)).map_or("", |of| of)
+    }
+
     /// The files that it names, as they are written in it.
     #[must_use]
     pub fn files(&self) -> &[std::path::PathBuf] {
@@ -176,6 +190,28 @@ impl Scenario {
     #[must_use]
     pub fn variable(&self, number: u16) -> &str {
         self.variables.get(usize::from(number)).map_or("", |(name, _)| name)
+    }
+
+    /// What of it nobody may be shown.
+    #[must_use]
+    pub fn secrets(&self) -> &[String] {
+        &self.secrets
+    }
+
+    /// The variables that the step of that number takes.
+    pub fn taken_by(&self, step: u32) -> impl Iterator<Item = u16> {
+        self.ask(step).into_iter().flat_map(|ask| ask.takes.iter().map(|taking| taking.variable))
+    }
+
+    /// The same, whose loops without an end go round once: for who only looks at it.
+    #[must_use]
+    pub fn with_an_end(mut self) -> Self {
+        for op in &mut self.program.ops {
+            if let program::Op::Loop { rounds: rounds @ Rounds::UntilTheEnd, .. } = op {
+                *rounds = Rounds::Times(1);
+            }
+        }
+        self
     }
 
     /// How many users there can be, where rows of a data file are handed out once.

@@ -61,6 +61,8 @@ pub enum Next {
 pub struct Sending {
     /// Since when it is due, nanoseconds since the run began.
     pub due_ns: u64,
+    /// The number of the step.
+    pub step: u32,
     /// The number of the step's name.
     pub name: u16,
     /// Whether it follows a redirect.
@@ -403,6 +405,7 @@ impl User {
         self.counter += u32::from(ask.counts);
         let sending = Sending {
             due_ns: self.due_ns,
+            step: op,
             name: ask.name,
             is_redirect: false,
             keep: if ask.needs_body() { ask.keep } else { 0 },
@@ -435,10 +438,10 @@ impl User {
     }
 
     fn send_again(&mut self, scenario: &Scenario, now: Now) -> Next {
-        let ask = self.asked.and_then(|asked| scenario.ask(asked.op));
-        let Some(ask) = ask else { return Next::Think { until_ns: now.ns } };
-        let keep = if ask.needs_body() { ask.keep } else { 0 };
-        let sending = Sending { due_ns: self.due_ns, name: ask.name, is_redirect: true, keep };
+        let asked = self.asked.and_then(|asked| Some((asked.op, scenario.ask(asked.op)?)));
+        let Some((step, ask)) = asked else { return Next::Think { until_ns: now.ns } };
+        let (name, keep) = (ask.name, if ask.needs_body() { ask.keep } else { 0 });
+        let sending = Sending { due_ns: self.due_ns, step, name, is_redirect: true, keep };
         self.add_cookies(scenario, now);
         Next::Ask(sending)
     }

@@ -210,7 +210,7 @@ impl Steps {
         true
     }
 
-    fn file(&mut self, target: String, status: i64) {
+    fn file(&mut self, target: &str, status: i64) {
         self.static_files += 1;
         let name = self.step_names.name("get", &target);
         let mut fields = vec![("name", quoted(&name)), ("get", literal(&target))];
