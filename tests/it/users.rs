@@ -86,7 +86,10 @@ fn who_ends_is_replaced_until_so_many_have_come() {
 fn rows_that_are_handed_out_once_end_the_arrivals() {
     let place = Place::new();
     shop(&place);
-    place.write("checkout.toml", CHECKOUT.replace("accounts.csv\"", "accounts.csv\"\norder = \"once\""));
+    place.write(
+        "checkout.toml",
+        CHECKOUT.replace("accounts.csv\"", "accounts.csv\"\norder = \"once\""),
+    );
     let target = place.target(&["--sessions", "--workers", "100"]);
     let done = load(&place, &target.url(), &["--rate", "20/s", "--for", "1s"]);
     let summary = done.json();
@@ -146,8 +149,10 @@ fn one_user_is_shown_step_by_step() {
         place.start(command).wait()
     };
     let done = try_it(&[]).ended_with(0);
-    let out = done.out();
-    for part in ["log in\n", "> POST ", "< 200 in", "token = ", "thinks 50 ms", "finished: 3 requests"] {
+    let out = done.out.clone();
+    for part in
+        ["log in\n", "> POST ", "< 200 in", "token = ", "thinks 50 ms", "finished: 3 requests"]
+    {
         assert!(out.contains(part), "{part}: {out}");
     }
     assert!(!out.contains("plum") && out.contains("password=…"), "{out}");
@@ -167,7 +172,8 @@ fn a_wrong_scenario_is_told_before_any_load() {
     let url = "http://127.0.0.1:9/";
     for more in [&["--check"][..], &[][..]] {
         let done = load(&place, url, &[&["--rate", "1/s", "--for", "1s"], more].concat());
-        done.ended_with(2).says(&["checkout.toml:2:10: expected a variable that an earlier step takes"]);
+        done.ended_with(2)
+            .says(&["checkout.toml:2:10: expected a variable that an earlier step takes"]);
     }
     let plan = "[target]\nurl = \"http://127.0.0.1:9/\"\nscenario = \"checkout.toml\"\nmethod = \"PUT\"\n\
                 http = \"2\"\n[load]\nrate = \"1/s\"\nfor = \"1s\"\nconnections = 3\nconnect_rate = \"1/s\"\n";
@@ -191,7 +197,11 @@ fn the_example_is_gone_through() {
     let run = ["--scenario", examples, "--rate", "10/s", "--for", "5s", "--json", "-t", "2"];
     let summary = place.load(&[&[url.as_str()][..], &run].concat()).json();
     assert_eq!(summary["users"]["failed"], 0, "{summary}");
-    let kinds: Vec<&str> = summary["by_name"].as_array().unwrap().iter()
-        .map(|of| of["kind"].as_str().unwrap()).collect();
+    let kinds: Vec<&str> = summary["by_name"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|of| of["kind"].as_str().unwrap())
+        .collect();
     assert_eq!(kinds, ["step", "step", "step", "group", "step", "step"], "{summary}");
 }

@@ -37,8 +37,8 @@ pub mod status;
 pub mod steps;
 pub mod until;
 mod vocabulary;
-pub mod wants;
 pub mod walk;
+pub mod wants;
 pub mod world;
 
 pub use check::Check;

@@ -185,7 +185,8 @@ impl Walk<'_> {
         let Some(origin) = origin else {
             return (message.target.clone(), Err("there is no such server".to_owned()));
         };
-        let url = plimsoll_workload::request::Url { target: message.target.clone(), ..origin.clone() };
+        let url =
+            plimsoll_workload::request::Url { target: message.target.clone(), ..origin.clone() };
         let shown = url.to_string();
         if url.unix.is_some() {
             let why = "a scenario is tried over TCP, not over a Unix socket";

@@ -26,7 +26,6 @@ use plimsoll_stats::Histogram;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::by_name::{self, NameBooks};
-use crate::users::{self, UserCounts};
 use crate::database::{self, Syncs};
 use crate::decision::{self, DecisionRow};
 use crate::error::RunError;
@@ -42,6 +41,7 @@ use crate::samples;
 use crate::schema::{self, Place, Statements};
 use crate::series::{self, Pending};
 use crate::tag::Tagged;
+use crate::users::{self, UserCounts};
 use crate::window::{self, WindowRow};
 use crate::writing;
 use crate::{

@@ -15,8 +15,8 @@ use crate::handshakes::{Handshakes, TlsHandshakes};
 use crate::local::LocalCause;
 use crate::outcome::{ErrorKind, Phase};
 use crate::reasons::Reasons;
-use crate::users::UserCounts;
 use crate::tag::{Named, Tag};
+use crate::users::UserCounts;
 use plimsoll_stats::Histogram;
 
 /// Counts of requests and bytes, by whichever rule the owner states.

@@ -9,7 +9,6 @@ use plimsoll_stats::Histogram;
 use rusqlite::{Row, ToSql};
 
 use crate::by_name::{self, NameBooks};
-use crate::users::{self, UserCounts};
 use crate::database::uint;
 use crate::decision::{self, DecisionRow};
 use crate::error::RunError;
@@ -22,6 +21,7 @@ use crate::samples::{self, SampleReader};
 use crate::schema;
 use crate::series::{self, SeriesRow};
 use crate::summary::{Cause, seconds};
+use crate::users::{self, UserCounts};
 use crate::window::{self, WindowRow};
 use crate::{Counters, Event, FigureRow, LoadMeta, Phase, event, failures, figures};
 

@@ -28,7 +28,6 @@ use plimsoll_stats::slo::{Slo, Watched};
 use plimsoll_units::{show_count, show_duration, show_share};
 
 use crate::by_name;
-use crate::users::UserCounts;
 use crate::database::{int, uint};
 use crate::error::RunError;
 use crate::hlog;
@@ -40,6 +39,7 @@ use crate::summary::{
     seconds,
 };
 use crate::summary_file;
+use crate::users::UserCounts;
 use crate::validity::{self, BUSY_SHARE, DENIED_SHARE, Health};
 use crate::watched::watched;
 use crate::{Counters, ErrorKind, LoadMeta, Phase, Tag};

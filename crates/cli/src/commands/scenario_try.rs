@@ -154,7 +154,9 @@ fn body(bytes: &[u8], packed: &str) -> String {
         return format!("({} that are no text)", show_size(bytes.len() as u64));
     };
     match text.len() > MOST_SHOWN {
-        true => format!("{}… ({} in all)", truncate(text, MOST_SHOWN), show_size(text.len() as u64)),
+        true => {
+            format!("{}… ({} in all)", truncate(text, MOST_SHOWN), show_size(text.len() as u64))
+        }
         false => text.to_owned(),
     }
 }

@@ -5,10 +5,10 @@ mod endpoint;
 mod offer;
 mod recorded;
 mod requests;
+pub mod scenario;
 pub(crate) mod store;
 mod threads;
 mod through;
-pub mod scenario;
 pub mod tls;
 
 use crate::error::ExperimentError;

@@ -13,7 +13,8 @@ mod arrivals;
 
 use plimsoll_runs::UserCounts;
 use plimsoll_workload::scenario::{
-    Came, End, Failure, FailureKind, GroupEnd, Message, Next, Now, Received, Scenario, Sending, User,
+    Came, End, Failure, FailureKind, GroupEnd, Message, Next, Now, Received, Scenario, Sending,
+    User,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};

@@ -375,13 +375,11 @@ impl<D: Driver> Worker<D> {
         while let Ok(command) = self.line.commands.try_recv() {
             match command {
                 Command::Go(_) => {}
-                Command::Offer { from, times, number } => {
-                    match &mut self.source {
-                        Source::Open(open) => open.offer(from, &times, number),
-                        Source::Users(users) => users.offer(from, &times, number),
-                        Source::Closed(_) => {}
-                    }
-                }
+                Command::Offer { from, times, number } => match &mut self.source {
+                    Source::Open(open) => open.offer(from, &times, number),
+                    Source::Users(users) => users.offer(from, &times, number),
+                    Source::Closed(_) => {}
+                },
                 Command::MeasureFrom(at) => self.config.measured_from_ns = at,
                 Command::DiscardWaiting => self.discard_waiting(),
                 Command::EndAt(at) => {

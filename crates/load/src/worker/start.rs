@@ -114,7 +114,14 @@ impl<D: Driver> Worker<D> {
     }
 
     /// Gives a request to its connection, which sends it now, or with others at the turn's end.
-    pub(super) fn send_request(&mut self, at: u32, slot: Slot, request: u32, phase: Phase, now: u64) {
+    pub(super) fn send_request(
+        &mut self,
+        at: u32,
+        slot: Slot,
+        request: u32,
+        phase: Phase,
+        now: u64,
+    ) {
         let connection = &mut self.connections[at as usize];
         if self.sleeps && !connection.stamped {
             connection.stamp_arrivals();

@@ -107,9 +107,9 @@ impl<D: Driver> Worker<D> {
         self.driver.prepare(seat, message, host, sending.keep);
         users.wants(seat, sending);
         let at = users.connection(seat).filter(|at| {
-            self.connections.get(*at as usize).is_some_and(|connection| {
-                connection.owner == seat && connection.origin == origin
-            })
+            self.connections
+                .get(*at as usize)
+                .is_some_and(|connection| connection.owner == seat && connection.origin == origin)
         });
         match at {
             Some(at) => self.start_on(at),
@@ -382,7 +382,7 @@ impl<D: Driver> Worker<D> {
             match connection.state {
                 State::Closed => {}
                 State::Open => self.close(at, ErrorKind::Reset, Why::Words(LEFT), None),
-                State::Connecting | State::Handshaking | State::LoggingIn => {
+                State::Connecting | State::Tunnelling | State::Handshaking | State::LoggingIn => {
                     self.forget_opening(at);
                     self.connections[at as usize].close();
                     self.disown(at);

@@ -58,6 +58,7 @@ fn by_name(intervals: &[Interval], samples: &[Sample]) {
     for sample in samples.iter().filter(measured) {
         let is_sent = sample.sent_ns > 0;
         found.add(&[NamedEvent {
+            part: plimsoll_runs::NamedPart::Whole,
             name: sample.name,
             code: (sample.status > 0).then_some(sample.status),
             error: sample.error,

@@ -246,7 +246,8 @@ fn check_users(section: &Section<'_>, target: &Target, load: &Load, is_search: b
         let message = format!("`{key}` goes with requests, not with the users of a scenario");
         section.fault(key, message, Some("each user has connections of his own: leave it out"));
     }
-    let thinks = matches!(load.shape, LoadShape::Closed { think, .. } if think != Distribution::NONE);
+    let thinks =
+        matches!(load.shape, LoadShape::Closed { think, .. } if think != Distribution::NONE);
     if thinks {
         let message = "`think` goes with requests, not with the users of a scenario";
         section.fault("think", message, Some("say it in the scenario: think = \"exp:1s\""));

@@ -7,8 +7,8 @@ use plimsoll_units::Words;
 use plimsoll_workload::check::Check;
 use plimsoll_workload::request::{OF_HTTP, Order, StoreScheme, Url, parse_method};
 
-use crate::flag::Group;
 use crate::each::Each;
+use crate::flag::Group;
 use crate::reading::Reading;
 use crate::reading::text::quoted;
 use crate::reading::tree::{Node, Value};
@@ -18,9 +18,7 @@ use crate::sections::header::Header;
 use crate::sections::proxy::Proxy;
 use crate::sections::resolve::Resolve;
 use crate::sections::status::Statuses;
-use crate::takes::{
-    Count, File, Form, Line, List, Own, Parsed, Switch, TIME, text_schema, word,
-};
+use crate::takes::{Count, File, Form, Line, List, Own, Parsed, Switch, TIME, text_schema, word};
 use crate::vocabulary::Vocabulary;
 use crate::write::Writer;
 

@@ -65,8 +65,10 @@ impl Driven {
                 let body = String::from_utf8_lossy(body);
                 self.sent.push(format!("{line}\n{head}{body}"));
                 let (status, headers, body) = answer(&line);
-                let headers: Vec<(&[u8], &[u8])> =
-                    headers.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())).collect();
+                let headers: Vec<(&[u8], &[u8])> = headers
+                    .iter()
+                    .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
+                    .collect();
                 self.ns += delay_ns;
                 let received = Received {
                     status,
@@ -240,7 +242,9 @@ json = { id = "{{id}}" }
             (200, vec![("Set-Cookie", "sid=1; Path=/".to_owned())], page.to_owned())
         }
         "POST /login" => (303, vec![("Location", "home?x=1".to_owned())], String::new()),
-        "GET /home?x=1" => (200, vec![("Set-Cookie", "sid=2; Path=/".to_owned())], "Welcome".into()),
+        "GET /home?x=1" => {
+            (200, vec![("Set-Cookie", "sid=2; Path=/".to_owned())], "Welcome".into())
+        }
         "GET /item/none" => (200, Vec::new(), "{\"id\":17}".to_owned()),
         _ => (204, Vec::new(), String::new()),
     });
@@ -270,16 +274,25 @@ fn what_does_not_hold_ends_the_user_by_its_kind() {
         let (found, what) = kind(steps, answer);
         assert!(found == wanted && what.contains(word), "{found:?}: {what}");
     };
-    let page = |status: u16, body: &'static str| move |_: &str| (status, Vec::new(), body.to_owned());
+    let page =
+        |status: u16, body: &'static str| move |_: &str| (status, Vec::new(), body.to_owned());
     let step = |keys: &str| format!("[[step]]\nget = \"/\"\n{keys}\n");
     is(&step(""), &page(500, ""), FailureKind::Check, "2xx, found 500");
     is(&step("check = { contains = \"x\" }"), &page(200, "y"), FailureKind::Check, "`x`");
-    is(&step("check = { json = { \"/n\" = { min = 3 } } }"), &page(200, "{\"n\":2}"),
-        FailureKind::Check, "at least 3 at /n, found 2");
+    is(
+        &step("check = { json = { \"/n\" = { min = 3 } } }"),
+        &page(200, "{\"n\":2}"),
+        FailureKind::Check,
+        "at least 3 at /n, found 2",
+    );
     is(&step("check = { time = \"<1ms\" }"), &page(200, ""), FailureKind::Check, "below");
     is(&step("take.a = { regex = \"b\" }"), &page(200, "c"), FailureKind::Take, "`a`");
-    is(&step("keep = \"4B\"\ntake.a = { regex = \"c\" }"), &page(200, "ccccc"),
-        FailureKind::Take, "at most 4 bytes");
+    is(
+        &step("keep = \"4B\"\ntake.a = { regex = \"c\" }"),
+        &page(200, "ccccc"),
+        FailureKind::Take,
+        "at most 4 bytes",
+    );
     let empty = format!("{}[[step]]\nget = \"/{{{{a}}}}\"\n", step("take.a = { json = \"/a\" }"));
     is(&empty, &page(200, "{\"a\":\"\"}"), FailureKind::Variable, "`a`");
     let line = format!(
@@ -305,7 +318,8 @@ fn groups_have_the_sum_of_their_steps_and_their_duration() {
     assert_eq!((group.response_ns, group.is_good), (2_000_000, true));
     assert_eq!(group.done_ns - group.first_due_ns, 1_002_000_000);
     let mut user = Driven::new(&scenario, 0);
-    let second_fails = |line: &str| (if line.ends_with('b') { 500 } else { 200 }, vec![], String::new());
+    let second_fails =
+        |line: &str| (if line.ends_with('b') { 500 } else { 200 }, vec![], String::new());
     user.all(&scenario, &second_fails);
     assert_eq!(user.ended, Some(End::Finished), "it goes on");
     assert!(!user.groups[0].is_good);

@@ -169,7 +169,7 @@ impl Steps {
             return;
         }
         if verb == "get" && is_file(entry, &target) {
-            self.file(target, entry.response.status);
+            self.file(&target, entry.response.status);
             return;
         }
         #[expect(clippy::cast_possible_truncation, reason = "saturates")]
@@ -212,8 +212,8 @@ impl Steps {
 
     fn file(&mut self, target: &str, status: i64) {
         self.static_files += 1;
-        let name = self.step_names.name("get", &target);
-        let mut fields = vec![("name", quoted(&name)), ("get", literal(&target))];
+        let name = self.step_names.name("get", target);
+        let mut fields = vec![("name", quoted(&name)), ("get", literal(target))];
         fields.extend(check(status).map(|check| ("check", check)));
         let step = table(fields);
         match self.steps.last_mut() {
