@@ -145,7 +145,9 @@ proptest! {
             sent.push(sent[0].clone());
         }
         prop_assume!(!sent.iter().any(|(name, _)| is_secret(name)));
-        let pair = |(name, value): &(String, String)| format!("{}={}", percent(name), percent(value));
+        let pair = |field: &(String, String)| {
+            format!("{}={}", percent(&field.0), percent(&field.1))
+        };
         let body = sent.iter().map(pair).collect::<Vec<_>>().join("&");
         let text = posted("http://h/a", "application/x-www-form-urlencoded", &body);
         prop_assert_eq!(fields(&first(&text).1), sent, "{}", text);
