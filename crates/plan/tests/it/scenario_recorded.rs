@@ -145,7 +145,9 @@ proptest! {
             sent.push(sent[0].clone());
         }
         prop_assume!(!sent.iter().any(|(name, _)| is_secret(name)));
-        let pair = |(name, value): &(String, String)| format!("{}={}", percent(name), percent(value));
+        let pair = |field: &(String, String)| {
+            format!("{}={}", percent(&field.0), percent(&field.1))
+        };
         let body = sent.iter().map(pair).collect::<Vec<_>>().join("&");
         let text = posted("http://h/a", "application/x-www-form-urlencoded", &body);
         prop_assert_eq!(fields(&first(&text).1), sent, "{}", text);
@@ -165,11 +167,15 @@ proptest! {
             names.into_iter().zip(values.into_iter().cycle()).collect();
         prop_assume!(!object.keys().any(|name| is_secret(name)));
         let sent = Value::Object(object);
+        // What begins with two slashes reads as a host.
+        prop_assume!(!path.starts_with('/'));
         let url = format!("http://h/{path}");
         let text = posted(&url, "application/json", &sent.to_string());
         let (target, body) = first(&text);
         prop_assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), sent, "{}", text);
-        prop_assert_eq!(target, format!("/{path}"));
+        // What may not stand in a request is encoded.
+        let decoded = |target: &str| plimsoll_net::url::percent_decode(target.as_bytes());
+        prop_assert_eq!(decoded(&target), decoded(&format!("/{path}")));
         let plain = posted(&url, "text/plain", &format!("{value}."));
         prop_assert_eq!(first(&plain).1, format!("{value}.").into_bytes(), "{}", plain);
     }

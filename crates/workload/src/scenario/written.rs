@@ -70,11 +70,6 @@ impl StepNames {
     }
 }
 
-/// A key of what is sent: not one with names in it.
-pub(super) fn literal_key(name: &str) -> String {
-    name.replace("{{", "\\{{")
-}
-
 /// A key: bare where it may be.
 pub(super) fn key(name: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');

@@ -6,7 +6,7 @@ use super::json::{Json, members_written};
 use super::recording::Body;
 use super::secrets::{Secrets, is_secret_field};
 use super::tokens::Tokens;
-use crate::scenario::written::{literal, literal_key, quoted, table};
+use crate::scenario::written::{literal, quoted, table};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -59,7 +59,7 @@ pub(super) fn written(body: &Body, names: &mut Names) -> Option<WrittenBody> {
                 return Some(WrittenBody { keys: Vec::new(), kind: None });
             }
             let write =
-                |(name, value): &(String, String)| (literal_key(name), names.written(name, value));
+                |(name, value): &(String, String)| (name.clone(), names.written(name, value));
             return one("form", table(fields.iter().map(write).collect::<Vec<_>>()));
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
-use crate::scenario::written::{literal_key, table};
+use crate::scenario::written::table;
 
 /// A value; its depth is bounded by the reader.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,7 +77,6 @@ pub(super) fn members_written(
         }
         fields.push((name.clone(), value.written(name, text)?));
     }
-    let fields = fields.into_iter().map(|(name, value)| (literal_key(&name), value));
     Some(table(fields))
 }
 
