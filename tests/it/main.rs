@@ -42,6 +42,7 @@ mod packages;
 mod path_truth;
 mod place;
 mod plans;
+mod pool_metrics;
 mod pools;
 mod program;
 mod prometheus;
