@@ -107,9 +107,9 @@ fn an_image_whose_recipe_has_changed_is_said_and_one_that_is_gone_is_refused() {
     assert!(says(&["--set", "role.web.vars.key=b"]), "another parameter");
     place.write("recipes/slow.toml", RECIPE.replace("slow to install", "slower"));
     assert!(says(&[]), "another recipe");
-    let wrong = ["check", "plan.toml", "--set", "role.web.image=wbe"];
-    run(&place, &wrong).ended_with(2).says(&["role.web", "find the image `wbe`", "mean web?"]);
-    run(&place, &["testbed", "bake", "wbe", "plan.toml"]).ended_with(2).says(&["role `wbe`"]);
+    let wrong = ["check", "plan.toml", "--set", "role.web.image=webb"];
+    run(&place, &wrong).ended_with(2).says(&["role.web", "find the image `webb`", "mean web?"]);
+    run(&place, &["testbed", "bake", "webb", "plan.toml"]).ended_with(2).says(&["role `webb`"]);
     let bad = ["testbed", "bake", "web", "plan.toml", "--name", "../x"];
     assert_ne!(run(&place, &bad).code(), Some(0));
     run(&place, &["testbed", "images", "--remove", "web"]).ended_with(0).prints(&["no image"]);

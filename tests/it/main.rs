@@ -53,6 +53,7 @@ mod path_truth;
 mod paths;
 mod place;
 mod plans;
+mod pool_metrics;
 mod pools;
 mod program;
 mod prometheus;

@@ -26,7 +26,7 @@ fn what_a_run_offered_is_offered_again_second_by_second() {
     let run = place.runs("a").pop().unwrap();
     let text = run.to_str().unwrap();
     let again = [&target.url(), "--trace", text, "--out", "b"];
-    let again = place.load(&again).went_well();
+    place.load(&again).went_well();
     let (was, is) = (offered(&run), offered(&place.runs("b").pop().unwrap()));
     assert_eq!((was.len(), is.len()), (5, 5), "{was:?} {is:?}");
     for (was, is) in was.iter().zip(&is) {
@@ -34,7 +34,9 @@ fn what_a_run_offered_is_offered_again_second_by_second() {
         assert!(was.abs_diff(*is) <= 2, "{was} {is}");
     }
     assert_eq!(was.iter().sum::<u64>(), is.iter().sum::<u64>());
-    again.says(&["which are offered second by second"]);
+    let check = place.plimsoll(&["load", &target.url(), "--trace", text, "--check"]).ended_with(0);
+    let said = format!("{}{}", check.out, check.err);
+    assert!(said.contains("which are offered second by second"), "{said}");
 }
 
 const POOL: &str = "\
@@ -70,30 +72,31 @@ fn what_would_have_followed_is_simulated_under_the_requests_of_the_live_pool() {
     let live = place.again(|| place.plimsoll(&["run", "plan.toml", "--json"])).went_well().json();
     let cell = place.run().join(live["cells"][0]["run"].as_str().unwrap());
     let offered: u64 = offered(&cell).iter().sum();
-    assert_eq!(offered, 480, "sixteen seconds at four times the speed");
+    assert_eq!(offered, 240, "sixteen seconds at four times the speed");
     let simulate = |more: &[&str]| -> Value {
         let words = ["simulate", "plan.toml", "--trace", cell.to_str().unwrap(), "--json"];
         place.plimsoll(&[&words[..], more].concat()).went_well().json()
     };
     let of = |document: &Value| document["policies"][0]["offered"].as_f64().unwrap().to_bits();
     // The speed of the run is undone, and that of the plan done.
-    assert_eq!(of(&simulate(&["--policy", "other: target target=50"])), 480.0_f64.to_bits());
+    assert_eq!(of(&simulate(&["--policy", "other: target target=50"])), 240.0_f64.to_bits());
     // Without it, the time that the run stands for: four times the requests at the same rates.
     let slow = simulate(&["--set", "speed=1"]);
-    assert_eq!(of(&slow), 1920.0_f64.to_bits(), "{slow}");
-    // A cell that was simulated has ticks instead of seconds.
+    assert_eq!(of(&slow), 960.0_f64.to_bits(), "{slow}");
+    // A run that was simulated has ticks instead of seconds.
     place.plimsoll(&["run", "plan.toml", "--simulated", "--out", "simulated"]).went_well();
-    let simulated = place.runs("simulated").pop().unwrap().join("cells/0001");
+    let simulated = place.runs("simulated").pop().unwrap();
     let words = ["simulate", "plan.toml", "--trace", simulated.to_str().unwrap(), "--json"];
     let again = place.plimsoll(&words).went_well().json();
     let count = again["policies"][0]["offered"].as_f64().unwrap();
-    assert!((count - 480.0).abs() <= 2.0, "{count}");
+    assert!((count - 240.0).abs() <= 2.0, "{count}");
 }
 
 #[test]
 fn what_is_no_run_is_said() {
     let place = Place::new();
-    place.write("plan.toml", POOL);
+    let another = "[policy.other]\nkind = 'fixed'\ninstances = 1\n[measure]";
+    place.write("plan.toml", POOL.replace("[measure]", another));
     place.plimsoll(&["run", "plan.toml", "--simulated"]).went_well();
     std::fs::create_dir(place.path("empty")).unwrap();
     let experiment = place.run();
