@@ -149,7 +149,8 @@ impl Load {
     pub(crate) fn write(&self, out: &mut Writer, target: &Target, is_search: bool) {
         let shape = is_search.then_some("shape");
         let streams = (!target.shares_connections()).then_some("streams");
-        let left_out: Vec<&str> = shape.into_iter().chain(streams).collect();
+        let from = self.from_address.is_empty().then_some("from_address");
+        let left_out: Vec<&str> = shape.into_iter().chain(streams).chain(from).collect();
         out.section(Self::SECTION.path);
         self.write_keys(out, &left_out);
     }
