@@ -4,8 +4,8 @@ use crate::nginx::{asked, nginx};
 use crate::place::Place;
 use std::collections::BTreeSet;
 
-const LIST: &str = "# what is asked for\nurl,weight\n/good,3\n/gone,2\n\n/moved,9\n/good?n={{counter}},1\n\
-    \"/good?a,b\",1\n/broken,1\n";
+const LIST: &str = "# what is asked for\nurl,weight\n/good,3\n/gone,2\n\n/moved,9\n\
+    /good?n={{counter}},1\n\"/good?a,b\",1\n/broken,1\n";
 
 #[test]
 fn a_list_is_cleaned_of_what_does_not_answer_200() {

@@ -6,8 +6,8 @@ use crate::stores::{installed, on_a_free_port};
 use std::net::TcpStream;
 use std::process::Command;
 
-/// An nginx whose `http` block holds what `servers` says for a port that is free; `None` where there
-/// is none on this host. Its access log is `nginx/access.log` of the place.
+/// An nginx whose `http` block holds what `servers` says for a port that is free; `None` where
+/// there is none on this host. Its access log is `nginx/access.log` of the place.
 pub(crate) fn nginx(
     place: &Place,
     test: &str,

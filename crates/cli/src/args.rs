@@ -125,7 +125,10 @@ pub(crate) struct Load {
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     /// Ask each line of --urls once, and write those that answered 200 to this file; no run is kept
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "print_plan", "report", "prometheus", "junit", "markdown"])]
+    #[arg(
+        long, value_name = "FILE",
+        conflicts_with_all = ["check", "print_plan", "report", "prometheus", "junit", "markdown"]
+    )]
     pub(crate) clean: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) ci: Ci,

@@ -137,8 +137,8 @@ impl InFlight {
         Some(std::mem::replace(&mut entry.holder, NOBODY))
     }
 
-    /// Takes it off its connection, which is returned: it was answered, and goes on elsewhere as one
-    /// that was never tried.
+    /// Takes it off its connection, which is returned: it was answered, and goes on elsewhere as
+    /// one that was never tried.
     pub(crate) fn lead_on(&mut self, slot: Slot) -> Option<u32> {
         let entry = self.entries.get_mut(slot.0 as usize).filter(|entry| entry.live)?;
         entry.sent.first_byte = 0;

@@ -1,9 +1,9 @@
 //! Redirects that are followed, for every driver of HTTP.
 //!
-//! A driver tells where answers lead ([`Redirects::hear`]); when an answer is whole, the engine asks
-//! whether the request goes on ([`Redirects::follow`]). What it then asks for takes the place of
-//! the list's request, until the request has ended ([`Redirects::end`]). Nothing is kept of requests
-//! that are not redirected.
+//! A driver tells where answers lead ([`Redirects::hear`]); when an answer is whole, the engine
+//! asks whether the request goes on ([`Redirects::follow`]). What it then asks for takes the place
+//! of the list's request, until the request has ended ([`Redirects::end`]). Nothing is kept of
+//! requests that are not redirected.
 
 use crate::driver::{Follow, Slot};
 use plimsoll_workload::request::{Request, Url};

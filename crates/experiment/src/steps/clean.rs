@@ -42,8 +42,8 @@ pub struct Cleaned {
     pub stopped: bool,
 }
 
-/// Asks for each URL of a plan's list once, and writes its lines to `out` but for those of URLs that
-/// did not answer 200. Comments and a heading stay.
+/// Asks for each URL of a plan's list once, and writes its lines to `out` but for those of URLs
+/// that did not answer 200. Comments and a heading stay.
 ///
 /// # Errors
 /// A plan without a list, a target that cannot be reached, a file that cannot be read or written.

@@ -144,8 +144,8 @@ pub(super) fn pass(
     Ok(Pass { sum, seconds, stopped })
 }
 
-/// The same, whose observations another sink takes. Returns how many seconds it took, and whether it
-/// was stopped.
+/// The same, whose observations another sink takes. Returns how many seconds it took, and whether
+/// it was stopped.
 pub(super) fn pass_into(
     sink: &mut dyn Sink,
     config: &Config,

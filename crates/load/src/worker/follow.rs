@@ -1,8 +1,8 @@
 //! Redirects: a request goes on where its answer has led it.
 //!
 //! Its due time stays, and so does all that was counted of it: it was offered once and sent once.
-//! What was answered on the way is counted under `redirects`, with its bytes. Service time and first
-//! byte are those of the last answer.
+//! What was answered on the way is counted under `redirects`, with its bytes. Service time and
+//! first byte are those of the last answer.
 
 use super::Worker;
 use super::explain::Why;

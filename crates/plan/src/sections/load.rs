@@ -163,7 +163,9 @@ impl Load {
         let streams = (!target.shares_connections()).then_some("streams");
         // Users have connections of their own.
         let connections = target.has_scenario().then_some("connections");
-        let left_out: Vec<&str> = shape.into_iter().chain(streams).chain(connections).collect();
+        let from = self.from_address.is_empty().then_some("from_address");
+        let left_out = shape.into_iter().chain(streams).chain(connections).chain(from);
+        let left_out: Vec<&str> = left_out.collect();
         out.section(Self::SECTION.path);
         self.write_keys(out, &left_out);
     }

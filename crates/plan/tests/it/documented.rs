@@ -13,7 +13,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/plans.md");
 
 /// Plans of one key a line. Each key's example is right in at least one of them, in the place of
 /// its own line or as one more of its section.
-const PLANS: [&str; 22] = [
+const PLANS: &[&str] = &[
     "[target]\nurl = 'http://h/'\nthrough = 'http://127.0.0.1:3128'\n[load]\nusers = 3\nfor = '1s'\n",
     "[target]\nurl = 'http://h/'\n[load]\nrate = '500/s'\nfor = '30s'\n\
      [testbed]\nprovider = 'ec2'\nmax = 2\nbudget = '1 USD'\n[role.LABEL]\nrecipe = 'nginx'\n",
@@ -24,6 +24,8 @@ const PLANS: [&str; 22] = [
     "[target]\nurl = 'http://h/'\n[load]\n[load.profile]\nname = 'clarknet-day'\n",
     "[target]\nurl = 'http://h/'\n[target.replay]\nfile = 'access.log'\n",
     "[target]\nurl = 'http://h/'\n[load]\n[measure]\n",
+    "[target]\nurl = 'https://h/'\ncert = 'a.pem'\nkey = 'a.key'\nthrough = 'h:1'\n\
+     [load]\nusers = 3\nfor = '1s'\n",
     "[target]\nurl = 'http://h/'\n[search]\n",
     "[target]\nurl = 'http://h/'\n[search]\nmethod = 'ladder'\n",
     "[target]\nurl = 'redis://h/'\n[store]\n[load]\nusers = 3\nfor = '1s'\n",

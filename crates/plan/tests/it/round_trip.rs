@@ -149,6 +149,12 @@ fn target() -> impl Strategy<Value = Vec<(String, String)>> {
         (
             maybe("target.host", "[a-z.]{1,9}"),
             maybe("target.ok", words(&["2xx", "200,304", "200..299,404", "5xx"])),
+            maybe("target.follow", words(&["0", "7"])),
+            prop_oneof![
+                maybe("target.addresses", words(&["first", "spread"])),
+                maybe("target.through", words(&["h:3128", "http://[::1]:8080", "a:1,b:2"])),
+            ],
+            maybe("load.from_address", words(&["127.0.0.1", "::1,10.0.0.1"])),
             maybe("target.insecure", words(&["true", "false"])),
             maybe("target.ca", text()),
             maybe("target.sni", "[a-z.]{1,9}"),
@@ -159,8 +165,8 @@ fn target() -> impl Strategy<Value = Vec<(String, String)>> {
             ],
         ),
     )
-        .prop_map(|(url, a, b, c, d, e, f, (g, h, i, j, k, l))| {
-            [vec![url], a, b, c, d, e, f, g, h, i, j, k, l].concat()
+        .prop_map(|(url, a, b, c, d, e, f, (g, h, m, n, o, i, j, k, l))| {
+            [vec![url], a, b, c, d, e, f, g, h, i, j, k, l, m, n, o].concat()
         })
 }
 

@@ -1,5 +1,5 @@
-//! Markdown, as the summaries of jobs and comments on merge requests show it: the verdict first, one
-//! table of all runs, and what did not hold below it.
+//! Markdown, as the summaries of jobs and comments on merge requests show it: the verdict first,
+//! one table of all runs, and what did not hold below it.
 
 use super::{Checks, Standing, Suite};
 use std::fmt::Write as _;

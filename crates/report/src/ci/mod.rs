@@ -2,8 +2,8 @@
 //! each check of a run, as JUnit XML and as Markdown.
 //!
 //! A clause that did not hold is a *failure*. What could not be told is an *error*: a clause that
-//! hangs on the generator, a run that is not valid or not complete, a cell that failed. A file has a
-//! failure or an error exactly where the command did not end with 0 ([`Checks::settle`]).
+//! hangs on the generator, a run that is not valid or not complete, a cell that failed. A file has
+//! a failure or an error exactly where the command did not end with 0 ([`Checks::settle`]).
 
 mod junit;
 mod markdown;

@@ -51,8 +51,8 @@ const FORM: [(&[&str], &str); 17] = [
         &[],
         "schema warnings run duration_s warmup_s drain_s offered sent completed succeeded \
          redirects in_flight_at_end rate_mean status errors reasons blame bytes connections \
-         response_us succeeded_us service_us ttfb_us connect_us connection_wait_us availability generator \
-         host slo warm_up",
+         response_us succeeded_us service_us ttfb_us connect_us connection_wait_us availability \
+         generator host slo warm_up",
     ),
     (&["run"], "id name started version seed plan_sha256 valid invalid_because ended"),
     (&["blame"], "target generator environment"),
