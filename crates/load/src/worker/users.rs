@@ -383,7 +383,8 @@ impl<D: Driver> Worker<D> {
             match connection.state {
                 State::Closed => {}
                 State::Open => self.close(at, ErrorKind::Reset, Why::Words(LEFT), None),
-                State::Connecting | State::Handshaking | State::LoggingIn => {
+                // It is being opened.
+                _ => {
                     self.forget_opening(at);
                     self.connections[at as usize].close();
                     self.disown(at);
