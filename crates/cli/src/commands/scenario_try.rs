@@ -35,7 +35,8 @@ pub(crate) fn run(args: &Try) -> Result<Exit> {
     let timeout = read("--timeout", &args.timeout, duration)?;
     let scenario = read_file(&args.scenario, Environment::Of(environment), None)?;
     let scenario = scenario.with_an_end().at(&url, seed);
-    let dial: Box<dyn Dial> = match url.scheme.is_secure || args.ca.is_some() {
+    let is_secure = scenario.origins().iter().any(|server| server.scheme.is_secure);
+    let dial: Box<dyn Dial> = match is_secure || args.ca.is_some() {
         true => Box::new(Tls::new(args.ca.as_deref(), None).map_err(Unexpected::new)?),
         false => Box::new(plimsoll_net::http::client::Plain),
     };

@@ -145,6 +145,7 @@ impl<D: Driver> Worker<D> {
         let usable = sending.due_ns.max(short.into_iter().fold(connection.free_since, u64::min));
         let late = now.saturating_sub(usable);
         connection.in_use += 1;
+        connection.is_idle = false;
         let serial = connection.serial;
         let sent = Sent { late, connection: serial, ..self.sent(seat, sending) };
         let phase = sent.phase;
