@@ -150,7 +150,9 @@ fn one_user_is_shown_step_by_step() {
     };
     let done = try_it(&[]).ended_with(0);
     let out = &done.out;
-    for part in ["log in\n", "> POST ", "< 200 in", "token = ", "thinks 50 ms", "finished: 3 requests"] {
+    for part in
+        ["log in\n", "> POST ", "< 200 in", "token = ", "thinks 50 ms", "finished: 3 requests"]
+    {
         assert!(out.contains(part), "{part}: {out}");
     }
     assert!(!out.contains("plum") && out.contains("password=…"), "{out}");
