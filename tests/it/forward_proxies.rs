@@ -10,8 +10,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-/// What asks Squid's helper whether a user may pass.
-const HELPER: &str = "#!/bin/sh\nwhile read -r line; do\n\
+/// What asks Squid's authenticator whether a user may pass.
+const AUTHENTICATOR: &str = "#!/bin/sh\nwhile read -r line; do\n\
     if [ \"$line\" = 'ann s3cret-word' ]; then echo OK; else echo ERR; fi\ndone\n";
 
 /// A Squid that lets in whoever has a password, and passes on to this host alone.
@@ -22,16 +22,16 @@ fn squid(place: &Place, program: &Path, name: &str) -> (Going, u16) {
     for path in [place.path(""), folder.clone()] {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
     }
-    let helper = folder.join("helper.sh");
-    std::fs::write(&helper, HELPER).unwrap();
-    std::fs::set_permissions(&helper, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let (at, helper) = (folder.display(), helper.display());
+    let authenticator = folder.join("authenticator.sh");
+    std::fs::write(&authenticator, AUTHENTICATOR).unwrap();
+    std::fs::set_permissions(&authenticator, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (at, authenticator) = (folder.display(), authenticator.display());
     let command = |port| {
         let config = format!(
             "http_port 127.0.0.1:{port}\npid_filename none\ncache_log {at}/cache.log\n\
              access_log stdio:{at}/access.log\ncoredump_dir {at}\ncache_mem 8 MB\ncache deny all\n\
              shutdown_lifetime 0 seconds\npinger_enable off\nvisible_hostname proxy.example\n\
-             auth_param basic program {helper}\nauth_param basic children 2\n\
+             auth_param basic program {authenticator}\nauth_param basic children 2\n\
              acl known proxy_auth REQUIRED\nhttp_access allow known\nhttp_access deny all\n"
         );
         std::fs::write(folder.join("squid.conf"), config).unwrap();

@@ -1,8 +1,8 @@
-//! A server that answers each path in its own way, and keeps what it was asked and how long it took:
-//! what the program says of each can be held against it.
+//! A server that answers each path in its own way, and keeps what it was asked and how long it
+//! took: what the program says of each can be held against it.
 //!
-//! `/wait/N…` answers after N ms; `/status/N` with that status; `/json`, `/chunked` and `/long` with
-//! bodies of their own; everything else with `Welcome`.
+//! `/wait/N…` answers after N ms; `/status/N` with that status; `/json`, `/chunked` and `/long`
+//! with bodies of their own; everything else with `Welcome`.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};

@@ -11,7 +11,8 @@ pub(crate) struct Trace {
 
 #[derive(Subcommand)]
 pub(crate) enum TraceCommand {
-    /// Make a trace of access logs (Common, Combined, Squid, JSON, W3C, HAProxy, ALB; plain or gzip)
+    /// Make a trace of access logs (Common, Combined, Squid, JSON, W3C, HAProxy, ALB; plain or
+    /// gzip)
     FromLog(FromLog),
     /// Say what a trace is: length, rates, gaps
     Info {

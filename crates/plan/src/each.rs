@@ -7,8 +7,8 @@ use crate::reading::Reading;
 use crate::reading::tree::{Node, Value};
 use crate::value::Takes;
 
-/// A list of values, or a single one, of which a flag gives one at a time, commas and all. The words
-/// of the manual for it.
+/// A list of values, or a single one, of which a flag gives one at a time, commas and all. The
+/// words of the manual for it.
 pub(crate) struct Each<T>(pub(crate) T, pub(crate) &'static str);
 
 impl<T: Describe> Describe for Each<T> {

@@ -16,9 +16,11 @@
 //! | `instance.web*.cpu<20% for 60s` | the same | each such figure, in all samples of the last 60 s |
 //! | `p99<50ms for 10s` | as without `for` | what ended in each of the last 10 seconds |
 //!
-//! Before a clause may stand whose requests it is about: `checkout: p99<300ms` is about those called
-//! `checkout` and binds that clause alone. A name with a comma, a colon or a quote stands in quotes,
-//! single or double, in which a quote is doubled. Figures by name are of the whole run, so that
+//! Before a clause may stand whose requests it is about: `checkout: p99<300ms` is about those
+//! called
+//! `checkout` and binds that clause alone. A name with a comma, a colon or a quote stands in
+//! quotes, single or double, in which a quote is doubled. Figures by name are of the whole run, so
+//! that
 //! `availability`, what is watched and `for` are not told by them.
 //!
 //! # What counts

@@ -2,9 +2,10 @@
 //!
 //! A [`Trace`] is a row of points, each a time since the first and a mean rate from there on. It is
 //! read from a table whose header says what its columns are (see `columns`) and whose first row
-//! says what its times are (see `clock`), from one count a line, or from an access log. [`Trace::remarks`] tells what
-//! was taken for what. [`Trace::schedule`] then, in this order, cuts it, replaces drops, scales it
-//! and compresses its time; [`Notes`] say what was done that a reader of the result must know.
+//! says what its times are (see `clock`), from one count a line, or from an access log.
+//! [`Trace::remarks`] tells what was taken for what. [`Trace::schedule`] then, in this order, cuts
+//! it, replaces drops, scales it and compresses its time; [`Notes`] say what was done that a reader
+//! of the result must know.
 //!
 //! # Units
 //!

@@ -6,8 +6,8 @@
 //!
 //! # Cost
 //!
-//! A user costs his memory in the scenario, the bytes that he sends, and an entry in a heap while he
-//! thinks: some 2 kB, and no thread.
+//! A user costs his memory in the scenario, the bytes that he sends, and an entry in a heap while
+//! he thinks: some 2 kB, and no thread.
 
 mod arrivals;
 

@@ -74,8 +74,9 @@ impl<D: Driver> Worker<D> {
     }
 
     /// Whether a thrifty thread may let answers lie until the next tick: nobody waits for a
-    /// connection that they would free, no user for what he asks next, and the kernel stamps when they arrived. Where no answers
-    /// are on their way, it waits in a way in which it hears of commands.
+    /// connection that they would free, no user for what he asks next, and the kernel stamps when
+    /// they arrived. Where no answers are on their way, it waits in a way in which it hears of
+    /// commands.
     fn sleeps_to_tick(&self) -> bool {
         self.config.pacing == Pacing::Thrifty
             && self.in_flight.len() > 0

@@ -28,9 +28,9 @@ section! {
     /// Where the servers under test stand. A plan with it starts them, and ends them.
     ["testbed"]
     pub struct Testbed {
-        /// What gives an instance its place: a port of this host, a network namespace with limits of
-        /// its own, which needs root, a port of a host that is reached by `ssh`, or a cloud with the
-        /// EC2 Query API, which costs money.
+        /// What gives an instance its place: a port of this host, a network namespace with limits
+        /// of its own, which needs root, a port of a host that is reached by `ssh`, or a cloud with
+        /// the EC2 Query API, which costs money.
         provider: Provider { either::<Provider>(), or Provider::Process, "namespace" }
         /// The hosts of the provider `ssh`: the name of each, and its address, or a table with
         /// `address`, `serves`, `role` or `roles`, `tags`, `user` and `port`.

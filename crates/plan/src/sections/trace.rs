@@ -19,8 +19,8 @@ section! {
     /// A recorded trace, and what is made of it.
     ["load.trace", shorthand "file"; nested]
     pub struct TraceSource {
-        /// The trace: CSV, or an access log, plain or gzip; or the folder of a run, of which what it
-        /// offered is taken.
+        /// The trace: CSV, or an access log, plain or gzip; or the folder of a run, of which what
+        /// it offered is taken.
         file: PathBuf { File, required "`file`", "day.csv" }
             flag [Group::Shape.flag("trace", "FILE")
                 .says("Rate of a recorded trace: CSV, an access log, or a run's folder")]

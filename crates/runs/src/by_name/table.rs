@@ -12,9 +12,9 @@ use crate::row;
 use crate::schema;
 use crate::tag::Tag;
 
-/// The table's text. Each histogram is a column: its least and greatest value, 8 bytes each, its sum
-/// and its sum of squares, 16 bytes each, little-endian, then HdrHistogram's compressed V2 payload;
-/// nothing where it is empty.
+/// The table's text. Each histogram is a column: its least and greatest value, 8 bytes each, its
+/// sum and its sum of squares, 16 bytes each, little-endian, then HdrHistogram's compressed V2
+/// payload; nothing where it is empty.
 const TABLE: &str = "CREATE TABLE name (cell INTEGER NOT NULL,
     number INTEGER NOT NULL, {counters}{times}, PRIMARY KEY (cell, number)) WITHOUT ROWID;";
 

@@ -1,5 +1,5 @@
-//! Every request of a run that kept them, as rows of CSV or lines of JSON. They are streamed, in the
-//! order of the file, which is none.
+//! Every request of a run that kept them, as rows of CSV or lines of JSON. They are streamed, in
+//! the order of the file, which is none.
 
 use std::io::Write;
 

@@ -1,10 +1,10 @@
 //! `--order distance`: the nearest first, of equally near ones the least loaded.
 //!
-//! The order of the study of Shoal: caches by their distance from the client, whole kilometres, then
-//! by their load. Nothing is drawn at random: who asks twice gets the same caches as long as neither
-//! they nor their loads change, so that near caches are used first and fill up first. A cache that
-//! cannot be located comes behind all that can; for a client that cannot be located the load alone
-//! decides. Equals stand in the order in which they joined.
+//! The order of the study of Shoal: caches by their distance from the client, whole kilometres,
+//! then by their load. Nothing is drawn at random: who asks twice gets the same caches as long as
+//! neither they nor their loads change, so that near caches are used first and fill up first. A
+//! cache that cannot be located comes behind all that can; for a client that cannot be located the
+//! load alone decides. Equals stand in the order in which they joined.
 //!
 //! Source: I. Gable et al., "Dynamic web cache publishing for IaaS clouds using Shoal", J. Phys.:
 //! Conf. Ser. 513 (2014) 032035. That distances are told apart by whole kilometres is ours.

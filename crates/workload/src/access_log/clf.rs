@@ -3,10 +3,10 @@
 //!
 //! `192.0.2.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /a.gif HTTP/1.0" 200 2326`
 //!
-//! Read are the time, in brackets (also in ISO 8601, or with a fraction behind its seconds), and the request, in quotes. What precedes
-//! the time may be anything, a virtual host included; between time and request other fields may
-//! stand, in quotes too. Quotes within the request are escaped by today's servers; where an old one
-//! left them bare, the quote that a status follows closes it.
+//! Read are the time, in brackets (also in ISO 8601, or with a fraction behind its seconds), and
+//! the request, in quotes. What precedes the time may be anything, a virtual host included; between
+//! time and request other fields may stand, in quotes too. Quotes within the request are escaped by
+//! today's servers; where an old one left them bare, the quote that a status follows closes it.
 
 use super::date::{self, CLF_BYTES, LastDate, Moment};
 use super::entry::{Entry, Rest, Why, is_target, split_request};

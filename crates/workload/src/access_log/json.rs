@@ -19,9 +19,9 @@
 //! Host, client, method, target and query may also stand within an object `request` or
 //! `httpRequest`, as Caddy and Google's logs have it, or where the Elastic Common Schema has them:
 //! `http.request.method`, `url.original`, `url.path`, `url.query`, `url.domain`, `client.ip`, as
-//! objects or as names with dots. Other nested values are skipped, at most [`MAX_DEPTH`] deep. A line
-//! without a method has an empty one: nothing is assumed. A query that is an object or an array
-//! cannot be put together again, so its line has no target.
+//! objects or as names with dots. Other nested values are skipped, at most [`MAX_DEPTH`] deep. A
+//! line without a method has an empty one: nothing is assumed. A query that is an object or an
+//! array cannot be put together again, so its line has no target.
 //!
 //! The scanner is written by hand: it reads a line once, builds nothing and allocates only for
 //! texts with escapes and for queries.

@@ -2,11 +2,11 @@
 //!
 //! A log is read once, as a stream ([`LogReader`] gives it line by line): memory depends on the
 //! number of distinct URLs kept and of seconds covered, both bounded, never on the number of lines.
-//! Formats: Common, Combined, Squid native, JSON lines, the W3C's (IIS, CloudFront), HAProxy's, that
-//! of AWS's balancers and WikiBench's, plain or gzip, wrapped by a container's runtime or not, told apart by their first lines; and any that
-//! is given in the words of nginx or Apache. Others are refused, by name where they are known. A line that cannot be read is
-//! counted, not fatal; what it lacks is never assumed: a request without a method is none to ask
-//! again.
+//! Formats: Common, Combined, Squid native, JSON lines, the W3C's (IIS, CloudFront), HAProxy's,
+//! that of AWS's balancers and WikiBench's, plain or gzip, wrapped by a container's runtime or not,
+//! told apart by their first lines; and any that is given in the words of nginx or Apache. Others
+//! are refused, by name where they are known. A line that cannot be read is counted, not fatal;
+//! what it lacks is never assumed: a request without a method is none to ask again.
 
 mod alb;
 mod clf;

@@ -1,8 +1,8 @@
 //! Paths that are rewritten before they are asked for: `REGEX=REPLACEMENT`.
 //!
-//! `^/v1/=/v2/`, `([?&])token=[^&]*=${1}token=x`: what of a path with its query matches is replaced,
-//! wherever it does; `$1` and `${name}` are groups of the match. The first `=` without a backslash
-//! in front ends the expression, so that one within it is written `\=`.
+//! `^/v1/=/v2/`, `([?&])token=[^&]*=${1}token=x`: what of a path with its query matches is
+//! replaced, wherever it does; `$1` and `${name}` are groups of the match. The first `=` without a
+//! backslash in front ends the expression, so that one within it is written `\=`.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,11 +1,11 @@
-//! Patterns of paths: what of a path is alike for all that is asked of one kind, so that figures can
-//! be told by it. `/items/4711?from=9` and `/items/42` are both `/items/{id}`.
+//! Patterns of paths: what of a path is alike for all that is asked of one kind, so that figures
+//! can be told by it. `/items/4711?from=9` and `/items/42` are both `/items/{id}`.
 
 /// The pattern of a request's target: its path, in which what names a single thing is `{id}`. The
 /// query is left out.
 ///
-/// A segment names a single thing where it is a number, a UUID, or at least eight hexadecimal digits
-/// with a figure among them; an ending such as `.jpg` stays.
+/// A segment names a single thing where it is a number, a UUID, or at least eight hexadecimal
+/// digits with a figure among them; an ending such as `.jpg` stays.
 #[must_use]
 pub fn pattern(target: &str) -> String {
     let path = target.split(['?', '#']).next().unwrap_or_default();

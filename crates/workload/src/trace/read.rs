@@ -23,8 +23,8 @@ const MAX_LINE: usize = 65_536;
 const REQUESTS_PER_NS: u64 = 1_000_000_000;
 
 impl Trace {
-    /// Reads a trace from a file, plain or gzip; what is an access log by its first lines is read as
-    /// one. `interval` is what each row of counts covers; in a
+    /// Reads a trace from a file, plain or gzip; what is an access log by its first lines is read
+    /// as one. `interval` is what each row of counts covers; in a
     /// table it may be left out and is then the most frequent step between rows; of a single row,
     /// the unit in the name of its time column.
     ///

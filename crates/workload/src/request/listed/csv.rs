@@ -2,8 +2,8 @@
 //!
 //! The heading's columns are `url` (or `path`), `method`, `body` (with placeholders), `body_file`,
 //! `name`, `weight`, and `header:NAME` for each header; a field that is empty says nothing. Fields
-//! are separated by commas, or by tabs where the heading has them; a field in double quotes may have
-//! both, line ends too, and a quote that is doubled.
+//! are separated by commas, or by tabs where the heading has them; a field in double quotes may
+//! have both, line ends too, and a quote that is doubled.
 
 use plimsoll_units::{ParseError, nearest};
 

@@ -10,8 +10,8 @@
 //!
 //! # Bounds
 //!
-//! A list of requests has at most [`MAX_REQUESTS`] of them and [`MAX_BYTES`] of text, the bodies that
-//! it names included. What is wrong with it is one error with its file, line and column.
+//! A list of requests has at most [`MAX_REQUESTS`] of them and [`MAX_BYTES`] of text, the bodies
+//! that it names included. What is wrong with it is one error with its file, line and column.
 
 mod csv;
 mod json;

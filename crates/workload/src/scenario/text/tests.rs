@@ -1,3 +1,5 @@
+//! Texts with holes: what is read, what is filled in, and how it is encoded.
+
 use super::*;
 
 /// Knows the variable `a`, and a data file.
