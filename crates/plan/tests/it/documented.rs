@@ -14,6 +14,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/plans.md");
 /// Plans of one key a line. Each key's example is right in at least one of them, in the place of
 /// its own line or as one more of its section.
 const PLANS: &[&str] = &[
+    "[target]\nurl = 'http://h/'\nscenario = 'checkout.toml'\n[load]\nusers = 3\nfor = '1s'\n",
     "[target]\nurl = 'http://h/'\nthrough = 'http://127.0.0.1:3128'\n[load]\nusers = 3\nfor = '1s'\n",
     "[target]\nurl = 'http://h/'\n[load]\nrate = '500/s'\nfor = '30s'\n\
      [testbed]\nprovider = 'ec2'\nmax = 2\nbudget = '1 USD'\n[role.LABEL]\nrecipe = 'nginx'\n",
