@@ -285,7 +285,14 @@ proptest! {
     ) {
         let replay = target.iter().any(|(key, _)| key == "target.replay");
         let said_by_log = ["target.method", "target.body", "target.body_file"];
-        let goes = |key: &str| !replay || !said_by_log.contains(&key);
+        let is_unix =
+            target.iter().any(|(key, url)| key == "target.url" && url.starts_with("http+unix"));
+        let through = !is_unix && target.iter().any(|(key, _)| key == "target.through");
+        let goes = |key: &str| match key {
+            "target.through" => through,
+            "target.addresses" => !through,
+            _ => !replay || !said_by_log.contains(&key),
+        };
         let shape = if replay && own_times { Vec::new() } else { shape };
         let settings: Vec<Setting> = [target, shape, rest]
             .concat()
