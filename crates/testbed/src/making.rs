@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::ec2::RENT;
 use crate::error::TestbedError;
 use crate::flow::Class;
 use crate::folder::is_within;
@@ -20,6 +19,7 @@ use crate::op::Op;
 use crate::outline::Outline;
 use crate::provider::Provider;
 use crate::recipe::{Commands, Content, Recipe, Reload, Stands, Steady, Warm};
+use crate::rents::RENT;
 use crate::role::{CopiedFile, Instance, Role};
 use crate::texts::{Filled, Texts};
 use crate::users::is_root;
