@@ -28,6 +28,7 @@ mod caches;
 mod comparison;
 mod describe;
 mod difference;
+mod each;
 mod flag;
 mod kind;
 mod merged;
