@@ -262,14 +262,7 @@ fn whole_slices(seconds: f64) -> u64 {
 
 /// Whether a failure is the target's, and not that of what was not sent any more.
 fn is_targets(kind: ErrorKind) -> bool {
-    !matches!(
-        kind,
-        ErrorKind::Cut
-            | ErrorKind::Dns
-            | ErrorKind::InFlightAtEnd
-            | ErrorKind::Local
-            | ErrorKind::Variable
-    )
+    !matches!(kind, ErrorKind::Cut | ErrorKind::Dns | ErrorKind::InFlightAtEnd | ErrorKind::Local)
 }
 
 /// A request that has ended.

@@ -2,7 +2,6 @@
 //! by the plan's own reader ([`crate::flags`]), so that both say the same of the same mistake.
 
 use crate::cache_args::Cache;
-use crate::ci_args::Ci;
 use crate::flags::{LoadFlags, RequestFlags, SearchFlags};
 use crate::plan_args::Plans;
 use crate::series_args::{CapacityCommand, SeriesFlags};
@@ -47,10 +46,8 @@ pub(crate) enum Command {
     Tune(Box<Tune>),
     /// Look at what policies decided about real servers, and what others would have
     Elastic(crate::elastic_args::Elastic),
-    /// Make traces from access logs; scale, resample and look at traces
-    Trace(crate::trace_args::Trace),
-    /// Make scenarios, which say what a user does step by step
-    Scenario(crate::scenario_args::Scenario),
+    /// Make traces from access logs, and look at traces
+    Trace(Trace),
     /// Run a server of known behaviour
     Target(Target),
     /// Run a balancer: give each request to one of several servers
@@ -88,10 +85,8 @@ Examples:
   plimsoll load http://127.0.0.1:8080/ --users 64 --for 30s --think exp:1s
   plimsoll load http://h/ --schedule '100/s for 1m, 100/s..600/s in 10m' --slo 'p99<200ms'
   plimsoll load http://h/ --trace day.csv --scale 35/s..600/s --speed 60
-  plimsoll load http://h/ --urls urls.csv --clean good.csv
   plimsoll load redis://127.0.0.1:6379 --workload read-heavy --rate 5000/s --for 10s
   plimsoll load plan.toml --repeat 5
-  plimsoll load plan.toml --quiet --junit plimsoll.xml --markdown plimsoll.md
 
 Exit codes: 0 all held, 2 wrong use or plan, 3 an SLO did not hold, 4 not completed,
 5 a verdict hangs on the generator itself, or, without an SLO, the run is not valid.")]
@@ -124,14 +119,6 @@ pub(crate) struct Load {
     /// Write the HTML report to this file as well
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
-    /// Ask each line of --urls once, and write those that answered 200 to this file; no run is kept
-    #[arg(
-        long, value_name = "FILE",
-        conflicts_with_all = ["check", "print_plan", "report", "prometheus", "junit", "markdown"]
-    )]
-    pub(crate) clean: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) ci: Ci,
 }
 
 #[derive(Args)]
@@ -221,8 +208,6 @@ pub(crate) struct Capacity {
     #[arg(long, value_name = "FILE")]
     pub(crate) model_out: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) ci: Ci,
-    #[command(flatten)]
     pub(crate) series: SeriesFlags,
     #[command(flatten)]
     pub(crate) request: RequestFlags,
@@ -281,12 +266,60 @@ pub(crate) struct Infer {
 }
 
 #[derive(Args)]
+pub(crate) struct Trace {
+    #[command(subcommand)]
+    pub(crate) command: TraceCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum TraceCommand {
+    /// Make a trace of an access log (Common, Combined, Squid, JSON lines; plain or gzip)
+    #[command(after_help = "\
+Example:
+  plimsoll trace from-log access.log.gz -o my-day.csv --urls my-urls.csv")]
+    FromLog {
+        /// The access log; - for standard input
+        #[arg(value_parser = crate::files::input)]
+        log: PathBuf,
+        /// The trace: requests of each second
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// The distinct URLs with their counts
+        #[arg(long, value_name = "FILE")]
+        urls: Option<PathBuf>,
+        /// How many distinct URLs are kept; others are counted together
+        #[arg(long, value_name = "N", default_value = "200000")]
+        max_urls: String,
+        /// The log's format, where it is not told from its first lines
+        #[arg(long, value_name = "FORMAT")]
+        format: Option<String>,
+        /// Print what was found as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say what a trace is: length, rates, gaps
+    Info {
+        /// The trace: CSV or gzip; - for standard input
+        #[arg(value_parser = crate::files::input)]
+        trace: PathBuf,
+        /// What each count is of, where the file does not say
+        #[arg(long, value_name = "DURATION")]
+        counts_per: Option<String>,
+        /// What the columns are, such as time_ms,rate or time,-,count
+        #[arg(long, value_name = "NAMES")]
+        columns: Option<String>,
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Args)]
 #[command(after_help = "\
 Examples:
   plimsoll target --listen 127.0.0.1:8080 --service-time exp:5ms --workers 4     # M/M/4
   plimsoll target --service-time const:2ms --stall 5s:1s                         # freezes 1 s in 5
-  plimsoll target --errors 1% --body 10KiB --queue 100
-  plimsoll target --sessions --path '/slow=exp:20ms' --workers 100             # users who log in")]
+  plimsoll target --errors 1% --body 10KiB --queue 100")]
 pub(crate) struct Target {
     /// Where to listen: an address, or unix:/path
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
@@ -300,13 +333,6 @@ pub(crate) struct Target {
     /// A measured service model in place of the service time and workers
     #[arg(long, value_name = "FILE", value_parser = crate::files::input)]
     pub(crate) model: Option<PathBuf>,
-    /// A path with a service time of its own; may be repeated
-    #[arg(long, value_name = "PATH=DISTRIBUTION")]
-    pub(crate) path: Vec<String>,
-    /// Users have a session: POST /login sets a cookie, and every other path wants it and the
-    /// newest token back
-    #[arg(long)]
-    pub(crate) sessions: bool,
     /// How many may wait; beyond it the answer is 503
     #[arg(long, value_name = "N")]
     pub(crate) queue: Option<String>,
@@ -337,9 +363,6 @@ pub(crate) struct Target {
     /// End by itself after this time
     #[arg(long = "for", value_name = "DURATION")]
     pub(crate) run_for: Option<String>,
-    /// Print what it counted as JSON at its end; where it listens is then said beside
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Args)]
@@ -425,14 +448,12 @@ Examples:
 #[command(after_help = "\
 Examples:
   plimsoll export runs/20261120T105245Z-1bdc --format hgrm -o response.hgrm
-  plimsoll export runs/20261120T105245Z-1bdc --format samples-csv > samples.csv
   plimsoll export runs/E > cells.csv
   plimsoll export runs/E --format csv --every 1m > minutes.csv")]
 pub(crate) struct Export {
     /// The run, experiment or cell, by folder or by name
     pub(crate) run: PathBuf,
-    /// csv, json, hgrm, names-csv, samples-csv or samples-jsonl; of an experiment csv or json, a
-    /// row for each cell
+    /// csv, json or hgrm; of an experiment csv or json, a row for each cell
     #[arg(long, value_name = "FORMAT", default_value = "csv")]
     pub(crate) format: String,
     /// The series in periods of this length: a row a period, instance and series, as csv
@@ -459,7 +480,6 @@ Examples:
   curl -s 127.0.0.1:5555/metrics
   echo STATS | nc 127.0.0.1 5555
   plimsoll agent --listen 0.0.0.0:5555 --allow 10.0.0.0/8 --token-file /etc/plimsoll/token
-  plimsoll agent --announce http://10.0.0.1:5556 --name web7 --serves 8080 --token-file token
 
 Exit codes: 0 ended by a signal, 2 wrong use, 4 the port cannot be had.")]
 pub(crate) struct Agent {
@@ -481,10 +501,4 @@ pub(crate) struct Agent {
     /// Names of processes that are counted, joined by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) processes: Vec<String>,
-    /// Announce this host, by --name, to a pool that follows its instances; gives the token
-    #[arg(long, value_name = "URL", requires = "name", requires = "serves")]
-    pub(crate) announce: Option<String>,
-    /// The port on which this host serves the pool's requests, or an address
-    #[arg(long, value_name = "PORT", requires = "announce")]
-    pub(crate) serves: Option<String>,
 }

@@ -172,10 +172,6 @@ impl<T> Flags<T> {
             let common = row.path.strip_prefix(TRACE.0);
             let common = common.filter(|key| key_at(&format!("{}{key}", PROFILE.0)).is_some());
             let key = match common {
-                // A replay has a log of its own.
-                _ if row.flag.long == "log-format" && speed == REPLAY.1 => {
-                    "target.replay.format".to_owned()
-                }
                 Some("speed") => speed.to_owned(),
                 Some(key) => format!("{curve}{key}"),
                 None => row.path.clone(),

@@ -81,17 +81,8 @@ impl Control for Stoppable<'_> {
     fn wish(&self) -> Wish {
         match self.control.wish() {
             Wish::Continue if self.record.asked() == Some(Stop::Now) => Wish::Abort,
-            Wish::Continue if self.record.is_spent().is_some() => Wish::Stop,
             wish => wish,
         }
-    }
-
-    fn broken(&self) -> Option<ExperimentError> {
-        self.control.broken()
-    }
-
-    fn is_spent(&self) -> Option<String> {
-        self.record.is_spent().map(str::to_owned)
     }
 }
 
@@ -106,12 +97,6 @@ pub fn ending(executed: &Result<(), ExperimentError>, control: &dyn Control) -> 
 }
 
 impl Execution<'_> {
-    /// The same under another control, for one cell of them.
-    pub(crate) fn under<'a>(&'a self, control: &'a dyn Control) -> Execution<'a> {
-        let done = AtomicU64::new(self.done.load(Ordering::Relaxed));
-        Execution { record: self.record, control, threads: self.threads, of: self.of, done }
-    }
-
     /// Whether another cell may begin: the user wishes to go on, nobody has asked the experiment to
     /// stop, and its budget has room.
     #[must_use]

@@ -9,15 +9,12 @@ use plimsoll_plan::{Given, Place as Stands, Places, Plan, Provider as Kind, with
 use plimsoll_runs::Event;
 use plimsoll_runs::event::Class;
 use plimsoll_testbed::bed::Hears;
-use plimsoll_testbed::image::Images;
 use plimsoll_testbed::launch::Launcher;
-use plimsoll_testbed::ledger::Means;
 use plimsoll_testbed::ledger::{Found as Left, Owner, Serves};
 use plimsoll_testbed::outline::Outline;
 use plimsoll_testbed::provider::{Namespace, Process, Provider};
 use plimsoll_testbed::recipe::{Content, Found, Scalar, find};
 use plimsoll_testbed::role::{CopiedFile, Limits, Secrets};
-use plimsoll_testbed::ssh::{Client, VARIABLES};
 use plimsoll_testbed::{Action, Bed, Instance as Server, Ledger, Role, TestbedError};
 use plimsoll_units::failure::chain;
 use plimsoll_units::hash::fnv_1a;
@@ -25,8 +22,6 @@ use plimsoll_units::secret::{SecretError, Source, variable};
 
 use crate::control::{Control, News};
 use crate::error::ExperimentError;
-use crate::hosts;
-use crate::money;
 use crate::prepare::Place;
 
 /// The letters of a bed's id.
@@ -53,24 +48,15 @@ pub(crate) fn bed_with(
     place: &Place<'_>,
 ) -> Result<Option<Bed>, ExperimentError> {
     let Some(testbed) = &plan.testbed else { return Ok(None) };
-    // The image of what is rented is the cloud's.
-    let is_here = testbed.provider != Kind::Ec2;
-    let of = |role: &plimsoll_plan::Role| plimsoll_plan::Role {
-        image: role.image.clone().filter(|_| is_here),
-        ..role.clone()
-    };
-    let roles = plan.roles.iter().map(|(name, role)| role_of(name, &of(role), &plan.folder, place));
-    let roles: Vec<Role> = roles.collect::<Result<_, _>>()?;
-    let client = client(place);
     let provider: Box<dyn Provider> = match (testbed.provider, left.first()) {
-        (Kind::Ssh, _) => Box::new(hosts::provider(plan, testbed, &roles, &client)?),
         (Kind::Process, _) => Box::new(Process),
-        (Kind::Ec2, _) => Box::new(money::provider(plan, testbed, place)?),
         (Kind::Namespace, None) => Box::new(Namespace::probe(place.system, place.runtime)?),
         (Kind::Namespace, Some(of)) => {
             Box::new(Namespace::around(&of.address, place.system, place.runtime)?)
         }
     };
+    let roles = plan.roles.iter().map(|(name, role)| role_of(name, role, &plan.folder, place));
+    let roles = roles.collect::<Result<_, _>>()?;
     let arguments = ["testbed", "wait"].map(str::to_owned).to_vec();
     let folders = (place.environment)("TMPDIR").filter(|folder| !folder.is_empty());
     Ok(Some(Bed {
@@ -81,22 +67,7 @@ pub(crate) fn bed_with(
         roles,
         folders: PathBuf::from(folders.unwrap_or_else(|| FOLDERS.to_owned())),
         launcher: Launcher { program: place.program.to_owned(), arguments },
-        client,
     }))
-}
-
-/// What it takes to undo what plans have made elsewhere.
-#[must_use]
-pub fn means(place: &Place<'_>) -> Means {
-    Means { client: client(place), surroundings: Some(money::surroundings(place)) }
-}
-
-/// How other hosts are reached from here.
-#[must_use]
-pub fn client(place: &Place<'_>) -> Client {
-    let variable = |name: &&str| Some(((*name).to_owned(), (place.environment)(name)?));
-    let environment = VARIABLES.iter().filter_map(variable).collect();
-    Client { program: place.program.to_owned(), environment, ..Client::default() }
 }
 
 /// A role of a plan, as the test-bed takes it.
@@ -144,25 +115,7 @@ fn role_of(
         secrets,
         files,
         user: role.user.clone(),
-        image: match &role.image {
-            Some(image) => Some(Box::new(images(place).find(image).map_err(|error| {
-                ExperimentError::Conflict(format!("start role.{name}: {}", chain(&error)))
-            })?)),
-            None => None,
-        },
     })
-}
-
-/// The images of this host: below `XDG_DATA_HOME`, for root in `/var/lib`, else in the home folder.
-#[must_use]
-pub fn images(place: &Place<'_>) -> Images {
-    let set = |name: &str| (place.environment)(name).filter(|of| !of.is_empty());
-    let folder = match (set("XDG_DATA_HOME"), set("HOME")) {
-        (Some(data), _) => PathBuf::from(data),
-        (None, Some(home)) if home != "/root" => PathBuf::from(home).join(".local/share"),
-        (None, _) => PathBuf::from("/var/lib"),
-    };
-    Images::below(folder.join("plimsoll/images"))
 }
 
 /// The files that parameters of a recipe name, beside the plan.
@@ -282,10 +235,7 @@ pub(crate) fn owner(path: &Path, cell: u32, place: &Place<'_>) -> Owner {
 /// Ledgers that cannot be read.
 pub(crate) fn left_of(path: &Path, place: &Place<'_>) -> Result<Vec<Left>, ExperimentError> {
     let experiment = place.here.join(path);
-    let mut all = Vec::new();
-    for ledgers in money::all_ledgers(place) {
-        all.extend(Ledger::all(&ledgers)?);
-    }
+    let mut all = Ledger::all(place.runtime)?;
     let is_its = |of: &Owner| of.experiment == experiment;
     all.retain(|of| !of.is_held && of.stood.is_none() && of.of.as_ref().is_some_and(is_its));
     Ok(all)
@@ -302,11 +252,7 @@ pub(crate) fn undo_left(
 ) -> Result<(), ExperimentError> {
     let text = format!("undoes what a killed process has left of it: {}", found.bed);
     control.tell(News::Says(&text));
-    for ledgers in money::all_ledgers(place) {
-        if ledgers.join(&found.bed).exists() {
-            Ledger::take_down(&ledgers, &found.bed, false, &means(place))?;
-        }
-    }
+    Ledger::take_down(place.runtime, &found.bed, false)?;
     Ok(())
 }
 

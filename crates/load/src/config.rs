@@ -4,11 +4,8 @@
 use crate::http1::encode::Head;
 use crate::protocol::Protocol;
 use crate::store::Store;
-use crate::way::{Proxies, Way};
 use plimsoll_runs::Secrets;
-use plimsoll_workload::check::Check;
 use plimsoll_workload::request::{Request, Requests};
-use plimsoll_workload::scenario::Scenario;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -106,24 +103,11 @@ impl Default for Expected {
     }
 }
 
-/// Users who go through a scenario, and the servers that they ask.
-#[derive(Clone)]
-pub struct Users {
-    /// What they do.
-    pub scenario: Arc<Scenario>,
-    /// The servers besides the target, in the order of [`Scenario::origins`].
-    pub others: Vec<(Endpoint, Option<Tls>)>,
-    /// So many of the first users of a closed load begin in a second; `None`: all at once.
-    pub connect_rate: Option<f64>,
-}
-
 /// A session's settings.
 #[derive(Clone)]
 pub struct Config {
     /// Where connections go.
     pub endpoint: Endpoint,
-    /// Further addresses, ours and theirs, and proxies.
-    pub way: Way,
     /// TLS, where it is spoken.
     pub tls: Option<Tls>,
     /// Which driver speaks.
@@ -132,10 +116,6 @@ pub struct Config {
     pub requests: Arc<Requests>,
     /// The order of what is asked, as indices into the list, in place of the list's own.
     pub sequence: Option<Arc<[u32]>>,
-    /// The number of the name of each request of the list, where requests have names.
-    pub names: Option<Arc<[u16]>>,
-    /// What users do, in place of the list, and where the servers are that they ask.
-    pub users: Option<Users>,
     /// What a store is asked for, in place of the list.
     pub store: Option<Store>,
     /// How HTTP requests are headed.
@@ -144,10 +124,6 @@ pub struct Config {
     pub connection_per_request: bool,
     /// What counts as success.
     pub expected: Expected,
-    /// How many redirects are followed for a request, within the server under load.
-    pub follow: u32,
-    /// What an answer with such a code must be besides; where there is none, answers are not kept.
-    pub checks: Arc<[Check]>,
     /// Connections in all: opened before the start, and opened at most.
     pub connections: (u32, u32),
     /// Requests at once on one connection, where the protocol lets several share it.
@@ -174,15 +150,6 @@ pub struct Config {
 }
 
 impl Config {
-    /// Where connections to a server go, by its number, and what TLS is spoken there.
-    pub(crate) fn place_of(&self, origin: u16) -> (&Endpoint, Option<&Tls>) {
-        let others = self.users.as_ref().map_or(&[][..], |users| &users.others);
-        match usize::from(origin).checked_sub(1).and_then(|at| others.get(at)) {
-            Some((endpoint, tls)) => (endpoint, tls.as_ref()),
-            None => (&self.endpoint, self.tls.as_ref()),
-        }
-    }
-
     /// How many connections may be under way at once: a server's backlog is finite.
     pub const MAX_CONNECTING: u32 = 512;
 
@@ -193,9 +160,6 @@ impl Config {
             self.requests.list.iter().flat_map(Request::secrets).collect();
         let login = self.store.as_ref().and_then(|store| store.login.credentials.as_ref());
         secrets.extend(login.map(|(_, password)| password.clone()));
-        secrets.extend(self.way.proxies.iter().flat_map(Proxies::secrets));
-        let of_users = self.users.iter().flat_map(|users| users.scenario.secrets());
-        secrets.extend(of_users.map(|secret| secret.clone().into_bytes()));
         Secrets::new(secrets)
     }
 

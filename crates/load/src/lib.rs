@@ -23,17 +23,12 @@ pub mod run;
 pub mod session;
 pub mod store;
 pub mod sys;
-pub mod way;
-
-pub use worker::tunnel::answered as tunnel_answered;
 
 mod connection;
 mod in_flight;
 mod pick;
 mod recorder;
-mod redirects;
 mod source;
-mod users;
 mod worker;
 
 // A new store is a folder and a line here.
@@ -45,7 +40,7 @@ stores! {
     cassandra: Cassandra, of feature "cassandra", without it "cassandra/scheme.rs";
 }
 
-pub use config::{Config, Endpoint, Expected, Pacing, Tls, Users};
+pub use config::{Config, Endpoint, Expected, Pacing, Tls};
 pub use protocol::{Protocol, schemes};
 pub use recorder::{SLICE_NS, Slice};
 pub use session::{Session, SessionError};

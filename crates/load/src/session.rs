@@ -14,7 +14,6 @@ use crate::http2::{self, Http2};
 use crate::protocol::Protocol;
 use crate::recorder::{Recorder, Slice};
 use crate::source::{Closed, Open, Source, Times};
-use crate::users::{Arrivals, Numbers, Users};
 use crate::worker::{Command, Connected, Line, Shared};
 use plimsoll_runs::{ErrorKind, LocalCause, Secrets};
 use plimsoll_units::failure::{Failure, Kind};
@@ -157,14 +156,13 @@ impl Session {
         load: &Load,
         interrupted: impl FnMut() -> bool,
     ) -> Result<Self, SessionError> {
-        allow_descriptors(config, load)?;
+        allow_descriptors(config)?;
         let count = config.threads.clamp(1, config.connections.1.max(1));
         let shared = Arc::new(Shared {
             free: (0..count).map(|_| AtomicU32::new(0)).collect(),
             commands: (0..count).map(|_| AtomicBool::new(false)).collect(),
             serial: AtomicU32::new(0),
             open: AtomicU32::new(0),
-            users: numbers(load),
         });
         let (filled_in, filled) = channel();
         let (connected_in, connected) = channel();
@@ -360,14 +358,10 @@ impl Drop for Session {
 }
 
 /// Raises the soft limit of descriptors as far as this session needs and the hard limit allows.
-fn allow_descriptors(config: &Config, load: &Load) -> Result<(), SessionError> {
+fn allow_descriptors(config: &Config) -> Result<(), SessionError> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let needed = config.descriptors() + OTHER_DESCRIPTORS;
     let limit = getrlimit(Resource::Nofile);
-    // How many users there are at a time is not known of those who arrive by the clock: they have
-    // what there is, and who finds none fails by a limit of this host's own.
-    let is_known = config.users.is_none() || matches!(load, Load::Closed { .. });
-    let most = if is_known { u64::MAX } else { limit.maximum.unwrap_or(u64::MAX) };
-    let needed = (config.descriptors() + OTHER_DESCRIPTORS).min(most);
     if limit.current.is_none_or(|current| current >= needed) {
         return Ok(());
     }
@@ -406,29 +400,21 @@ fn spawn(
     };
     let (keep, secrets) = (config.samples, secrets.clone());
     let recorder = Recorder::new(share.index, keep, secrets, filled.clone(), empty_out);
-    let source = source(config, load, share, &shared.users);
+    let source = source(config, load, share);
     let render = RenderState::new(config.seed, share);
     let requests = config.requests.clone();
     let mut config = config.clone();
     let (head, once) = (config.head.clone(), config.connection_per_request);
-    let keeps = !config.checks.is_empty();
-    let is_of_users = config.users.is_some();
     let handle = match config.protocol {
         Protocol::Http1 => {
             let driver = Http1::new(Encoder::new(requests, head, render), once);
-            let driver = driver.following(config.follow);
-            let driver = if keeps { driver.keeping() } else { driver };
-            let driver = if is_of_users { driver.of_users() } else { driver };
             start(config, line, driver, source, recorder)?
         }
         Protocol::Http2 => {
             if let Some(tls) = &mut config.tls {
                 tls.offer_only(http2::ALPN);
             }
-            let streams = config.streams_per_connection;
-            let driver = Http2::new(requests, head, render, streams, once);
-            let driver = driver.following(config.follow);
-            let driver = if keeps { driver.keeping() } else { driver };
+            let driver = Http2::new(requests, head, render, config.streams_per_connection, once);
             start(config, line, driver, source, recorder)?
         }
         Protocol::Store(store) => {
@@ -440,39 +426,7 @@ fn spawn(
     Ok(Thread { handle: Some(handle), commands, wake, empty, last: None })
 }
 
-/// The users of one share, where the load is of users.
-fn users(config: &Config, load: &Load, share: Share, numbers: &Arc<Numbers>) -> Option<Source> {
-    let of = config.users.as_ref()?;
-    let (index, all) = (u64::from(share.index), u64::from(share.of.max(1)));
-    let arrivals = match load {
-        Load::Open { limit } => {
-            let part = limit.map(|limit| limit / all + u64::from(index < limit % all));
-            let open = Box::new(Open::new(config.seed, share, None, part));
-            Arrivals::Open { open, next: index, step: all }
-        }
-        Load::Closed { users, limit, .. } => {
-            Arrivals::closed(u64::from(*users), (index, all), of.connect_rate, *limit)
-        }
-    };
-    let users = Users::new(of.scenario.clone(), arrivals, numbers.clone());
-    Some(Source::Users(Box::new(users)))
-}
-
-/// The numbers of users over all threads.
-fn numbers(load: &Load) -> Arc<Numbers> {
-    Arc::new(match load {
-        Load::Open { limit } => Numbers::new(0, *limit),
-        Load::Closed { users, limit, .. } => {
-            let first = u64::from(*users).min(limit.unwrap_or(u64::MAX));
-            Numbers::new(first, *limit)
-        }
-    })
-}
-
-fn source(config: &Config, load: &Load, share: Share, numbers: &Arc<Numbers>) -> Source {
-    if let Some(users) = users(config, load, share, numbers) {
-        return users;
-    }
+fn source(config: &Config, load: &Load, share: Share) -> Source {
     let part = |all: u64| {
         all / u64::from(share.of) + u64::from(u64::from(share.index) < all % u64::from(share.of))
     };
@@ -483,20 +437,11 @@ fn source(config: &Config, load: &Load, share: Share, numbers: &Arc<Numbers>) ->
         }
         Load::Closed { users, think, end_ns, limit } => {
             let random = Stream::named(config.seed, &format!("think/{}", share.index));
-            let all = *users;
-            let users = u32::try_from(part(u64::from(all))).unwrap_or(u32::MAX);
-            let limit = limit.map(|limit| part_of_users(limit, all, share));
-            let closed = Closed::new(users, *think, random, *end_ns, limit);
+            let users = u32::try_from(part(u64::from(*users))).unwrap_or(u32::MAX);
+            let closed = Closed::new(users, *think, random, *end_ns, limit.map(part));
             Source::Closed(closed)
         }
     }
-}
-
-/// One share's part of the requests of a closed load: shares that have no user make none.
-fn part_of_users(limit: u64, users: u32, share: Share) -> u64 {
-    let of = share.of.min(users).max(1);
-    let (index, of) = (u64::from(share.index), u64::from(of));
-    if index >= of { 0 } else { limit / of + u64::from(index < limit % of) }
 }
 
 impl Failure for SessionError {

@@ -229,7 +229,6 @@ pub(crate) fn plan_of<T>(
     let written = |path: &str, node: &Node| merged::value(&reading, path, node);
     let unfilled = fill_in(&mut root, &reading, (of.places, of.environment), &written);
     reading.unfilled = unfilled;
-    reading.places = of.places.cloned().unwrap_or_default();
     reading.vocabulary = Some(vocabulary);
     match read(&reading, &root) {
         Some(plan) if !reading.is_faulty() => Ok(plan),

@@ -8,14 +8,12 @@ use crate::opened::{Written, plan_of};
 use crate::reading::error::PlanErrors;
 use crate::reading::tree::Table;
 use crate::reading::{Reading, Unfilled};
-use crate::roles::Places;
 use crate::section::Section;
 use crate::sections::collect::Collect;
 use crate::sections::elastic::Elastic;
 use crate::sections::experiment::{
     Experiment, FactorPlan, check_between, check_constraints, read_factors, write_factors,
 };
-use crate::sections::hosts::check_hosts;
 use crate::sections::load::Load;
 use crate::sections::measure::Measure;
 use crate::sections::own_factors::{POLICY, TYPE, add_of_pool, compares_types, only};
@@ -73,8 +71,6 @@ pub struct Plan {
     pub folder: PathBuf,
     /// Keys that were filled in from the environment, as they were written.
     pub unfilled: Unfilled,
-    /// Where its roles stand, where that is known: scenarios name them too.
-    pub places: Places,
 }
 
 impl Plan {
@@ -123,10 +119,7 @@ impl Plan {
             let can_restart = testbed.is_some() || target.restart.is_some();
             check_between(&open(Experiment::SECTION), of, can_restart);
         }
-        let roles = read_roles(reading, root, testbed.as_ref());
-        if let Some(testbed) = &testbed {
-            check_hosts(reading, root, &open(Testbed::SECTION), testbed, &roles);
-        }
+        let roles = read_roles(reading, root);
         if testbed.is_none() && !roles.is_empty() {
             let hint = "say where it stands: [testbed] and provider = \"process\"";
             top.fault("role", "`role` goes with [testbed]", Some(hint));
@@ -157,7 +150,6 @@ impl Plan {
             tune,
             folder: reading.folder().to_owned(),
             unfilled: reading.unfilled.clone(),
-            places: reading.places.clone(),
         })
     }
 
@@ -303,10 +295,7 @@ impl Plan {
         let elastic = self.elastic.iter().flat_map(Elastic::files);
         let copied = self.roles.iter().flat_map(|(_, role)| role.files.values());
         let copied = copied.filter(|of| !of.is_secret).map(|of| &of.from);
-        let of_all = self.testbed.iter().filter_map(|of| of.user_data.as_ref());
-        let rented = self.roles.iter().filter_map(|(_, role)| role.user_data.as_ref());
-        let own = self.target.files().chain(self.load.files());
-        own.chain(elastic).chain(copied).chain(of_all).chain(rented).cloned().collect()
+        self.target.files().chain(self.load.files()).chain(elastic).chain(copied).cloned().collect()
     }
 }
 

@@ -41,7 +41,7 @@ pub enum Environment {
 type Print<'a> = &'a dyn Fn(&str, &Node) -> String;
 
 /// What stands for an address before a role has one: of the block for documentation (RFC 5737).
-pub(crate) const NOWHERE: (&str, u16) = ("192.0.2.1", 80);
+const NOWHERE: (&str, u16) = ("192.0.2.1", 80);
 
 /// What texts are filled in by.
 struct Known<'a> {

@@ -22,7 +22,6 @@
 
 mod asked;
 mod cells;
-pub mod ci;
 mod columns;
 mod document;
 mod error;

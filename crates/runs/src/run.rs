@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use plimsoll_stats::Histogram;
 use rusqlite::{Row, ToSql};
 
-use crate::by_name::{self, NameBooks};
 use crate::database::uint;
 use crate::decision::{self, DecisionRow};
 use crate::error::RunError;
@@ -21,7 +20,6 @@ use crate::samples::{self, SampleReader};
 use crate::schema;
 use crate::series::{self, SeriesRow};
 use crate::summary::{Cause, seconds};
-use crate::users::{self, UserCounts};
 use crate::window::{self, WindowRow};
 use crate::{Counters, Event, FigureRow, LoadMeta, Phase, event, failures, figures};
 
@@ -402,22 +400,6 @@ impl Run {
             Ok(())
         })?;
         Ok(causes)
-    }
-
-    /// What the requests of each name have come to; empty where they have none.
-    ///
-    /// # Errors
-    /// Where the run cannot be read.
-    pub fn name_books(&self) -> Result<NameBooks, RunError> {
-        by_name::read(&self.opened.database).map_err(self.unreadable())
-    }
-
-    /// What became of users; `None` where the run has no scenario.
-    ///
-    /// # Errors
-    /// Where the run cannot be read.
-    pub fn users(&self) -> Result<Option<UserCounts>, RunError> {
-        users::read(&self.opened.database).map_err(self.unreadable())
     }
 
     /// Every request, where the run kept them: `None` where it did not.

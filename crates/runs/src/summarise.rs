@@ -27,7 +27,6 @@ use plimsoll_stats::percentiles::Percentiles;
 use plimsoll_stats::slo::{Slo, Watched};
 use plimsoll_units::{show_count, show_duration, show_share};
 
-use crate::by_name;
 use crate::database::{int, uint};
 use crate::error::RunError;
 use crate::hlog;
@@ -39,7 +38,6 @@ use crate::summary::{
     seconds,
 };
 use crate::summary_file;
-use crate::users::UserCounts;
 use crate::validity::{self, BUSY_SHARE, DENIED_SHARE, Health};
 use crate::watched::watched;
 use crate::{Counters, ErrorKind, LoadMeta, Phase, Tag};
@@ -80,7 +78,6 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     let (slo, watched) = slo_of(run, &span, &mut warnings)?;
     let setting = answers::Setting { log: &log, seconds: &seconds_of, ended, healthy };
     let answers = answers::judged(run, &span, slo.as_ref(), &setting)?;
-    let books = run.name_books()?;
     let judged = Judged {
         counters: &counters,
         rate_per_s: rate_mean,
@@ -90,10 +87,6 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         own_failures: validity::own_failures(&counters, ended, healthy),
         watched,
         answers,
-        names: &load.names,
-        books: &books,
-        ended,
-        healthy,
     };
     let (slo, decided_by_host) = judged.by(slo.as_ref());
     invalid_because.extend(validity::lacking(&counters, &decided_by_host));
@@ -114,7 +107,6 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         sent: counters.sent,
         completed: counters.completed,
         succeeded: counters.succeeded,
-        redirects: counters.redirects,
         in_flight_at_end: counters.errors_of(ErrorKind::InFlightAtEnd),
         rate_mean,
         status: counters.status.iter().map(|(code, n)| (code.to_string(), *n)).collect(),
@@ -124,7 +116,6 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         bytes: Bytes { received: counters.bytes_in, sent: counters.bytes_out },
         connections: seconds_of.connections,
         response_us: percentiles(Tag::Response),
-        succeeded_us: Percentiles::of(&log.succeeded()),
         service_us: percentiles(Tag::Service),
         ttfb_us: percentiles(Tag::Ttfb),
         connect_us: percentiles(Tag::Connect),
@@ -133,8 +124,6 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         generator: generator(run, load, &log, &seconds_of),
         host: Host { steal_share: steal(run, &span)?, timer_late_us: Spread::of(&log.timer_late) },
         slo,
-        by_name: by_name::of_run(&load.names, &books),
-        users: run.users()?,
         warm_up: warm_up(run, &log)?,
     })
 }
@@ -232,13 +221,6 @@ impl Log {
         &self.measured[tag as usize]
     }
 
-    /// The response times of what succeeded in the measured phase.
-    fn succeeded(&self) -> Histogram {
-        let mut succeeded = self.measured(Tag::Response).clone();
-        succeeded.subtract(self.measured(Tag::FailedResponse));
-        succeeded
-    }
-
     /// What of it was recorded in seconds in which the generator's threads stood still.
     pub(crate) fn stalled(&self, tag: Tag) -> &Histogram {
         &self.stalled[tag as usize]
@@ -264,11 +246,6 @@ impl Seconds {
     /// Whether the generator's threads stood still in the second that started then.
     pub(crate) fn is_stalled(&self, start_ns: u64) -> bool {
         self.stalled.contains(&start_ns)
-    }
-
-    /// Whether they stood still in any second.
-    pub(crate) fn has_stalled(&self) -> bool {
-        !self.stalled.is_empty()
     }
 
     fn read(run: &Run, span: &Range<u64>) -> Result<Self, RunError> {
@@ -380,16 +357,13 @@ fn warnings(run: &Run, log: &Log, span: &Range<u64>) -> Result<Vec<String>, RunE
         None => warnings
             .push("the run did not end by itself: these are the seconds it had written".to_owned()),
         Some(end) => {
-            let reason = end.ended.reason();
-            if !reason.is_empty() {
+            if let Ended::Stopped(reason) | Ended::Failed(reason) = &end.ended {
                 warnings.push(format!("{}: {reason}", end.ended.name()));
             }
             warnings.extend(end.warnings.iter().cloned());
         }
     }
     warnings.extend(run.opening_warning().map(str::to_owned));
-    warnings.extend(run.load()?.names.note());
-    warnings.extend(run.users()?.iter().flat_map(UserCounts::notes));
     let (wanted, found) = (run.hlog_bytes()?, run.hlog_len());
     if found < wanted {
         warnings.push(format!(
@@ -437,8 +411,8 @@ fn redirected(counters: &Counters) -> Option<String> {
     all.then(|| {
         let codes: Vec<String> = codes.iter().map(u16::to_string).collect();
         format!(
-            "every answer was {}: redirects are not followed unless --follow says so; ask for \
-             where they lead, or say by --ok that they are what you expect",
+            "every answer was {}: redirects are not followed; ask for where they lead, or say by \
+             --ok that they are what you expect",
             codes.join(" or ")
         )
     })

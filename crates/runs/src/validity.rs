@@ -131,9 +131,7 @@ pub(crate) fn blame_of(kind: ErrorKind, ended: Option<&Ended>, healthy: bool) ->
     let crowded = if healthy { Blame::Target } else { Blame::Generator };
     let cut = match ended {
         Some(Ended::Complete) => crowded,
-        Some(Ended::Interrupted | Ended::Stopped(_) | Ended::Budget(_)) | None => {
-            Blame::Environment
-        }
+        Some(Ended::Interrupted | Ended::Stopped(_)) | None => Blame::Environment,
         Some(Ended::Failed(_)) => Blame::Generator,
     };
     match kind {
@@ -143,10 +141,7 @@ pub(crate) fn blame_of(kind: ErrorKind, ended: Option<&Ended>, healthy: bool) ->
         | ErrorKind::Reset
         | ErrorKind::Protocol
         | ErrorKind::Status
-        | ErrorKind::Check
-        | ErrorKind::Take
-        | ErrorKind::Redirect => Blame::Target,
-        ErrorKind::Variable => Blame::Plan,
+        | ErrorKind::Check => Blame::Target,
         ErrorKind::Dns => Blame::Environment,
         // `blame` counts each cause by its own.
         ErrorKind::Local => Blame::Generator,
@@ -298,13 +293,13 @@ mod tests {
             let counts = blame(&counters, ended.as_ref(), healthy);
             (counts.target, counts.generator, counts.environment)
         };
-        assert_eq!(of(Some(Ended::Complete), true), (11, 0, 1));
-        assert_eq!(of(Some(Ended::Complete), false), (9, 2, 1));
-        assert_eq!(of(Some(Ended::Interrupted), true), (9, 0, 3));
-        assert_eq!(of(Some(Ended::Interrupted), false), (8, 1, 3));
-        assert_eq!(of(Some(Ended::Stopped(String::new())), true), (9, 0, 3));
-        assert_eq!(of(Some(Ended::Failed(String::new())), true), (9, 2, 1));
-        assert_eq!(of(None, true), (9, 0, 3));
+        assert_eq!(of(Some(Ended::Complete), true), (10, 0, 1));
+        assert_eq!(of(Some(Ended::Complete), false), (8, 2, 1));
+        assert_eq!(of(Some(Ended::Interrupted), true), (8, 0, 3));
+        assert_eq!(of(Some(Ended::Interrupted), false), (7, 1, 3));
+        assert_eq!(of(Some(Ended::Stopped(String::new())), true), (8, 0, 3));
+        assert_eq!(of(Some(Ended::Failed(String::new())), true), (8, 2, 1));
+        assert_eq!(of(None, true), (8, 0, 3));
     }
 
     #[test]

@@ -60,11 +60,10 @@ pub(crate) enum Next {
 }
 
 impl Connection {
-    /// One whose requests are noted where `notes` says so.
-    pub(crate) fn new(fd: OwnedFd, notes: bool) -> Self {
+    pub(crate) fn new(fd: OwnedFd) -> Self {
         Self {
             fd,
-            reader: Reader::new().noting(notes),
+            reader: Reader::new(),
             answers: VecDeque::new(),
             sent: 0,
             gone: 0,
@@ -207,7 +206,7 @@ impl Connection {
             if gone.link == Link::Close && gone.status != Status::Continue {
                 let is_refusal = !matches!(
                     gone.status,
-                    Status::Ok | Status::Forbidden | Status::InternalError | Status::Unavailable
+                    Status::Ok | Status::InternalError | Status::Unavailable
                 );
                 return Some(if is_refusal { Next::Linger } else { Next::Close });
             }

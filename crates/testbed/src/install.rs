@@ -52,7 +52,6 @@ pub fn install(packages: &[String], root: &Path, ledger: &Ledger) -> Result<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::Means;
     use crate::policy::{FORBIDS, kept};
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
@@ -113,7 +112,7 @@ mod tests {
                 fs::write(&policy, &FORBIDS[..20]).unwrap();
             }
             drop(ledger);
-            Ledger::take_down(&place.path().join("run"), "e1", false, &Means::default()).unwrap();
+            Ledger::take_down(&place.path().join("run"), "e1", false).unwrap();
             assert_eq!(fs::read_to_string(&policy).unwrap(), "exit 0\n", "{steps}");
         }
     }

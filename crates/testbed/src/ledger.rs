@@ -17,26 +17,12 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::command::Deadline;
-use crate::ec2::{self, Surroundings};
 use crate::error::TestbedError;
 use crate::role::Instance;
-use crate::ssh::Client;
-use crate::ssh::undo::Remover;
 use crate::thing::{Thing, remove};
-
-/// What it takes to undo what stands elsewhere.
-#[derive(Debug, Clone, Default)]
-pub struct Means {
-    /// Reaches other hosts.
-    pub client: Client,
-    /// Ends rented instances.
-    pub surroundings: Option<Surroundings>,
-}
 
 /// The file's name in its folder.
 const FILE: &str = "ledger.jsonl";
-/// The folder beside it of the sockets of connections to other hosts.
-pub(crate) const SOCKETS: &str = "ssh";
 
 /// That a bed was left standing, and where its instances are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,9 +42,6 @@ pub struct At {
     pub address: String,
     /// Its port.
     pub port: u16,
-    /// The host that it stands on; none where that is this one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host: Option<String>,
     /// Its folder.
     pub folder: PathBuf,
     /// Its cgroups.
@@ -108,7 +91,6 @@ impl Stood {
             name: of.name.clone(),
             address: of.address.clone(),
             port: of.port,
-            host: of.host.as_ref().map(|host| host.name.clone()),
             folder: of.folder.clone(),
             cgroups: of.cgroups.clone(),
             made,
@@ -230,11 +212,6 @@ impl Ledger {
         file.1 += 1;
         let id = file.1;
         self.append(&mut file.0, &Line { id, made: Some(thing.clone()), ..Line::default() })?;
-        if let Thing::Rented { .. } = thing {
-            // It outlives this host's running: so must what is known of it.
-            let synced = file.0.sync_all().and_then(|()| File::open(&self.folder)?.sync_all());
-            synced.map_err(TestbedError::file("write", self.folder.join(FILE)))?;
-        }
         Ok(id)
     }
 
@@ -331,11 +308,8 @@ impl Ledger {
             let Contents { things, of, serving, stood, .. } = read(&file);
             let things: Vec<Thing> = things.into_values().rev().collect();
             let lives = |of: &Serves| {
-                // Whether one lives on another host is not known here.
                 let is_its = |thing: &&Thing| match thing {
-                    Thing::Process { instance, .. } | Thing::Rented { instance, .. } => {
-                        *instance == of.name
-                    }
+                    Thing::Process { instance, .. } => *instance == of.name,
                     _ => false,
                 };
                 things.iter().find(is_its).is_some_and(Thing::lives)
@@ -351,15 +325,8 @@ impl Ledger {
     /// removed.
     ///
     /// # Errors
-    /// Where a process still holds it, unless `force`; what cannot be removed, after the rest was:
-    /// on a host that is away, which is named, and stays in the ledger, and every rented instance
-    /// that could not be reached.
-    pub fn take_down(
-        root: &Path,
-        bed: &str,
-        force: bool,
-        means: &Means,
-    ) -> Result<Vec<Thing>, TestbedError> {
+    /// Where a process still holds it, unless `force`; what cannot be removed, after the rest was.
+    pub fn take_down(root: &Path, bed: &str, force: bool) -> Result<Vec<Thing>, TestbedError> {
         let folder = root.join(bed);
         let path = folder.join(FILE);
         let file = OpenOptions::new().read(true).append(true).open(&path);
@@ -369,26 +336,14 @@ impl Ledger {
                 format!("take down {bed}: its experiment goes on; stop that, or say --force");
             return Err(TestbedError::Wrong(text));
         }
-        let things: Vec<Thing> = read(&file).things.into_values().rev().collect();
-        let is_rented = |thing: &Thing| matches!(thing, Thing::Rented { .. });
-        let (rented, others): (Vec<Thing>, Vec<Thing>) = things.into_iter().partition(is_rented);
         let (mut removed, mut failed) = (Vec::new(), None);
-        if let (Some(surroundings), false) = (means.surroundings, rented.is_empty()) {
-            let (ended, left) = ec2::take_down(bed, &rented, surroundings);
-            removed.extend(ended);
-            failed = (!left.is_empty()).then_some(TestbedError::Rented(left));
-        } else if !rented.is_empty() {
-            failed = rented.iter().find_map(|thing| remove(bed, thing).err());
-        }
-        let mut remover = Remover::new(bed, &means.client, &folder.join(SOCKETS), others.iter());
-        for thing in others.iter().cloned() {
-            match remover.remove(&thing) {
+        for thing in read(&file).things.into_values().rev() {
+            match remove(bed, &thing) {
                 Ok(true) => removed.push(thing),
                 Ok(false) => {}
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
-        drop(remover);
         match failed {
             Some(error) => Err(error),
             None => remove_ledger(&folder).map(|()| removed),
@@ -435,8 +390,6 @@ pub fn without_ledger(found: &[Found]) -> Vec<String> {
 }
 
 fn remove_ledger(folder: &Path) -> Result<(), TestbedError> {
-    // What a killed connection has left there is of no use to anybody.
-    let _ = fs::remove_dir_all(folder.join(SOCKETS));
     let removed = fs::remove_file(folder.join(FILE)).and_then(|()| fs::remove_dir(folder));
     removed.map_err(TestbedError::file("remove", folder))
 }
@@ -508,14 +461,11 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert!(found[0].is_held);
         assert_eq!(found[0].things, [folder(&ours), folder(&others)]);
-        let refused = Ledger::take_down(&root, "e1", false, &Means::default()).unwrap_err();
+        let refused = Ledger::take_down(&root, "e1", false).unwrap_err();
         assert!(refused.to_string().contains("goes on"), "{refused}");
         drop(ledger);
         assert!(!Ledger::all(&root).unwrap()[0].is_held);
-        assert_eq!(
-            Ledger::take_down(&root, "e1", false, &Means::default()).unwrap(),
-            [folder(&ours)]
-        );
+        assert_eq!(Ledger::take_down(&root, "e1", false).unwrap(), [folder(&ours)]);
         assert!(!ours.exists() && others.exists());
         assert!(Ledger::all(&root).unwrap().is_empty());
     }

@@ -7,7 +7,6 @@
 pub mod access_log;
 pub mod arrivals;
 pub mod balancer;
-pub mod check;
 pub mod distribution;
 mod gzip;
 pub mod instance_type;
@@ -16,7 +15,6 @@ pub mod pool;
 pub mod profile;
 pub mod random;
 pub mod request;
-pub mod scenario;
 pub mod schedule;
 pub mod search;
 pub mod service_model;

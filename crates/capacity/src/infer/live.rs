@@ -172,6 +172,5 @@ fn is_targets(kind: ErrorKind) -> bool {
             | ErrorKind::InFlightAtEnd
             | ErrorKind::ClientSaturated
             | ErrorKind::Local
-            | ErrorKind::Variable
     )
 }

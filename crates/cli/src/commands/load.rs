@@ -23,7 +23,6 @@ use plimsoll_experiment::world::load::{Load as World, cells, subject};
 use plimsoll_experiment::{Check, ExperimentError, prepare};
 use plimsoll_plan::{Plan, Setting, Written};
 use plimsoll_report::Source;
-use plimsoll_report::ci::Checks;
 use plimsoll_runs::experiment::Layout;
 use plimsoll_runs::{Phase, Run, Tag};
 use plimsoll_stats::interval::QuantileBatches;
@@ -36,21 +35,12 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) fn run(args: &Load) -> Result<Exit> {
     let plan = read_plan(args)?;
     files::check_report(args.report.as_deref())?;
-    args.ci.check()?;
     if args.print_plan {
         print(&plan.to_toml())?;
         return Ok(Exit::Held);
     }
     files::check_single(plan.is_experiment(), "load")?;
-    if let Some(out) = &args.clean {
-        return super::clean::run(args, &plan, out);
-    }
-    let result = perform(args, &plan);
-    let result = result.map_err(|error| match args.check {
-        true => error,
-        false => args.ci.no_run(plan.name.as_deref().unwrap_or("load"), error),
-    });
-    match result {
+    match perform(args, &plan) {
         // Where nothing was wrong with what was asked, there is a document all the same.
         Err(error) if args.json && !args.check && error.exit() == Exit::Incomplete => {
             print(&no_run(&error))?;
@@ -121,10 +111,7 @@ fn conclude(
     let Done { args, several, mut exit, runs } = done;
     let mut failures = Vec::new();
     match executed {
-        Ok(()) if !has_run => {
-            args.ci.write(|| Ok(Checks::default()), Exit::Incomplete)?;
-            return Ok(Exit::Incomplete);
-        }
+        Ok(()) if !has_run => return Ok(Exit::Incomplete),
         Ok(()) => {}
         Err(error) => {
             let (number, error) = (runs.len() + 1, Error::from(error));
@@ -147,12 +134,6 @@ fn conclude(
             exit = exit.and(Exit::Invalid);
         }
     }
-    let checks = || {
-        let mut checks = Checks::of_runs(&runs)?;
-        failures.iter().for_each(|why| checks.add_failure("replications", why));
-        Ok(checks)
-    };
-    args.ci.write(checks, exit)?;
     if let Some(path) = args.report.as_ref().filter(|_| !runs.is_empty()) {
         report::write(Source::Runs(&runs), (path, report::REPORT), None)?;
         say(&format!("report: {}", path.display()));
@@ -161,9 +142,7 @@ fn conclude(
 }
 
 fn read_plan(args: &Load) -> Result<Plan> {
-    read_plan_of(args.target.as_ref(), &args.set, |plan| {
-        [super::clean::settings(args), args.flags.settings_beside(plan)].concat()
-    })
+    read_plan_of(args.target.as_ref(), &args.set, |plan| args.flags.settings_beside(plan))
 }
 
 /// The plan that a command line means: a URL or a plan file, with flags laid over it, and the pairs

@@ -1,14 +1,13 @@
 //! The view while a run goes on: a few lines that change on a terminal, a line now and then
 //! elsewhere.
 
-use super::by_name::Named;
 use super::paint::Paint;
 use super::say;
 use super::table::us;
 use crate::commands::prometheus::Exporter;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plimsoll_experiment::control::PoolNow;
-use plimsoll_runs::{ErrorKind, Interval, Names, Phase, Tag};
+use plimsoll_runs::{ErrorKind, Interval, Phase, Tag};
 use plimsoll_stats::figure::{self, Round};
 use plimsoll_stats::percentiles::is_stated;
 use plimsoll_units::{show_count, show_duration, show_rate, show_share};
@@ -27,7 +26,6 @@ pub(crate) struct Live {
     exporter: Option<Exporter>,
     errors: u64,
     instances: Instances,
-    named: Named,
     /// How each pool stands, by what its cell is called.
     pools: BTreeMap<String, String>,
 }
@@ -40,21 +38,13 @@ impl Live {
         exporter: Option<Exporter>,
     ) -> Self {
         let (bar, errors, instances) = (None, 0, Instances::default());
-        let (pools, named) = (BTreeMap::new(), Named::default());
-        Self { bar, is_quiet, total_ns, warmup_ns, exporter, errors, instances, named, pools }
+        let pools = BTreeMap::new();
+        Self { bar, is_quiet, total_ns, warmup_ns, exporter, errors, instances, pools }
     }
 
     /// The next load is of so many nanoseconds, the warm-up within them.
     pub(crate) fn set_length(&mut self, (total_ns, warmup_ns): (u64, u64)) {
         (self.total_ns, self.warmup_ns) = (total_ns, warmup_ns);
-    }
-
-    /// Takes what the requests of the next load are called.
-    pub(crate) fn names(&mut self, names: &Names) {
-        self.named = Named::of(names);
-        if let Some(exporter) = &self.exporter {
-            exporter.names(names);
-        }
     }
 
     /// Takes the figures of what is watched.
@@ -161,8 +151,7 @@ impl Live {
                 show_share(busy)
             )),
             self.instances.lines(),
-        ) + &self.named.lines(second)
-            + &self.pools.values().map(|line| format!("\n{line}")).collect::<String>()
+        ) + &self.pools.values().map(|line| format!("\n{line}")).collect::<String>()
     }
 
     /// Takes the present second, and whether it is whole.
@@ -176,7 +165,6 @@ impl Live {
                 .filter(ended)
                 .map(|kind| second.events.errors_of(*kind))
                 .sum::<u64>();
-            self.named.second(second);
             if let Some(exporter) = &self.exporter {
                 exporter.add(second);
             }

@@ -3,24 +3,17 @@
 
 mod endpoint;
 mod offer;
-mod recorded;
 mod requests;
-pub mod scenario;
 pub(crate) mod store;
 mod threads;
-mod through;
 pub mod tls;
 
 use crate::error::ExperimentError;
-use plimsoll_load::http1::encode::Proxied;
 use plimsoll_load::run::Offer;
 use plimsoll_load::store::Before;
-use plimsoll_load::way::Way;
 use plimsoll_load::{Config, Expected, Protocol};
 use plimsoll_plan::{ConnectionLife, Plan};
-use plimsoll_runs::Names;
 use plimsoll_runs::summary::StoreWorkload;
-use plimsoll_stats::Slo;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,8 +38,6 @@ pub struct Prepared {
     pub subject: String,
     /// What a store is asked for; `None` where the target is none.
     pub workload: Option<StoreWorkload>,
-    /// What requests are called; none where they have no names.
-    pub names: Names,
     /// What a reader should know: drops that were filled, lines that were left out.
     pub notes: Vec<String>,
     /// Until when the server's certificate is valid.
@@ -88,9 +79,7 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
     let asked = requests::read(plan, place, &mut notes)?;
     let url = asked.requests.list.first().map(|request| request.url.clone());
     let url = url.ok_or(ExperimentError::NoTarget)?;
-    let (endpoint, others) = endpoint::resolve(&plan.target, &url, ask, &mut notes)?;
-    let from = endpoint::sources(&plan.load.from_address, &endpoint, &others, ask)?;
-    let proxies = through::proxies(&plan.target, &url, place)?;
+    let endpoint = endpoint::resolve(&plan.target, &url, ask, &mut notes)?;
     let offer = offer::make(plan, &asked, &mut notes)?;
     let secure = url.scheme.is_secure;
     let certificate = CertificateEnd::default();
@@ -99,8 +88,7 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
         Some(protocol) => (None, protocol),
         None => {
             let resumes = plan.load.resumes_tls();
-            let to = tls::To { endpoint: &endpoint, proxies: proxies.as_ref() };
-            tls::choose(&plan.target, resumes, &url, to, secure && ask, &certificate)?
+            tls::choose(&plan.target, resumes, &url, &endpoint, secure && ask, &certificate)?
         }
     };
     let warmup_ns = nanoseconds(plan.load.longest_warm_up());
@@ -108,35 +96,22 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
         Offer::Open { parts, .. } => parts.iter().filter_map(peak).fold(0.0, f64::max),
         Offer::Closed(..) => 0.0,
     };
-    let users = scenario::users(plan, &url, place, ask, &certificate, &mut notes)?;
-    let called = users.as_ref().map_or(asked.called, |users| scenario::called(&users.scenario));
-    let connections = match &users {
-        Some(users) => (0, scenario::connections(plan, users)),
-        None => (plan.load.connections.start, plan.load.connections.most),
-    };
+    let connections = (plan.load.connections.start, plan.load.connections.most);
     let threads = threads::count(plan, peak_per_s, place.cores);
     let per_request = plan.load.connection == ConnectionLife::PerRequest;
-    let proxied = proxies.as_ref().filter(|proxies| !proxies.tunnels);
-    let proxy = proxied.map(|of| Proxied { authorization: of.authorization.clone() });
     let config = Config {
         endpoint,
-        way: Way { others: others.into(), from: from.into(), proxies },
         tls: secure.then_some(tls).flatten(),
         protocol,
         requests: Arc::new(asked.requests),
         sequence: asked.sequence,
-        names: called.of,
-        users,
-        checks: plan.target.checks().into(),
         store,
         head: plimsoll_load::http1::encode::Head {
             user_agent: format!("plimsoll/{}", place.version),
             host: plan.target.host.clone(),
             close: per_request && protocol == Protocol::Http1,
-            proxy,
         },
         connection_per_request: per_request,
-        follow: plan.target.follow,
         expected: Expected::new(plan.target.ok.ranges().to_vec()),
         // One connection a request is opened when it is needed, never before.
         connections: if per_request { (0, connections.1) } else { connections },
@@ -156,27 +131,7 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
     }
     let duration_ns = offer.duration_ns().saturating_sub(warmup_ns);
     let (subject, workload) = (url.to_string(), store::described(plan));
-    let names = called.names;
-    plan.measure.slo.iter().try_for_each(|slo| known_names(slo, &names))?;
-    Ok(Prepared {
-        config,
-        offer,
-        warmup_ns,
-        duration_ns,
-        subject,
-        workload,
-        names,
-        notes,
-        certificate,
-    })
-}
-
-/// Whether requests have the names that an SLO is about.
-fn known_names(slo: &Slo, names: &Names) -> Result<(), ExperimentError> {
-    let Some(name) = slo.names().find(|name| names.number(name).is_none()) else { return Ok(()) };
-    let known = names.list().iter().map(|of| of.name.as_str());
-    let nearest = plimsoll_units::nearest(name, known).map(str::to_owned);
-    Err(ExperimentError::UnknownName { name: name.to_owned(), nearest, is_any: !names.is_empty() })
+    Ok(Prepared { config, offer, warmup_ns, duration_ns, subject, workload, notes, certificate })
 }
 
 /// A span in nanoseconds.

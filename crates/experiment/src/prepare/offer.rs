@@ -1,7 +1,7 @@
 //! What is offered: the plan's rate as a schedule, its warm-up before it.
 
+use super::nanoseconds;
 use super::requests::Asked;
-use super::{nanoseconds, recorded};
 use crate::error::ExperimentError;
 use plimsoll_load::Times;
 use plimsoll_load::run::Offer;
@@ -43,7 +43,6 @@ pub(super) fn make(
         (None, Order::InOrder) => Some(asked.requests.list.len() as u64),
         _ => None,
     };
-    let limit = limit.into_iter().chain(plan.load.requests).min();
     match &plan.load.shape {
         LoadShape::Closed { users, think, duration } => {
             let end_ns = warmup_ns + nanoseconds(*duration);
@@ -97,14 +96,8 @@ pub(crate) fn schedule(
             Schedule::constant(*rate_per_s, nanoseconds(*duration))?
         }
         RateSource::Schedule(schedule) => schedule.clone(),
-        RateSource::Trace(trace) if recorded::is_run(trace) => {
-            recorded::trace(trace, notes)?.schedule(&trace.options)?.0
-        }
         RateSource::Trace(trace) => {
-            let read = match &trace.format {
-                Some(format) => Trace::from_log(&trace.file, Some(format))?,
-                None => Trace::read_as(&trace.file, trace.counts_per, trace.columns.as_deref())?,
-            };
+            let read = Trace::read_as(&trace.file, trace.counts_per, trace.columns.as_deref())?;
             let (schedule, found) = read.schedule(&trace.options)?;
             let name = trace.file.display().to_string();
             notes.extend(read.remarks().iter().map(|remark| format!("{name}: {remark}")));

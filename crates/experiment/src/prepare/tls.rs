@@ -1,10 +1,9 @@
-//! TLS: which certificates are trusted, which one we show, which name is asked for, which protocol
-//! is agreed on (ALPN, RFC 7301), whether sessions are resumed.
+//! TLS: which certificates are trusted, which name is asked for, which protocol is agreed on (ALPN,
+//! RFC 7301), whether sessions are resumed.
 
 use crate::error::ExperimentError;
-use plimsoll_load::way::Proxies;
-use plimsoll_load::{Endpoint, Protocol, Tls, tunnel_answered};
-use plimsoll_net::tls::{CertificateEnd, Roots, TlsError, Verifier, identified};
+use plimsoll_load::{Endpoint, Protocol, Tls};
+use plimsoll_net::tls::{CertificateEnd, Roots, TlsError, Verifier};
 use plimsoll_plan::{Http, Target};
 use plimsoll_units::failure::chain;
 use plimsoll_workload::request::Url;
@@ -21,15 +20,6 @@ use std::time::Duration;
 /// How long the target may take to agree on a protocol.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where the target is asked which protocol it speaks.
-#[derive(Clone, Copy)]
-pub(super) struct To<'a> {
-    /// Where it, or a proxy, is.
-    pub(super) endpoint: &'a Endpoint,
-    /// The proxies on the way.
-    pub(super) proxies: Option<&'a Proxies>,
-}
-
 /// The TLS settings of a target and the driver to speak with; with `ask`, `http = "auto"` is
 /// settled by one handshake, otherwise HTTP/1.1 is assumed. `end` hears of the server's
 /// certificate.
@@ -37,7 +27,7 @@ pub(super) fn choose(
     target: &Target,
     resumes: bool,
     url: &Url,
-    to: To<'_>,
+    endpoint: &Endpoint,
     ask: bool,
     end: &CertificateEnd,
 ) -> Result<(Option<Tls>, Protocol), ExperimentError> {
@@ -60,7 +50,7 @@ pub(super) fn choose(
         Http::One => Protocol::Http1,
         Http::Two => Protocol::Http2,
         Http::Auto if ask => {
-            let agreed = agree(to, Arc::new(config.clone()), name.clone())?;
+            let agreed = agree(endpoint, Arc::new(config.clone()), name.clone())?;
             config.alpn_protocols = vec![agreed.clone()];
             if agreed == b"h2" { Protocol::Http2 } else { Protocol::Http1 }
         }
@@ -77,14 +67,12 @@ fn config(
     let tls = |error: rustls::Error| ExperimentError::Tls(error.to_string());
     let provider = plimsoll_net::tls::provider();
     let verifier = verifier(target, provider.clone(), end)?;
-    let builder = ClientConfig::builder_with_provider(provider)
+    let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(tls)?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier));
-    let identity = target.cert.as_deref().zip(target.key.as_deref());
-    let mut config =
-        identified(builder, identity).map_err(|error| ExperimentError::Tls(chain(&error)))?;
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
     if !resumes {
         config.resumption = Resumption::disabled();
     }
@@ -112,40 +100,22 @@ fn verifier(
 
 /// Makes one handshake and returns the protocol that was agreed on: HTTP/1.1 where none was.
 fn agree(
-    to: To<'_>,
+    endpoint: &Endpoint,
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
 ) -> Result<Vec<u8>, ExperimentError> {
-    let failed = |why: String| ExperimentError::Protocol { endpoint: to.endpoint.to_string(), why };
+    let failed = |why: String| ExperimentError::Protocol { endpoint: endpoint.to_string(), why };
     let io = |error: std::io::Error| failed(error.to_string());
-    match to.endpoint {
+    match endpoint {
         Endpoint::Tcp(address) => {
-            let mut socket = TcpStream::connect_timeout(address, PATIENCE).map_err(io)?;
+            let socket = TcpStream::connect_timeout(address, PATIENCE).map_err(io)?;
             socket.set_read_timeout(Some(PATIENCE)).map_err(io)?;
-            if let Some(proxies) = to.proxies {
-                tunnel(&mut socket, proxies).map_err(io)?;
-            }
             shake_hands(socket, config, name).map_err(io)
         }
         Endpoint::Unix(path) => {
             let socket = UnixStream::connect(path).map_err(io)?;
             socket.set_read_timeout(Some(PATIENCE)).map_err(io)?;
             shake_hands(socket, config, name).map_err(io)
-        }
-    }
-}
-
-/// Asks a proxy for a tunnel.
-fn tunnel(socket: &mut TcpStream, proxies: &Proxies) -> std::io::Result<()> {
-    socket.write_all(&proxies.connect())?;
-    let mut answer = Vec::new();
-    loop {
-        let mut byte = [0];
-        // What follows the answer is TLS, and not ours to take.
-        socket.read_exact(&mut byte)?;
-        answer.push(byte[0]);
-        if tunnel_answered(&answer).map_err(std::io::Error::other)? {
-            return Ok(());
         }
     }
 }

@@ -238,7 +238,7 @@ impl<S: Speech> Driver for Pipeline<S> {
     }
 
     /// A read is, a write is not: another's write may have come between.
-    fn is_repeatable(&self, _: Slot, index: u32) -> bool {
+    fn is_repeatable(&self, index: u32) -> bool {
         self.operations.at(u64::from(index)).kind == Kind::Read
     }
 

@@ -17,7 +17,6 @@
 
 use super::Worker;
 use super::explain::Why;
-use super::start::turn_of;
 use crate::config::Config;
 use crate::connection::{Connection, State, begin, interest, local_cause};
 use crate::driver::{Driver, Fate, Slot};
@@ -141,13 +140,9 @@ impl<D: Driver> Worker<D> {
         })
     }
 
-    pub(super) fn begin_to_open(&mut self, at: u32) {
+    fn begin_to_open(&mut self, at: u32) {
         let began = self.clock.now();
-        let serial = self.line.shared.serial.fetch_add(1, Ordering::Relaxed);
-        let (way, origin) = (&self.config.way, self.connections[at as usize].origin);
-        let place = self.config.place_of(origin).0;
-        let to = if origin == 0 { way.to(place, serial) } else { place.clone() };
-        match begin(&to, way.from(&to, serial)) {
+        match begin(&self.config.endpoint) {
             Ok(socket) => {
                 let connection = &mut self.connections[at as usize];
                 let data = u64::from(connection.generation) << 32 | u64::from(at);
@@ -157,7 +152,7 @@ impl<D: Driver> Worker<D> {
                 connection.stamped = false;
                 connection.state = State::Connecting;
                 connection.began = began;
-                connection.serial = serial;
+                connection.serial = self.line.shared.serial.fetch_add(1, Ordering::Relaxed);
                 self.opening.push_back((began, at, connection.generation));
                 if let Err(error) = result {
                     self.not_opened(at, ErrorKind::Connect, error.into());
@@ -189,16 +184,7 @@ impl<D: Driver> Worker<D> {
                 self.recorder.at(self.now).handshakes.push(trip.smoothed_ns);
             }
         }
-        match self.config.way.opening() {
-            Some(question) => self.ask_for_tunnel(at, &question),
-            None => self.encrypt(at),
-        }
-    }
-
-    /// There are bytes to and from the peer: TLS begins where it is spoken, else the protocol.
-    pub(super) fn encrypt(&mut self, at: u32) {
-        let connection = &mut self.connections[at as usize];
-        let Some(tls) = self.config.place_of(connection.origin).1 else { return self.greet(at) };
+        let Some(tls) = &self.config.tls else { return self.greet(at) };
         let begun = connection.begin_tls(tls).map_err(io::Error::other);
         match begun.and_then(|()| connection.flush()) {
             Ok(()) => self.after_write(at, Ok(())),
@@ -271,16 +257,13 @@ impl<D: Driver> Worker<D> {
         let connection = &mut self.connections[at as usize];
         let reserved = connection.reserved.take();
         self.reserved -= usize::from(reserved.is_some());
-        let (owner, origin) = (connection.owner, connection.origin);
         connection.close();
-        self.disown(at);
         self.failures += 1;
         let words = errno::describe(&error);
         self.recorder.refused(why.kind(), self.now, words.as_bytes());
         if let Some(slot) = reserved.filter(|slot| self.in_flight.awaits_retry(*slot)) {
             self.fail(slot, ErrorKind::Reset, Why::Error(&error));
         }
-        self.fail_owner(owner, origin, why, &words);
         self.back_off_ns = (self.back_off_ns * 2).clamp(FIRST_BACK_OFF_NS, LAST_BACK_OFF_NS);
         self.back_off_until = self.now + self.back_off_ns;
         if self.first_failure.is_none() {
@@ -300,12 +283,10 @@ impl<D: Driver> Worker<D> {
 
     /// Fails what has been waiting since then or for longer.
     fn fail_waiting(&mut self, why: Unsent, since: u64, words: &str) {
-        self.fail_waiting_users(why, since, words);
         while self.source.oldest_waiting().is_some_and(|due| due <= since) {
             let Some(due) = self.source.take() else { return };
             let phase: Phase = self.phase(due.at);
-            let name = turn_of(self.config.names.as_deref(), &mut self.pick);
-            self.recorder.never_sent((due.at, name), self.now, phase, why);
+            self.recorder.never_sent(due.at, self.now, phase, why);
             self.recorder.reason(phase, why.kind(), None, self.now, words.as_bytes());
             self.source.finished(due.user, self.now);
         }
@@ -330,7 +311,7 @@ impl<D: Driver> Worker<D> {
         io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {limit}"))
     }
 
-    pub(super) fn forget_opening(&mut self, at: u32) {
+    fn forget_opening(&mut self, at: u32) {
         self.opening.retain(|&(_, other, _)| other != at);
     }
 }

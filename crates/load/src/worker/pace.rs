@@ -9,7 +9,6 @@ use super::{EVENTS, Worker};
 use crate::clock::timespec;
 use crate::config::{Endpoint, Pacing};
 use crate::driver::Driver;
-use crate::source::Source;
 use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::thread::nanosleep;
 
@@ -74,14 +73,12 @@ impl<D: Driver> Worker<D> {
     }
 
     /// Whether a thrifty thread may let answers lie until the next tick: nobody waits for a
-    /// connection that they would free, no user for what he asks next, and the kernel stamps when
-    /// they arrived. Where no answers are on their way, it waits in a way in which it hears of
-    /// commands.
+    /// connection that they would free, and the kernel stamps when they arrived. Where no answers
+    /// are on their way, it waits in a way in which it hears of commands.
     fn sleeps_to_tick(&self) -> bool {
         self.config.pacing == Pacing::Thrifty
             && self.in_flight.len() > 0
             && self.source.waiting() == 0
-            && !matches!(self.source, Source::Users(_))
             && self.stamps.is_some()
     }
 

@@ -24,7 +24,6 @@ use crate::driver::{Driver, Event, Fate, Slot};
 use crate::recorder::Ended;
 use crate::sys;
 use plimsoll_runs::ErrorKind;
-use plimsoll_workload::check::hold;
 use rustix::event::epoll::{self, EventFlags};
 use rustix::net::{RecvFlags, recv};
 use std::io;
@@ -97,7 +96,7 @@ impl<D: Driver> Worker<D> {
             match connection.state {
                 State::Closed => {}
                 State::Connecting => self.connected(at),
-                State::Tunnelling | State::Handshaking | State::LoggingIn | State::Open => {
+                State::Handshaking | State::LoggingIn | State::Open => {
                     if flags.contains(EventFlags::OUT) {
                         let result = self.connections[at as usize].flush();
                         self.after_write(at, result);
@@ -113,11 +112,7 @@ impl<D: Driver> Worker<D> {
 
     /// Reads while the socket gives whole buffers.
     pub(super) fn readable(&mut self, at: u32) {
-        let connection = &self.connections[at as usize];
-        if connection.state == State::Tunnelling {
-            return self.read_tunnel(at);
-        }
-        let generation = connection.generation;
+        let generation = self.connections[at as usize].generation;
         for _ in 0..16 {
             let read = match self.discard_some(at) {
                 Some(read) => read,
@@ -268,17 +263,11 @@ impl<D: Driver> Worker<D> {
                         self.connections[holder as usize].in_parts = true;
                     }
                 }
-                Event::Done { slot, code, bytes } if self.users().is_some() => {
-                    self.answer_user(slot, code, bytes);
-                }
-                Event::Done { slot, code, bytes } if self.is_followed(slot, code, bytes) => {}
                 Event::Done { slot, code, bytes } => {
                     let expected = self.config.expected.contains(code);
-                    let mut error = (!expected).then_some(ErrorKind::Status);
+                    let error = (!expected).then_some(ErrorKind::Status);
                     if let Some(kind) = error {
                         self.explain(slot, kind, Some(code), Why::Driver);
-                    } else if !self.config.checks.is_empty() {
-                        error = self.check(slot, code);
                     }
                     self.end_request(slot, Some(code), bytes, error);
                 }
@@ -287,16 +276,6 @@ impl<D: Driver> Worker<D> {
             }
         }
         self.events = events;
-    }
-
-    /// Holds the checks against an answer that is whole. One that was not kept fails none.
-    fn check(&mut self, slot: Slot, code: u16) -> Option<ErrorKind> {
-        let (_, holder) = self.in_flight.get_mut(slot)?;
-        let protocol = self.connections.get_mut(holder as usize)?.protocol.as_mut()?;
-        let answer = self.driver.answer(protocol, slot)?;
-        let why = hold(&self.config.checks, &answer).err()?;
-        self.explain(slot, ErrorKind::Check, Some(code), Why::Words(&why));
-        Some(ErrorKind::Check)
     }
 
     /// A request that was sent has ended now.
@@ -308,7 +287,6 @@ impl<D: Driver> Worker<D> {
         error: Option<ErrorKind>,
     ) {
         let Some((sent, holder, user)) = self.in_flight.remove(slot) else { return };
-        self.driver.forget(slot);
         // The kernel's stamps and our clock may differ by less than they take to read.
         let at = self.now.max(sent.sent).max(sent.first_byte);
         self.recorder.ended(&sent, &Ended { at, code, bytes, error });
@@ -325,8 +303,7 @@ impl<D: Driver> Worker<D> {
     fn ended(&mut self, at: u32, error: Option<io::Error>) -> Read {
         self.now = self.clock.now();
         let connection = &mut self.connections[at as usize];
-        let opening = [State::Tunnelling, State::Handshaking, State::LoggingIn];
-        if opening.contains(&connection.state) {
+        if matches!(connection.state, State::Handshaking | State::LoggingIn) {
             let is_tls = connection.state == State::Handshaking;
             let kind = if is_tls { ErrorKind::Tls } else { ErrorKind::Connect };
             let error = error.unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into());
@@ -397,7 +374,6 @@ impl<D: Driver> Worker<D> {
         }
         self.free.note_closed(connection.entries());
         connection.close();
-        self.disown(at);
         if in_use == 0 {
             return;
         }

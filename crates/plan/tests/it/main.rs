@@ -9,11 +9,8 @@ mod flags;
 mod golden;
 mod mutation;
 mod round_trip;
-mod scenario;
-mod scenario_recorded;
 mod secrets;
 mod types;
-mod users;
 
 use std::sync::LazyLock;
 

@@ -1,6 +1,5 @@
 //! The pages: each a list of blocks, the answer first.
 
-mod by_name;
 mod caches;
 mod clusters;
 mod content;
@@ -14,7 +13,7 @@ mod headline;
 mod levels;
 mod lines;
 mod load;
-pub(crate) mod objectives;
+mod objectives;
 mod over_time;
 mod pools;
 mod prediction;

@@ -42,7 +42,7 @@ pub(super) fn json(run: &Run, out: &mut dyn Write) -> Result<(), RunError> {
 }
 
 /// A second's columns, names with units.
-const NAMES: [&str; 50] = [
+const NAMES: [&str; 46] = [
     "start_s",
     "len_s",
     "phase",
@@ -62,10 +62,6 @@ const NAMES: [&str; 50] = [
     "failed_status",
     "failed_check",
     "failed_local",
-    "failed_redirect",
-    "failed_take",
-    "failed_variable",
-    "redirects",
     "status",
     "received_bytes",
     "sent_bytes",
@@ -112,9 +108,6 @@ fn values(row: &IntervalRow) -> [Value; NAMES.len()] {
         status,
         check,
         local,
-        redirect,
-        take,
-        variable,
     ] = events.errors;
     [
         json!(row.start_s),
@@ -136,10 +129,6 @@ fn values(row: &IntervalRow) -> [Value; NAMES.len()] {
         json!(status),
         json!(check),
         json!(local),
-        json!(redirect),
-        json!(take),
-        json!(variable),
-        json!(events.redirects),
         Value::Object(codes.collect()),
         json!(events.bytes_in),
         json!(events.bytes_out),

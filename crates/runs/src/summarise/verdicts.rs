@@ -6,11 +6,9 @@ use plimsoll_stats::Histogram;
 use plimsoll_stats::slo::{Answers, Judgement, OwnPart, Slo, SloInputs, Watched};
 
 use super::answers::{self, times};
-use crate::meta::Ended;
 use crate::summarise::{Log, Seconds};
 use crate::summary::SloVerdict;
-use crate::validity;
-use crate::{Counters, ErrorKind, NameBook, NameBooks, Names, Tag};
+use crate::{Counters, ErrorKind, Tag};
 
 /// What an SLO is judged by.
 pub(crate) struct Judged<'a> {
@@ -26,11 +24,6 @@ pub(crate) struct Judged<'a> {
     pub(crate) watched: Watched,
     /// The seconds of its answers, as far as it looks at them.
     pub(crate) answers: answers::Judged,
-    /// What requests are called, and what those of each name have come to.
-    pub(crate) names: &'a Names,
-    pub(crate) books: &'a NameBooks,
-    pub(crate) ended: Option<&'a Ended>,
-    pub(crate) healthy: bool,
 }
 
 impl Judged<'_> {
@@ -57,52 +50,8 @@ impl Judged<'_> {
         let decided = slo.judge(&by_local, &local).into_iter().filter(undecided);
         let decided = decided.map(|judgement| judgement.expr).collect();
         let by_own = self.inputs(&self.answers.own);
-        let empty = NameBook::default();
-        let (nothing, answers) = (Watched::default(), Answers::default());
-        let named = |name: &str| {
-            let number = self.names.number(name)?;
-            let book = self.books.get(number).unwrap_or(&empty);
-            Some(self.of_name(book, &none, &nothing, &answers))
-        };
-        let verdicts = slo.judge_named(&by_own, &own, named).into_iter().map(verdict).collect();
+        let verdicts = slo.judge(&by_own, &own).into_iter().map(verdict).collect();
         (verdicts, decided)
-    }
-
-    /// What the requests of a name are judged by. As it is not known which of them ended while the
-    /// generator's threads stood still, all of them may have, where that happened.
-    fn of_name<'a>(
-        &self,
-        book: &'a NameBook,
-        none: &'a Histogram,
-        watched: &'a Watched,
-        answers: &'a Answers,
-    ) -> (SloInputs<'a>, OwnPart<'a>) {
-        let counters = &book.counters;
-        let of = |tag| book.histogram(tag).unwrap_or(none);
-        let own = OwnPart {
-            failures: validity::own_failures(counters, self.ended, self.healthy),
-            duration_s: self.duration_s,
-            times: times(of),
-            stalled: if self.seconds.has_stalled() { times(of) } else { times(|_| none) },
-            stalled_down_s: 0,
-            quickest: None,
-        };
-        let inputs = SloInputs {
-            offered: counters.offered,
-            sent: counters.sent,
-            completed: counters.completed,
-            succeeded: counters.succeeded,
-            completed_rate_per_s: counters.completed as f64 / self.duration_s.max(1e-9),
-            response: of(Tag::Response),
-            failed_response: of(Tag::FailedResponse),
-            service: of(Tag::Service),
-            failed_service: of(Tag::FailedService),
-            up_s: 0,
-            down_s: 0,
-            watched,
-            answers,
-        };
-        (inputs, own)
     }
 
     fn inputs<'a>(&'a self, answers: &'a Answers) -> SloInputs<'a> {

@@ -1,9 +1,7 @@
 //! HTTP/1.1 as much as a server of known behaviour needs: requests are read strictly and their
-//! bodies dropped, answers come ready-made. Where an answer depends on what is asked for, that is
-//! noted beside.
+//! bodies dropped, answers come ready-made.
 
 pub(crate) mod answer;
-pub mod asked;
 pub(crate) mod chunked;
 pub mod head;
 pub mod reader;

@@ -7,7 +7,6 @@ use plimsoll_testbed::command::{Words, is_there};
 use plimsoll_testbed::flow::Action;
 use plimsoll_testbed::launch::Order;
 use plimsoll_testbed::ledger::Ledger;
-use plimsoll_testbed::ledger::Means;
 use plimsoll_testbed::outline::Outline;
 use plimsoll_testbed::recipe::Content;
 use plimsoll_testbed::role::Role;
@@ -208,10 +207,7 @@ fn between_ledger_and_start_nothing_can_be_lost() {
     // The number and the time of its start are what they were.
     assert_eq!(started_at(pid), Some(started));
     drop(ledger);
-    assert_eq!(
-        Ledger::take_down(&place.ledgers(), &bed.id, false, &Means::default()).unwrap(),
-        [thing]
-    );
+    assert_eq!(Ledger::take_down(&place.ledgers(), &bed.id, false).unwrap(), [thing]);
     assert!(!child.wait().unwrap().success());
 }
 

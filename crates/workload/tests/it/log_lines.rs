@@ -33,8 +33,6 @@ pub(crate) struct LogLines {
     rate: f64,
     clock_s: f64,
     url: String,
-    /// Whether the line that names the fields is written, of a format that has one.
-    has_head: bool,
 }
 
 impl LogLines {
@@ -42,7 +40,7 @@ impl LogLines {
     pub(crate) fn new(format: Format, seed: u64, rate: f64) -> Self {
         let stream = Stream::named(seed, "log");
         let pages = Zipf::new(PAGES, 0.8).expect("a sound exponent");
-        Self { format, stream, pages, rate, clock_s: 0.0, url: String::new(), has_head: false }
+        Self { format, stream, pages, rate, clock_s: 0.0, url: String::new() }
     }
 
     /// Appends the next line with its end.
@@ -101,40 +99,6 @@ impl LogLines {
                      \"tls\":{{\"version\":\"1.3\",\"ciphers\":[1,2]}},\
                      \"http_user_agent\":\"{agent}\"}}"
                 )
-            }
-            Format::W3c => {
-                let (y, mo, d, h, mi, s) = civil(second);
-                let (stem, query) = url.split_once('?').unwrap_or((url, "-"));
-                let fields = "#Fields: date time c-ip cs-method cs-uri-stem cs-uri-query sc-status";
-                // The line that names the fields comes first.
-                let head = if self.has_head { String::new() } else { format!("{fields}\n") };
-                self.has_head = true;
-                writeln!(
-                    out,
-                    "{head}{y}-{mo:02}-{d:02} {h:02}:{mi:02}:{s:02} {host} {method} {stem} {query} 200"
-                )
-            }
-            Format::Haproxy => {
-                let date = clf(second);
-                writeln!(
-                    out,
-                    "{host}:40001 [{}.{millis:03}] front back/s1 0/0/0/1/1 200 {size} - - ---- \
-                     2/2/0/0/0 0/0 \"{method} {url} HTTP/1.1\"",
-                    &date[..20]
-                )
-            }
-            Format::Alb => {
-                let (y, mo, d, h, mi, s) = civil(second);
-                writeln!(
-                    out,
-                    "h2 {y}-{mo:02}-{d:02}T{h:02}:{mi:02}:{s:02}.{millis:03}000Z app/front/0 \
-                     {host}:40001 198.51.100.7:443 0.001 0.015 0.000 200 200 120 {size} \
-                     \"{method} https://shop.example.com:443{url} HTTP/2.0\" \"{agent}\" - -"
-                )
-            }
-            Format::Wikibench => {
-                let save = if method == "GET" { "-" } else { "save" };
-                writeln!(out, "{size} {second}.{millis:03} http://shop.example.com{url} {save}")
             }
         };
         written.expect("a string takes everything");

@@ -152,7 +152,6 @@ impl Load<'_> {
         let Some(filled) = self.fill(cell, to.control)? else { return Ok(()) };
         let length = (self.prepared.offer.duration_ns(), self.prepared.warmup_ns);
         to.control.tell(News::Length(length.0, length.1));
-        to.control.tell(News::Names(&self.prepared.names));
         to.control.tell(News::Begins(cell));
         let mut prepared = self.prepared.clone();
         prepared.config.seed = cell.seed;

@@ -7,4 +7,3 @@ mod client;
 mod counters;
 mod http;
 mod life;
-mod sessions;

@@ -39,10 +39,6 @@ impl Control for Heard<'_> {
         self.control.tell(news);
     }
 
-    fn is_spent(&self) -> Option<String> {
-        self.control.is_spent()
-    }
-
     fn wish(&self) -> Wish {
         self.control.wish()
     }

@@ -5,13 +5,11 @@
 //! | --- | --- |
 //! | `bed` | the servers of the plan and the balancer, new or left by a killed process |
 //! | `tested` | servers that test themselves when they start, and are weighed by that |
-//! | `checks` | what of a plan no live pool can do |
-//! | `follow` | instances that somebody else starts and ends |
 //! | `yard` | instances through their lives: started, given requests, drained, ended |
 //! | `plant` | the pool as its controller has it: what is launched, taken away, replaced |
 //! | `steer` | metrics from the balancer, and the controller's steps |
 //! | `patience` | when whoever starts instances is asked again after it has refused |
-//! | `meters` | how busy the processors of instances are, and how full their memory |
+//! | `processor` | how busy the processors of instances are |
 //! | `books` | what clients counted, and what the cell came to |
 //!
 //! The policy, the controller, the pool's bookkeeping and the bill are those of the simulated world
@@ -19,11 +17,9 @@
 
 mod bed;
 mod books;
-mod checks;
-mod follow;
-mod meters;
 mod patience;
 mod plant;
+mod processor;
 mod steer;
 mod tested;
 mod yard;
@@ -44,16 +40,13 @@ use plimsoll_runs::experiment::{Cell, Predicted};
 use plimsoll_runs::{Event, Kind, RunError, RunWriter, Sink, SinkError, World as Takes};
 use plimsoll_stats::Histogram;
 use plimsoll_testbed::balancers::{Balances, ROLE, Settings};
-use plimsoll_testbed::bed::Hears;
 use plimsoll_testbed::crew::{Crew, with_crew};
 use plimsoll_testbed::{Instance as Server, Role};
-use plimsoll_units::show_share;
+use plimsoll_units::{show_duration, show_share};
 use plimsoll_workload::balancer::Weights;
 
 pub use self::bed::check;
 use self::books::{Clients, Heard};
-pub use self::checks::{check_period, check_watched};
-use self::follow::Followed;
 use self::steer::Steered;
 use self::tested::Tested;
 pub(crate) use self::yard::{EVENT, NAME};
@@ -63,7 +56,6 @@ use super::model::{Model, Named, simulates};
 use crate::control::{Control, News, PoolNow};
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
-use crate::money;
 use crate::prepare::{Place, Prepared, prepare};
 use crate::record::Subject;
 use crate::rounds::Rounds;
@@ -73,6 +65,9 @@ use crate::world::load::ended;
 use crate::world::load::execute::{Beside, Setting, execute, meta};
 use crate::world::steer::Rules;
 use crate::world::watch::{Watching, clocks, sources};
+
+/// No tick is shorter.
+const SHORTEST_TICK: Duration = Duration::from_millis(200);
 
 /// What a cell is of.
 #[derive(Clone, Copy)]
@@ -140,10 +135,8 @@ struct Under<'a> {
     /// The server of the balancer.
     server: &'a Server,
     yard: &'a Yard<'a>,
-    /// The role that is scaled.
-    role: Option<&'a Role>,
-    /// Whether its processors are read.
-    has_processors: bool,
+    /// The role that is scaled, where its processors are read.
+    processors: Option<&'a Role>,
     /// What is watched beside it.
     sources: &'a [(String, Source)],
 }
@@ -154,7 +147,7 @@ type Hear<'a> = (&'a (dyn Fn(&Decided) + Sync), &'a (dyn Fn(&Tick) + Sync));
 impl<'a> Under<'a> {
     /// What steers the pool, and what counts as its clients do.
     fn parts(&self, (tells, hears): Hear<'a>, prepared: &Prepared) -> (Steered<'a>, Clients<'a>) {
-        let Under { of, setup, balancer, server, yard, role, has_processors, .. } = *self;
+        let Under { of, setup, balancer, server, yard, processors, .. } = *self;
         let terms = Terms {
             demand: &of.model.demand,
             slo: setup.slo.as_ref(),
@@ -163,18 +156,8 @@ impl<'a> Under<'a> {
         };
         let (events, heard_events) = std::sync::mpsc::channel();
         let (decisions, made) = std::sync::mpsc::channel();
-        let steered = Steered {
-            balancer,
-            server,
-            setup,
-            role,
-            has_processors,
-            terms,
-            events,
-            decisions,
-            tells,
-            hears,
-        };
+        let steered =
+            Steered { balancer, server, setup, processors, terms, events, decisions, tells, hears };
         let clients = Clients {
             model: of.model,
             terms,
@@ -215,6 +198,39 @@ pub fn subject(plan: &Plan, simulated: Subject) -> Subject {
     Subject { world: Takes::Live, what, ..simulated }
 }
 
+/// Refuses a policy that goes by what nobody watches.
+///
+/// # Errors
+/// With its name, and the figure's.
+pub fn check_watched(of: OfCell<'_>) -> Result<(), ExperimentError> {
+    let Some(figure) = policy::watched(&of.named.parameters) else { return Ok(()) };
+    let is_watched = !of.plan.collect.from.is_empty();
+    let text = format!(
+        "go by `{figure}` in policy.{}: nothing is watched; say what is, by `from` in [collect]",
+        of.named.label
+    );
+    if is_watched { Ok(()) } else { Err(ExperimentError::Conflict(text)) }
+}
+
+/// Refuses ticks that are too short to be seen in.
+///
+/// # Errors
+/// With the highest speed that works.
+pub fn check_period(plan: &Plan) -> Result<(), ExperimentError> {
+    let Some(every) = plan.elastic.as_ref().map(|of| of.pool.decide_every) else { return Ok(()) };
+    let speed = plan.speed.unwrap_or(1.0);
+    let shortest = SHORTEST_TICK.as_secs_f64();
+    if every.as_secs_f64() / speed >= shortest {
+        return Ok(());
+    }
+    Err(ExperimentError::Conflict(format!(
+        "see a pool at speed {speed}: `pool.decide_every` is less than {} of the clock, in which \
+         metrics cannot be collected; say `speed = {}` at most",
+        show_duration(u64::try_from(SHORTEST_TICK.as_nanos()).unwrap_or(u64::MAX)),
+        (every.as_secs_f64() / shortest).floor().max(1.0)
+    )))
+}
+
 impl<'a> Live<'a> {
     /// A live pool, of which nothing is predicted yet.
     #[must_use]
@@ -235,7 +251,7 @@ impl<'a> Live<'a> {
     /// for cells before stays with it in the journal.
     fn predict(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
         let of = (self.find)(cell)?;
-        if let Err(error) = simulates(of.model, of.named) {
+        if let Err(error) = simulates(of.named) {
             let text = format!("nothing is predicted: {error}");
             to.control.tell(News::Says(&text));
             return Ok(());
@@ -271,19 +287,12 @@ impl<'a> Live<'a> {
             // Where the journal cannot be written, the cell's end tells it.
             let _ = to.record.happened(Some(cell), event.class, (&event.kind, &event.text));
         };
-        let rents = bed.provider.rents();
-        let length = Duration::from_nanos(of.model.schedule.duration_ns());
-        rents.into_iter().for_each(|of| of.lasts(length));
-        let ledgers = money::ledgers(of.plan, &self.place);
-        let make = |hears: Hears<'_>| {
-            with_crew(&bed, &role, &ledgers, hears, |servers, crew| {
-                // What no command reaches has no processors that are read from here.
-                let is_its = |of: &&Role| of.name == role && bed.provider.is_reached(&of.name);
-                let role = bed.roles.iter().find(is_its);
+        let result = kept.hearing(to.control, &happens, |hears| {
+            with_crew(&bed, &role, self.place.runtime, hears, |servers, crew| {
+                let role = bed.roles.iter().find(|of| of.name == role);
                 self.on((cell, role), to, of, (servers, crew, &settings, &kept.actions()))
             })
-        };
-        let result = money::watched(rents, (cell, to), || kept.hearing(to.control, &happens, make));
+        });
         let (_, outputs) = kept.all();
         to.record.afterwards(cell, &[], &outputs)?;
         result
@@ -307,33 +316,24 @@ impl<'a> Live<'a> {
         };
         let reaches = balancers.iter().map(|of| crew.reach(of)).collect::<Result<Vec<_>, _>>()?;
         let front = format!("{}:{}", settings.front(&crew.reach(server)?)?, server.port);
-        let balancer = &*settings.at(reaches, crew.is_adopted())?;
+        let balancer = &*settings.at(reaches)?;
         let test = |server: &Server| crew.reach(server)?.self_test();
         let standing = crew.standing();
         let lacking = start.saturating_sub(u32::try_from(standing.len()).unwrap_or(u32::MAX));
         let tested = Tested::new(crew, &test, lacking);
         let is_tested =
             of.plan.elastic.as_ref().is_some_and(|of| of.balancer.weights == Weights::SelfTest);
-        let followed = Followed::open(of.plan, crew, settings.check.clone())?;
-        let servers_of: &dyn Servers = match &followed {
-            Some(followed) => followed,
-            None if is_tested => &tested,
-            None => crew,
-        };
+        let servers_of: &dyn Servers = if is_tested { &tested } else { crew };
         let yard = Yard::new(servers_of, balancer, &setup, cell.seed);
-        let yard = if followed.is_some() { yard.followed() } else { yard };
         policy::watched(&named.parameters).into_iter().for_each(|of| yard.life().watches(of));
-        yard.adopt(followed.as_ref().map_or(standing, Followed::standing))?;
-        if followed.is_none() {
-            yard.begin(start)?;
-        }
+        yard.adopt(standing)?;
+        yard.begin(start)?;
         let plan = plan_on(of.plan, &front, cell)?;
         let others = servers.iter().filter(|of| of.role != ROLE).cloned();
         let servers: Vec<Server> = others.chain(yard.life().servers()).collect();
         let sources = sources(of.plan, &servers, self.place.system)?;
         // The built-in target works without a processor; its busy workers stand for one.
-        let has_processors =
-            role.is_some_and(|role| role.recipe.is_own || !is_target(of.plan, &role.name));
+        let processors = role.filter(|role| role.recipe.is_own || !is_target(of.plan, &role.name));
         let under = Under {
             plan: &plan,
             of,
@@ -341,21 +341,10 @@ impl<'a> Live<'a> {
             balancer,
             server,
             yard: &yard,
-            role,
-            has_processors,
+            processors,
             sources: &sources,
         };
-        let Some(followed) = &followed else {
-            return self.load(cell, to, &under, (decider.as_mut(), before));
-        };
-        std::thread::scope(|scope| {
-            scope.spawn(|| followed.run(scope, &yard));
-            let done = followed
-                .begins(&yard, start, to.control)
-                .and_then(|()| self.load(cell, to, &under, (decider.as_mut(), before)));
-            yard.ends();
-            done
-        })
+        self.load(cell, to, &under, (decider.as_mut(), before))
     }
 
     /// Puts the load on the balancer while the policy is in charge of the pool.
@@ -459,9 +448,8 @@ fn plan_on(of: &Plan, front: &str, cell: &Cell) -> Result<Plan, ExperimentError>
     let mut plan = Plan { seed: cell.seed, ..compressed(of)? };
     let own = plimsoll_workload::request::Url::parse(&format!("http://{front}/"));
     let own = own.map_err(|error| ExperimentError::Conflict(error.to_string()))?;
-    let asked = plan.target.url.take().unwrap_or_else(|| own.clone());
-    let (target, template) = (asked.target, asked.template);
-    plan.target.url = Some(plimsoll_workload::request::Url { target, template, ..own });
+    let target = plan.target.url.take().map_or_else(|| own.target.clone(), |url| url.target);
+    plan.target.url = Some(plimsoll_workload::request::Url { target, ..own });
     if let Some(patience) = of.elastic.as_ref().and_then(|of| of.pool.client_timeout) {
         plan.load.timeout = patience;
     }

@@ -72,9 +72,7 @@ pub(super) struct Yard<'a> {
     /// Where those that are ready are watched.
     gate: OnceLock<Gate>,
     /// Told when an instance is ready or has ended, and when all is over.
-    pub(super) changed: Condvar,
-    /// Whether somebody else starts and ends the instances.
-    pub(super) is_followed: bool,
+    changed: Condvar,
 }
 
 /// How far the pool is.
@@ -124,7 +122,7 @@ impl Life {
     }
 
     /// Whether an instance is to take requests, when it can.
-    pub(super) fn is_wanted(&self, number: usize) -> bool {
+    fn is_wanted(&self, number: usize) -> bool {
         let of = &self.pool.instances()[number];
         !self.is_over && of.draining_ns.is_none() && of.ended_ns.is_none()
     }
@@ -200,13 +198,7 @@ impl<'a> Yard<'a> {
             events: Vec::new(),
         };
         let (gate, changed) = (OnceLock::new(), Condvar::new());
-        let life = Mutex::new(life);
-        Self { crew, balancer, setup, life, gate, changed, is_followed: false }
-    }
-
-    /// The instances are somebody else's to start and to end.
-    pub(super) fn followed(self) -> Self {
-        Self { is_followed: true, ..self }
+        Self { crew, balancer, setup, life: Mutex::new(life), gate, changed }
     }
 
     /// Has instances watched that are ready from now on.
@@ -230,7 +222,7 @@ impl<'a> Yard<'a> {
     }
 
     /// Takes in the servers that a killed process has left. The balancer is told of those that it
-    /// does not know, and of those that are gone; those that were leaving it are ended.
+    /// does not know, and of those that are gone.
     ///
     /// # Errors
     /// Where the balancer does not answer.
@@ -241,21 +233,8 @@ impl<'a> Yard<'a> {
         for gone in look.instances.iter().filter(|of| !is_there(&of.name)) {
             self.balancer.remove(&gone.name)?;
         }
-        let known = |name: &str| look.instances.iter().find(|of| of.name == name);
-        let (leaving, staying): (Vec<_>, Vec<_>) = servers
-            .into_iter()
-            .partition(|of| known(&of.name).is_some_and(|of| of.state == State::Draining));
-        std::thread::scope(|scope| {
-            for server in leaving {
-                let mut life = self.life();
-                let number = life.pool.launch(0, 0, 1.0).number;
-                life.pool.drain(number, 0);
-                life.note(number, &format!("draining: {}", server.name));
-                scope.spawn(move || self.lower(number, &server));
-            }
-        });
-        for server in staying {
-            let is_known = known(&server.name).is_some();
+        for server in servers {
+            let is_known = look.instances.iter().any(|of| of.name == server.name);
             if let Some(newcomer) = self.newcomer(&server).filter(|_| !is_known) {
                 self.balancer.add(&newcomer)?;
             }
@@ -356,7 +335,7 @@ impl<'a> Yard<'a> {
     }
 
     /// Gives an instance requests. Returns whether it takes them.
-    pub(super) fn goes_in(&self, number: usize, server: &Server) -> bool {
+    fn goes_in(&self, number: usize, server: &Server) -> bool {
         let Some(newcomer) = self.newcomer(server) else { return false };
         let added = self.balancer.add(&newcomer);
         let mut life = self.life();
@@ -381,7 +360,7 @@ impl<'a> Yard<'a> {
     }
 
     /// Ends the server of an instance.
-    pub(super) fn end(&self, number: usize, server: &Server) {
+    fn end(&self, number: usize, server: &Server) {
         self.gate.get().into_iter().for_each(|gate| gate.leaves(server));
         let ended = self.crew.end(server.number);
         let mut life = self.life();
@@ -475,7 +454,7 @@ impl Yard<'_> {
     }
 
     /// A server as its balancer is told of it.
-    pub(super) fn newcomer(&self, server: &Server) -> Option<Newcomer> {
+    fn newcomer(&self, server: &Server) -> Option<Newcomer> {
         let address = format!("{}:{}", server.address, server.port).parse().ok()?;
         let weight = self.crew.weight(server);
         Some(Newcomer { name: server.name.clone(), address, weight })
