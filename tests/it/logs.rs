@@ -85,10 +85,12 @@ fn several_logs_are_replayed_as_one_with_their_hosts_and_rewritten_paths() {
         .map(|(path, host)| (format!("GET /v2/{path}"), format!("{host}.example")));
     assert_eq!(found, expected);
     // A plan says the same, a log alone or several.
-    place.write("plan.toml", format!(
-        "[target]\nurl = \"{url}\"\nreplay = {{ file = [\"access.log\", \"access.log.1\"], \
-         keep_host = true, rewrite = \"^/v1/=/v2/\", speed = 10, format = '%v:%p %h %l %u %t \"%r\" %>s %b' }}\n"
-    ));
+    let plan = format!(
+        "[target]\nurl = \"{url}\"\n[target.replay]\nfile = [\"access.log\", \"access.log.1\"]\n\
+         keep_host = true\nrewrite = \"^/v1/=/v2/\"\nspeed = 10\n\
+         format = '%v:%p %h %l %u %t \"%r\" %>s %b'\n"
+    );
+    place.write("plan.toml", plan);
     let plan = place.plimsoll(&["load", "plan.toml", "--print-plan"]).ended_with(0);
     plan.prints(&["keep_host = true", "^/v1/=/v2/", "access.log.1", "%v:%p"]);
     let json = place.load(&["plan.toml", "--json"]).went_well().json();

@@ -32,8 +32,8 @@ pub(crate) enum TraceCommand {
 #[command(after_help = "\
 Examples:
   plimsoll trace from-log access.log.gz -o my-day.csv --urls my-urls.csv
-  plimsoll trace from-log access.log access.log.1 --rewrite '[?&]session=[^&]*=' --urls urls.csv
-  plimsoll trace from-log log --log-format '$msec $request_method $request_uri $status' -o day.csv")]
+  plimsoll trace from-log access.log access.log.1 --rewrite '^/v1/=/v2/' --urls urls.csv
+  plimsoll trace from-log log --log-format '$msec $request_method $request_uri' -o day.csv")]
 pub(crate) struct FromLog {
     /// The access logs, in any order; - for standard input
     #[arg(value_parser = crate::files::input, required = true, value_name = "LOG")]

@@ -207,8 +207,8 @@ fn note_log(log: &Replay, names: &str, keeps_host: bool, notes: &mut Vec<String>
     let count = hosts.len();
     if let Some(host) = hosts.next().filter(|_| !keeps_host && count > 1) {
         notes.push(format!(
-            "{names}: its lines name {count} hosts, such as {host}, and all are asked by the target's \
-             own name; --keep-host sends theirs"
+            "{names}: its lines name {count} hosts, such as {host}, and all are asked by the \
+             target's own name; --keep-host sends theirs"
         ));
     }
 }

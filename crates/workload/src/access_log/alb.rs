@@ -7,7 +7,7 @@
 //! The time is that at which the answer was given, as in most logs; the host is that of the URL,
 //! the bytes are those that were sent to the client.
 //!
-//! Source: AWS, "Access logs for your Application Load Balancer", "Access log entries".
+//! Source: AWS, Elastic Load Balancing, user guide, "Access log entries".
 
 use super::date;
 use super::entry::{Entry, Found, Rest, Why, split_request, without_port};

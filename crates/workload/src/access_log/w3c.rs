@@ -92,8 +92,8 @@ impl Directives {
             // Of several that say the same only the first by rank is read.
             for at in 0..self.fields.len() {
                 let Some((role, rank)) = self.fields[at] else { continue };
-                let is_better = |other: &Option<Meaning>| matches!(other, Some((same, less)) if *same == role && *less < rank);
-                if self.fields.iter().any(is_better) {
+                let better = |&(same, less): &Meaning| same == role && less < rank;
+                if self.fields.iter().flatten().any(better) {
                     self.fields[at] = None;
                 }
             }

@@ -19,6 +19,7 @@ mod scenario_har;
 mod scenario_take;
 mod schedule;
 mod service_model;
+mod several_logs;
 mod statistics;
 mod store;
 mod trace;
