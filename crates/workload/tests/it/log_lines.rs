@@ -117,7 +117,7 @@ impl Asked<'_> {
                 iso(*second)
             ),
             Format::W3c => {
-                let (stem, query) = url.split_once('?').unwrap_or((url, "-"));
+                let (stem, query) = url.split_once('?').unwrap_or((*url, "-"));
                 let time = iso(*second).replace('T', " ");
                 format!("{time} {host} {method} {stem} {query} 200")
             }
