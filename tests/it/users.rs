@@ -205,3 +205,144 @@ fn the_example_is_gone_through() {
         .collect();
     assert_eq!(kinds, ["step", "step", "step", "group", "step", "step"], "{summary}");
 }
+
+/// A server that keeps what each user has sent, by the header `X-User`, and answers each request
+/// after a time that differs, or at once.
+struct Listening {
+    address: std::net::SocketAddr,
+    kept: std::sync::Arc<std::sync::Mutex<std::collections::BTreeMap<u64, String>>>,
+}
+
+impl Listening {
+    fn start(delays: bool) -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let kept = std::sync::Arc::<std::sync::Mutex<_>>::default();
+        let all = std::sync::Arc::clone(&kept);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let all = std::sync::Arc::clone(&all);
+                std::thread::spawn(move || serve(stream, delays, &all));
+            }
+        });
+        Self { address, kept }
+    }
+}
+
+fn serve(
+    stream: std::net::TcpStream,
+    delays: bool,
+    kept: &std::sync::Mutex<std::collections::BTreeMap<u64, String>>,
+) {
+    use std::io::{BufRead as _, Read as _, Write as _};
+    let mut reader = std::io::BufReader::new(stream.try_clone().unwrap());
+    let mut writer = stream;
+    loop {
+        let (mut said, mut user, mut length) = (String::new(), 0, 0);
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line).unwrap_or(0) == 0 {
+                return;
+            }
+            let line = line.trim_end();
+            let value = |name: &str| line.strip_prefix(name).map(|text| text.trim().parse::<u64>());
+            match (value("X-User:"), value("Content-Length:")) {
+                (Some(Ok(number)), _) => user = number,
+                (_, Some(Ok(number))) => length = number,
+                _ => {}
+            }
+            if line.is_empty() {
+                break;
+            }
+            // The port differs from server to server.
+            if !line.starts_with("Host:") {
+                said.push_str(line);
+                said.push('\n');
+            }
+        }
+        let mut body = vec![0; usize::try_from(length).unwrap()];
+        if reader.read_exact(&mut body).is_err() {
+            return;
+        }
+        said.push_str(&String::from_utf8(body).unwrap());
+        let mut all = kept.lock().unwrap();
+        all.entry(user).or_default().push_str(&said);
+        drop(all);
+        if delays {
+            std::thread::sleep(std::time::Duration::from_millis((user * 7 + length) % 23));
+        }
+        if writer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn each_user_sends_the_same_for_one_and_two_threads_and_with_delays() {
+    let place = Place::new();
+    let text = r#"
+[[step]]
+post = "/a?r={{random:1..1000000}}"
+headers = { X-User = "{{user}}" }
+json = { id = "{{uuid}}", n = "{{counter}}" }
+[[step]]
+think = "exp:5ms"
+[[step]]
+loop = "1..4"
+steps = [ { choose = [
+    { weight = 2, steps = [ { put = "/b/{{random:1..99}}", headers = { X-User = "{{user}}" }, body = "{{counter}}/{{loop}}" } ] },
+    { weight = 1, steps = [ { get = "/c", headers = { X-User = "{{user}}" } } ] },
+] } ]
+"#;
+    place.write("checkout.toml", text);
+    let sent = |threads: &str, delays: bool| {
+        let server = Listening::start(delays);
+        let url = format!("http://{}/", server.address);
+        let more = ["--users", "20", "-n", "300", "-t", threads];
+        let done = load(&place, &url, &more);
+        let summary = done.json();
+        assert_eq!(summary["users"]["finished"], 300, "{summary}");
+        let kept = server.kept.lock().unwrap().clone();
+        kept
+    };
+    let one = sent("1", false);
+    assert_eq!(one.len(), 300, "each number once");
+    let all: std::collections::BTreeSet<&String> = one.values().collect();
+    assert_eq!(all.len(), 300, "each sends something of his own");
+    assert_eq!(one, sent("2", false));
+    assert_eq!(one, sent("2", true));
+}
+
+#[test]
+fn an_answer_that_is_longer_than_what_is_kept_is_read_and_counted() {
+    let place = Place::new();
+    let text = "[[step]]\nname = \"long\"\nget = \"/\"\ntake.x = { regex = \"a\", default = \"b\" }\n";
+    place.write("checkout.toml", text);
+    let target = place.target(&["--body", "50MiB"]);
+    let summary = load(&place, &target.url(), &["--users", "1", "-n", "2"]).json();
+    let long = named(&summary, "long");
+    assert_eq!(long["failures"]["take"], 2, "{summary}");
+    assert!(long["bytes_in"].as_u64().unwrap() >= 2 * 50 * 1024 * 1024, "{summary}");
+}
+
+#[test]
+fn a_stall_is_charged_to_every_user_who_arrives_meanwhile() {
+    let place = Place::alone();
+    place.write("checkout.toml", "[[step]]\nname = \"one\"\nget = \"/\"\n");
+    let stall = ["--service-time", "const:2ms", "--workers", "100", "--stall", "3s:1s"];
+    let target = place.target(&stall);
+    let done = load(&place, &target.url(), &["--rate", "100/s", "--for", "6s"]);
+    let summary = done.json();
+    let one = named(&summary, "one");
+    let (count, p99) = (&one["count"], one["response_us"]["p99"].as_f64().unwrap());
+    assert_eq!(count, &600, "{summary}");
+    if done.code() == Some(5) {
+        println!("the machine was too busy to compare");
+        return;
+    }
+    // One or two stalls of a second meet 100 users each, who wait for what is left of it.
+    assert!((800_000.0..1_100_000.0).contains(&p99), "{one}");
+    let mean = one["response_us"]["mean"].as_f64().unwrap();
+    let stalls = (mean - 2_000.0) * 600.0 / (100.0 * 500_000.0);
+    assert!((0.8..2.2).contains(&stalls), "{stalls} stalls: {one}");
+}

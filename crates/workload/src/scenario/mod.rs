@@ -19,10 +19,12 @@ pub mod cookies;
 mod data;
 mod draws;
 mod encoding;
+mod frame;
 pub mod from_log;
 pub mod har;
 mod json;
 mod message;
+mod outcome;
 mod program;
 mod reference;
 mod step;
@@ -39,9 +41,12 @@ pub use data::{Data, DataError, Each, RowOrder};
 pub use encoding::{Encoding, Pipe, forms};
 pub use json::Json;
 pub use message::Message;
+pub use outcome::{
+    Came, End, Failure, FailureKind, GroupEnd, Next, Now, Received, Sending,
+};
 pub use step::{Ask, Condition, OnFailure, Rounds, Step, Taking, Test, Verb};
 pub use text::{DateForm, Held, Names, Text, Unfilled, Value, Writing};
-pub use user::{Came, End, Failure, FailureKind, GroupEnd, Next, Now, Received, Sending, User};
+pub use user::User;
 
 use crate::request::Url;
 use draws::Draws;

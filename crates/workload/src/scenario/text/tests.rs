@@ -14,7 +14,7 @@ impl Names for Few {
             "n" => Ok(Value::Variable(1)),
             "d.x" => Ok(Value::Column { data: 0, column: 0 }),
             "env.KEY" => Ok(Value::Fixed("k&v".into())),
-            _ => Err(ParseError::new(WANTED, name, 0, name.len())),
+            _ => Err(ParseError::new("a name", name, 0, name.len())),
         }
     }
 
