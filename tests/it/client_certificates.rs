@@ -72,9 +72,8 @@ fn nginx_lets_in_whoever_shows_a_certificate() {
 
     let text = format!(
         "name = \"shown\"\n[target]\nurl = \"{url}\"\nca = \"ca.pem\"\ncert = \"client.pem\"\n\
-         key = \"client.key\"\n[load]\nrate = \"20/s\"\nfor = \"1s\"\n[experiment]\n\
-         factors = [{{ name = \"rate\", key = \"load.rate\", levels = [\"10/s\", \"20/s\"] }}]\n\
-         replications = 1\n"
+         key = \"client.key\"\n[load]\nrate = \"20/s\"\nfor = \"1s\"\n[factor]\n\
+         \"load.rate\" = [\"10/s\", \"20/s\"]\n"
     );
     place.write("plan.toml", text);
     place.plimsoll(&["run", "plan.toml", "--quiet"]).went_well();

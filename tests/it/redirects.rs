@@ -20,7 +20,7 @@ fn servers(port: u16, http2: &str, slow: &str) -> String {
          location = /in {{ return 302 /private; }}\n\
          location = /private {{ if ($http_authorization = '') {{ return 401; }} return 200; }}\n\
          location = /slow {{ proxy_pass http://{slow}; proxy_intercept_errors on;\n\
-           error_page 500 503 =302 /a/three; }}\n}}"
+           error_page 500 503 =302 http://127.0.0.1:{port}/a/three; }}\n}}"
     )
 }
 
