@@ -25,7 +25,7 @@ pub(super) fn is_run(of: &TraceSource) -> bool {
 /// A folder that is no run; a run that offered nothing; columns, which a run has none of.
 pub(super) fn trace(of: &TraceSource, notes: &mut Vec<String>) -> Result<Trace, ExperimentError> {
     let path = &of.file;
-    let name = path.display().to_string();
+    let name = path.display().to_string().trim_end_matches('/').to_owned();
     let refused = |why: &str| Err(ExperimentError::Conflict(format!("offer what {name} {why}")));
     if of.counts_per.is_some() || of.columns.is_some() {
         return refused("offered by `columns` or `counts_per`: it is a run, which has neither");
