@@ -2,7 +2,8 @@
 //! added up, the table in which they are kept, and what a summary tells of them.
 //!
 //! Only totals are kept, of the requests that were due in the measured phase: no seconds. Books
-//! merge exactly, as their histograms do.
+//! merge exactly, as their histograms do, which are the small ones ([`Compact`]): there may be a
+//! thousand names.
 
 mod figures;
 mod table;
@@ -11,7 +12,7 @@ pub use figures::NamedFigures;
 pub(crate) use figures::of_run;
 pub(crate) use table::{read, table, write};
 
-use plimsoll_stats::Histogram;
+use plimsoll_stats::histogram::Compact;
 
 use crate::names::OTHER;
 use crate::{Counters, ErrorKind, Tag};
@@ -68,7 +69,7 @@ pub struct NameBook {
     /// Counts; bytes sent are not among them.
     pub counters: Counters,
     /// In the order of [`TAGS`].
-    times: [Histogram; TAGS.len()],
+    times: [Compact; TAGS.len()],
     /// Whether something was added since it was stored.
     changed: bool,
 }
@@ -123,7 +124,7 @@ impl NameBook {
     /// Its times under a tag: response, service, the parts of both that failed, late and punctual;
     /// `None` for any other.
     #[must_use]
-    pub fn histogram(&self, tag: Tag) -> Option<&Histogram> {
+    pub fn times(&self, tag: Tag) -> Option<&Compact> {
         TAGS.iter().position(|known| *known == tag).map(|at| &self.times[at])
     }
 
@@ -217,6 +218,7 @@ mod tests {
                 prop_assert_eq!(sorted(&other.counters), sorted(&book.counters));
                 for (mine, theirs) in other.times.iter().zip(&book.times) {
                     prop_assert_eq!(mine.exact(), theirs.exact());
+                    let (mine, theirs) = (mine.to_histogram(), theirs.to_histogram());
                     prop_assert!(mine.buckets().eq(theirs.buckets()));
                 }
             }
@@ -238,13 +240,14 @@ mod tests {
         };
         let mut book = NameBook::default();
         book.add(&event);
-        assert_eq!(book.histogram(Tag::Response).unwrap().count(), 0);
+        assert_eq!(book.times(Tag::Response).unwrap().count(), 0);
         book.add(&NamedEvent { error: Some(ErrorKind::Timeout), ..event });
         book.add(&NamedEvent { code: Some(302), error: None, late_ns: 1, ..event });
-        assert_eq!(book.histogram(Tag::Response).unwrap().count(), 2);
-        assert_eq!(book.histogram(Tag::FailedService).unwrap().count(), 1);
-        assert_eq!(book.histogram(Tag::Punctual).unwrap().min(), Some(4));
-        assert!(book.histogram(Tag::Ttfb).is_none());
+        assert_eq!(book.times(Tag::Response).unwrap().count(), 2);
+        assert_eq!(book.times(Tag::FailedService).unwrap().count(), 1);
+        let punctual = book.times(Tag::Punctual).unwrap().exact().unwrap();
+        assert_eq!(punctual.min, 4);
+        assert!(book.times(Tag::Ttfb).is_none());
         assert_eq!((book.redirects(), book.counters.bytes_in), (1, 9));
         book.add(&NamedEvent { part: NamedPart::Hop, code: None, error: None, ..event });
         assert_eq!((book.redirects(), book.counters.bytes_in), (2, 18));

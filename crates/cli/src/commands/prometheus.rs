@@ -6,7 +6,7 @@ use plimsoll_net::prometheus::{CONTENT_TYPE, Page};
 use plimsoll_runs::names::{OTHER, OTHER_NAME};
 use plimsoll_runs::{ErrorKind, Interval, NameBook, NameBooks, Names, Tag};
 use plimsoll_stats::Histogram;
-use plimsoll_stats::histogram::rank;
+use plimsoll_stats::histogram::{Compact, rank};
 use plimsoll_stats::percentiles::MIN_BEYOND;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -181,8 +181,10 @@ impl State {
         let (family, help) = ("plimsoll_name_response_seconds", "Due to last byte, by name.");
         page.family(family, "summary", help);
         for (name, book) in &all {
-            let Some(response) = book.histogram(Tag::Response) else { continue };
-            quantiles(page, family, &[("name", name)], response);
+            let Some(response) = book.times(Tag::Response).map(Compact::to_histogram) else {
+                continue;
+            };
+            quantiles(page, family, &[("name", name)], &response);
             let count = response.count();
             let sum_s = response.mean().unwrap_or(0.0) * count as f64 / 1e9;
             page.sample(&format!("{family}_sum"), &[("name", name)], sum_s);

@@ -77,7 +77,7 @@ fn by_name(intervals: &[Interval], samples: &[Sample]) {
         };
         assert_eq!(comparable(&book.counters), comparable(&other.counters), "name {name}");
         for tag in [Tag::Response, Tag::Service, Tag::FailedResponse, Tag::FailedService] {
-            let (one, other) = (book.histogram(tag).unwrap(), other.histogram(tag).unwrap());
+            let (one, other) = (book.times(tag).unwrap(), other.times(tag).unwrap());
             assert_eq!(one.exact(), other.exact(), "{tag:?} of name {name}");
         }
     }

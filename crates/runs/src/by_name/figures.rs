@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_stats::Histogram;
+use plimsoll_stats::histogram::Compact;
 use plimsoll_stats::percentiles::Percentiles;
 use serde::{Deserialize, Serialize};
 
@@ -46,8 +46,7 @@ pub struct NamedFigures {
 impl NamedFigures {
     fn of(name: &str, kind: NameKind, names: Option<u64>, book: &NameBook) -> Self {
         let counters = &book.counters;
-        let none = Histogram::new();
-        let times = |tag| Percentiles::of(book.histogram(tag).unwrap_or(&none));
+        let times = |tag| book.times(tag).map(Compact::percentiles).unwrap_or_default();
         let failures = ErrorKind::ALL.map(|of| (of.name().to_owned(), counters.errors_of(of)));
         // What a book has of a group under this tag is its duration.
         let (service_us, duration_us) = match kind {

@@ -1,8 +1,7 @@
 //! The table `name` of `run.sqlite`: a row a name that something was counted of, replaced as its
 //! counts grow. Runs of former versions have no such table.
 
-use plimsoll_stats::Histogram;
-use plimsoll_stats::histogram::{Exact, codec};
+use plimsoll_stats::histogram::{Compact, Exact, codec};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, ToSql, params_from_iter};
 
@@ -46,14 +45,14 @@ pub(crate) fn write(database: &Connection, cell: u32, books: &NameBooks) -> rusq
     Ok(())
 }
 
-fn encoded(histogram: &Histogram) -> Option<Vec<u8>> {
-    let Exact { min, max, sum, squares } = histogram.exact()?;
+fn encoded(times: &Compact) -> Option<Vec<u8>> {
+    let Exact { min, max, sum, squares } = times.exact()?;
     let mut bytes = Vec::with_capacity(EXACT + 256);
     bytes.extend(min.to_le_bytes());
     bytes.extend(max.to_le_bytes());
     bytes.extend(sum.to_le_bytes());
     bytes.extend(squares.to_le_bytes());
-    bytes.extend(codec::encode_v2_compressed(histogram));
+    bytes.extend(codec::encode_v2_compressed(&times.to_histogram()));
     Some(bytes)
 }
 
@@ -62,7 +61,7 @@ fn damaged(why: &str) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, Type::Blob, why.into())
 }
 
-fn decoded(bytes: &[u8]) -> rusqlite::Result<Histogram> {
+fn decoded(bytes: &[u8]) -> rusqlite::Result<Compact> {
     let (exact, payload) = bytes.split_at_checked(EXACT).ok_or_else(|| damaged("cut"))?;
     let eight = |at: usize| {
         let mut word = [0; 8];
@@ -71,9 +70,8 @@ fn decoded(bytes: &[u8]) -> rusqlite::Result<Histogram> {
     };
     let sixteen = |at: usize| u128::from(eight(at)) | u128::from(eight(at + 8)) << 64;
     let exact = Exact { min: eight(0), max: eight(8), sum: sixteen(16), squares: sixteen(32) };
-    let mut histogram = codec::decode(payload).map_err(|error| damaged(&error.to_string()))?;
-    histogram.restore(exact);
-    Ok(histogram)
+    let histogram = codec::decode(payload).map_err(|error| damaged(&error.to_string()))?;
+    Ok(Compact::of(&histogram, Some(exact)))
 }
 
 /// Reads a row of [`select`].
@@ -154,17 +152,17 @@ mod tests {
             assert_eq!(is.counters, was.counters);
             for (is, was) in is.times.iter().zip(&was.times) {
                 assert_eq!(is.exact(), was.exact());
-                assert!(is.buckets().eq(was.buckets()));
+                assert!(is.to_histogram().buckets().eq(was.to_histogram().buckets()));
             }
         }
     }
 
     #[test]
     fn damaged_histograms_are_errors() {
-        let mut histogram = Histogram::new();
-        histogram.record(77);
-        let whole = encoded(&histogram).unwrap();
-        assert_eq!(decoded(&whole).unwrap().exact(), histogram.exact());
+        let mut times = Compact::default();
+        times.record(77);
+        let whole = encoded(&times).unwrap();
+        assert_eq!(decoded(&whole).unwrap().exact(), times.exact());
         for len in 0..whole.len() {
             assert!(decoded(&whole[..len]).is_err(), "{len}");
         }

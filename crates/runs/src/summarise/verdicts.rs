@@ -3,6 +3,7 @@
 //! [`plimsoll_stats::slo::OwnPart`].
 
 use plimsoll_stats::Histogram;
+use plimsoll_stats::histogram::Compact;
 use plimsoll_stats::slo::{Answers, Judgement, OwnPart, Slo, SloInputs, Watched};
 
 use super::answers::{self, times};
@@ -10,7 +11,15 @@ use crate::meta::Ended;
 use crate::summarise::{Log, Seconds};
 use crate::summary::SloVerdict;
 use crate::validity;
-use crate::{Counters, ErrorKind, NameBook, NameBooks, Names, Tag};
+use crate::{Counters, ErrorKind, NameBooks, Names, Tag};
+
+/// What the requests of a name have come to.
+#[derive(Default)]
+struct Told {
+    counters: Counters,
+    /// By tag; empty where a book has none of it.
+    times: [Histogram; Tag::ALL.len()],
+}
 
 /// What an SLO is judged by.
 pub(crate) struct Judged<'a> {
@@ -57,28 +66,36 @@ impl Judged<'_> {
         let decided = slo.judge(&by_local, &local).into_iter().filter(undecided);
         let decided = decided.map(|judgement| judgement.expr).collect();
         let by_own = self.inputs(&self.answers.own);
-        let empty = NameBook::default();
         let (nothing, answers) = (Watched::default(), Answers::default());
+        let told: Vec<_> =
+            slo.names().filter_map(|name| Some((name, self.told_of(name)?))).collect();
         let named = |name: &str| {
-            let number = self.names.number(name)?;
-            let book = self.books.get(number).unwrap_or(&empty);
-            Some(self.of_name(book, &none, &nothing, &answers))
+            let (_, told) = told.iter().find(|(known, _)| *known == name)?;
+            Some(self.of_name(told, &none, &nothing, &answers))
         };
         let verdicts = slo.judge_named(&by_own, &own, named).into_iter().map(verdict).collect();
         (verdicts, decided)
+    }
+
+    /// What the requests of a name have come to; `None` where none has it.
+    fn told_of(&self, name: &str) -> Option<Told> {
+        let book = self.books.get(self.names.number(name)?);
+        let Some(book) = book else { return Some(Told::default()) };
+        let times = |tag| book.times(tag).map(Compact::to_histogram).unwrap_or_default();
+        Some(Told { counters: book.counters.clone(), times: Tag::ALL.map(times) })
     }
 
     /// What the requests of a name are judged by. As it is not known which of them ended while the
     /// generator's threads stood still, all of them may have, where that happened.
     fn of_name<'a>(
         &self,
-        book: &'a NameBook,
+        told: &'a Told,
         none: &'a Histogram,
         watched: &'a Watched,
         answers: &'a Answers,
     ) -> (SloInputs<'a>, OwnPart<'a>) {
-        let counters = &book.counters;
-        let of = |tag| book.histogram(tag).unwrap_or(none);
+        let counters = &told.counters;
+        let of = |tag: Tag| &told.times[tag as usize];
         let own = OwnPart {
             failures: validity::own_failures(counters, self.ended, self.healthy),
             duration_s: self.duration_s,
