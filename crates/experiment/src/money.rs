@@ -10,7 +10,10 @@ use plimsoll_load::clock::Clock;
 use plimsoll_plan::{Plan, Provider as Kind, Testbed};
 use plimsoll_runs::event::Class;
 use plimsoll_runs::experiment::Cell;
-use plimsoll_testbed::ec2::{Ec2, Surroundings, Terms, Wants, Where, lasting};
+use plimsoll_testbed::cloud::{Surroundings, Where};
+use plimsoll_testbed::ec2::{Ec2, Wants};
+use plimsoll_testbed::rented::{Terms, lasting};
+use plimsoll_testbed::rents::Rents;
 use plimsoll_units::failure::{FileError, chain};
 use plimsoll_workload::pool::BillingUnit;
 
@@ -192,7 +195,7 @@ pub(crate) fn provider(
 /// Does something while the instances of a provider are watched: one that ends although nobody here
 /// has ended it is told, and where the budget is reached, the experiment ends.
 pub(crate) fn watched<T>(
-    rents: Option<&Ec2>,
+    rents: Option<&dyn Rents>,
     (cell, to): (&Cell, &Execution<'_>),
     act: impl FnOnce() -> T,
 ) -> T {
@@ -218,7 +221,7 @@ impl Drop for Ends<'_> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "looks at clouds now and then")]
-fn watch(rents: &Ec2, (cell, to): (&Cell, &Execution<'_>), is_over: &AtomicBool) {
+fn watch(rents: &dyn Rents, (cell, to): (&Cell, &Execution<'_>), is_over: &AtomicBool) {
     // It ends before the units begin that would be too much: instances take a moment to end.
     let (every, ahead) = match rents.terms().unit_s {
         0..60 => (Duration::from_secs(1), Duration::from_secs(2)),

@@ -105,7 +105,7 @@ pub enum TestbedError {
     },
     /// A cloud that instances are rented from.
     #[error(transparent)]
-    Cloud(#[from] crate::ec2::CloudError),
+    Cloud(#[from] crate::cloud::CloudError),
     /// Rented instances that could not be ended.
     #[error("end what is rented: {}", .0.join("; "))]
     Rented(Vec<String>),

@@ -16,9 +16,10 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
+use crate::cloud::Surroundings;
 use crate::command::Deadline;
-use crate::ec2::{self, Surroundings};
 use crate::error::TestbedError;
+use crate::rented;
 use crate::role::Instance;
 use crate::ssh::Client;
 use crate::ssh::undo::Remover;
@@ -371,14 +372,14 @@ impl Ledger {
         }
         let things: Vec<Thing> = read(&file).things.into_values().rev().collect();
         let is_rented = |thing: &Thing| matches!(thing, Thing::Rented { .. });
-        let (rented, others): (Vec<Thing>, Vec<Thing>) = things.into_iter().partition(is_rented);
+        let (hired, others): (Vec<Thing>, Vec<Thing>) = things.into_iter().partition(is_rented);
         let (mut removed, mut failed) = (Vec::new(), None);
-        if let (Some(surroundings), false) = (means.surroundings, rented.is_empty()) {
-            let (ended, left) = ec2::take_down(bed, &rented, surroundings);
+        if let (Some(surroundings), false) = (&means.surroundings, hired.is_empty()) {
+            let (ended, left) = rented::take_down(bed, &hired, surroundings);
             removed.extend(ended);
             failed = (!left.is_empty()).then_some(TestbedError::Rented(left));
-        } else if !rented.is_empty() {
-            failed = rented.iter().find_map(|thing| remove(bed, thing).err());
+        } else if !hired.is_empty() {
+            failed = hired.iter().find_map(|thing| remove(bed, thing).err());
         }
         let mut remover = Remover::new(bed, &means.client, &folder.join(SOCKETS), others.iter());
         for thing in others.iter().cloned() {

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::ec2::RENT;
 use crate::error::TestbedError;
 use crate::flow::Class;
 use crate::folder::is_within;
@@ -21,6 +20,7 @@ use crate::outline::Outline;
 use crate::output;
 use crate::provider::Provider;
 use crate::recipe::{Commands, Content, Recipe, Reload, Stands, Steady, Warm};
+use crate::rents::RENT;
 use crate::role::{CopiedFile, Instance, Role};
 use crate::texts::{Filled, Texts};
 use crate::thing::MARK;

@@ -11,10 +11,10 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::cgroup::{Cgroups, LEAST_QUOTA_US, quota};
 use crate::command::{Words, is_there};
-use crate::ec2::Ec2;
 use crate::error::TestbedError;
 use crate::launch::Order;
 use crate::op::Op;
+use crate::rents::Rents;
 use crate::role::{Instance, Limits, OnHost, Role};
 use crate::thing::Thing;
 use crate::users::{User, is_root};
@@ -79,7 +79,7 @@ pub trait Provider: Sync {
     fn start(&self, bed: &str, role: &Role, instance: &Instance) -> Result<Order, TestbedError>;
 
     /// Itself, where it rents instances from a cloud: these have an address when they were rented.
-    fn rents(&self) -> Option<&Ec2> {
+    fn rents(&self) -> Option<&dyn Rents> {
         None
     }
 

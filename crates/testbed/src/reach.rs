@@ -7,13 +7,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::command::{Deadline, run};
-use crate::ec2::unreached;
 use crate::error::TestbedError;
 use crate::folder::{self, Manner};
 use crate::making::{Making, Of, program};
 use crate::op::Op;
 use crate::output;
 use crate::provider::Provider;
+use crate::rents::unreached;
 use crate::role::{Instance, Role};
 use crate::self_test::Score;
 use crate::thing::Thing;

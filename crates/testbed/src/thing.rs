@@ -9,8 +9,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde::{Deserialize, Serialize};
 
+use crate::cloud::Where;
 use crate::command::{Deadline, Words, run};
-use crate::ec2::Where;
 use crate::error::TestbedError;
 use crate::policy::put_back;
 use crate::ssh::Route;
@@ -139,7 +139,7 @@ pub(crate) fn remove(bed: &str, thing: &Thing) -> Result<bool, TestbedError> {
         }
         Thing::Cgroup { path } => remove_cgroup(bed, path),
         Thing::Policy { path } => put_back(path),
-        // Who has credentials ends it: `ec2::take_down`.
+        // Who has credentials ends it: `rented::take_down`.
         Thing::Rented { instance, .. } => Err(TestbedError::Rented(vec![instance.clone()])),
         Thing::Namespace { name } => {
             if !name.contains(bed) || !Path::new("/run/netns").join(name).exists() {

@@ -14,7 +14,6 @@ use rustix::process::{Pid, kill_process};
 
 use crate::books::Books;
 use crate::command::{Deadline, Words, is_there, run, told, wait};
-use crate::ec2::Ec2;
 use crate::error::TestbedError;
 use crate::flow::Outputs;
 use crate::folder::{self, Bytes, Manner};
@@ -25,6 +24,7 @@ use crate::op::Op;
 use crate::output;
 use crate::ready;
 use crate::recipe::{Stop, reload_signal_of, signal_of};
+use crate::rents::Rents;
 use crate::role::Instance;
 use crate::ssh::hosts::Hosts;
 use crate::ssh::{Client, agent};
@@ -39,7 +39,7 @@ pub(crate) struct Worker<'a> {
     pub(crate) ledger: &'a dyn Books,
     launcher: &'a Launcher,
     /// Rents instances, where the bed's are rented.
-    rents: Option<&'a Ec2>,
+    rents: Option<&'a dyn Rents>,
     /// Whether the user has ended it.
     is_ended: &'a (dyn Fn() -> bool + Sync),
     /// The rows of the ledger of what was made.
@@ -89,7 +89,7 @@ impl<'a> Worker<'a> {
     /// For a bed whose instances are rented.
     pub(crate) fn renting(
         self,
-        (rents, is_ended): (Option<&'a Ec2>, &'a (dyn Fn() -> bool + Sync)),
+        (rents, is_ended): (Option<&'a dyn Rents>, &'a (dyn Fn() -> bool + Sync)),
     ) -> Self {
         Self { rents, is_ended, ..self }
     }

@@ -12,9 +12,10 @@ use crate::testbed_args::{SelfTest, Testbed, TestbedCommand, TestbedDown, Testbe
 use plimsoll_experiment::bench;
 use plimsoll_experiment::servers::means;
 use plimsoll_testbed::bed::Hears;
-use plimsoll_testbed::ec2::{Stray, Where, lasting, strays};
+use plimsoll_testbed::cloud::Where;
 use plimsoll_testbed::launch::{Launcher, wait_and_become};
 use plimsoll_testbed::ledger::{Found, Ledger, Means, without_ledger};
+use plimsoll_testbed::rented::{Stray, lasting, strays};
 use plimsoll_testbed::self_test::Score;
 use plimsoll_testbed::ssh::far::serve;
 use plimsoll_testbed::thing::Thing;

@@ -79,7 +79,7 @@ impl Testbed {
     pub(crate) fn read(section: &Section<'_>) -> Option<Self> {
         let testbed = Self::read_keys(section)?;
         if testbed.provider == Provider::Ec2 {
-            let obligatory = [("max", "8"), ("budget", "\"5 USD\"")];
+            let obligatory = [("max", "8"), ("budget", "5 USD")];
             for (key, value) in obligatory.into_iter().filter(|(key, _)| !section.has(key)) {
                 section.missing_beside(key, "provider", value);
             }

@@ -6,10 +6,9 @@ use std::path::Path;
 
 use plimsoll_units::failure::chain;
 
-use super::answer::{Filter, Rented};
-use super::client::{Cloud, Surroundings, Where};
 use super::purse::List;
-use super::{BED_TAG, CloudError, NAME_TAG, TOKEN};
+use super::{BED_TAG, NAME_TAG, TOKEN};
+use crate::cloud::{Cloud, CloudError, Filter, Rented, Surroundings, Where, is_plain};
 use crate::error::TestbedError;
 use crate::thing::Thing;
 
@@ -122,7 +121,7 @@ pub fn strays(
     };
     let stray = |rented: Rented| {
         let bed = bed_of(&rented)?;
-        let is_known = super::is_plain(&bed) && ledgers.iter().any(|of| of.join(&bed).exists());
+        let is_known = is_plain(&bed) && ledgers.iter().any(|of| of.join(&bed).exists());
         (rented.costs() && !is_known).then_some(Stray { rented, bed })
     };
     Ok(all.into_iter().filter_map(stray).collect())

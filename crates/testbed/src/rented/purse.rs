@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use super::error::CloudError;
+use crate::cloud::CloudError;
 use crate::error::TestbedError;
 
 /// No list is longer.

@@ -1,4 +1,5 @@
-//! The instances of a bed that are rented: ordered, waited for, looked at, ended.
+//! `ec2`: the instances of a bed that are rented from a cloud with the EC2 Query API: ordered, waited
+//! for, looked at, ended.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,26 +7,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use super::answer::{Filter, Rented};
-use super::client::{Cloud, Order, Surroundings, Where};
-use super::error::CloudError;
-use super::purse::{Purse, Terms};
-use super::user_data::user_data;
-use super::{BED_TAG, NAME_TAG, remove};
 use crate::balancers::ROLE;
+use crate::cloud::{Cloud, CloudError, Filter, Order, Rented, Surroundings, Where, user_data};
 use crate::command::Words;
 use crate::error::TestbedError;
 use crate::launch;
 use crate::op::Op;
 use crate::provider::{Process, Provider, Shared, Spot};
+use crate::rented::{self, BED_TAG, NAME_TAG, Purse, Terms};
+use crate::rents::{RENT, Rents, unreached};
 use crate::role::{Instance, Role};
 use crate::thing::Thing;
 use crate::time::Deadline;
 
 /// Where an instance listens that was not rented yet: an address that is nobody's (RFC 5737).
 const NOWHERE: &str = "192.0.2.1";
-/// How long it may take from the order until an instance runs.
-pub(crate) const RENT: Duration = Duration::from_secs(600);
 /// How often an instance is looked at that is waited for.
 const LOOK: Duration = Duration::from_secs(2);
 /// How long an instance may live beyond the planned end, minutes.
@@ -108,17 +104,6 @@ impl Ec2 {
         })
     }
 
-    /// How long it is planned to last. Instances end by themselves half an hour after that.
-    pub fn lasts(&self, planned: Duration) {
-        self.planned_s.store(planned.as_secs().max(1), Ordering::Relaxed);
-    }
-
-    /// What it may cost.
-    #[must_use]
-    pub fn terms(&self) -> &Terms {
-        &self.terms
-    }
-
     fn books(&self) -> MutexGuard<'_, BTreeMap<String, Kept>> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -136,87 +121,6 @@ impl Ec2 {
     fn begun(&self) -> Result<&(String, Purse), CloudError> {
         let unknown = || CloudError::Wrong("rent for a bed that is not begun".to_owned());
         self.of.get().ok_or_else(unknown)
-    }
-
-    /// Begins with a bed, whose ledger has these things already; `list` is where the purse of its
-    /// experiment lies. Credentials are looked for, so that a lack of them is told first.
-    pub(crate) fn begin(
-        &self,
-        bed: &str,
-        (list, ledgers): (&Path, &Path),
-        things: &[Thing],
-    ) -> Result<(), TestbedError> {
-        self.clouds.values().try_for_each(Cloud::check_credentials)?;
-        let purse = Purse::open((list, ledgers), self.terms.clone(), self.surroundings.now_ns)?;
-        let list = purse.list()?;
-        let mut books = self.books();
-        for thing in things {
-            let Thing::Rented { instance, token, cloud, .. } = thing else { continue };
-            let id = list.get(token).map(|of| of.id.clone()).unwrap_or_default();
-            let rented = Rented { id, token: token.clone(), ..Rented::default() };
-            let (region, looked) = (cloud.region.clone(), Deadline::within(LOOK));
-            let kept = Kept { rented, region, looked, is_gone: false };
-            books.insert(instance.clone(), kept);
-        }
-        drop((books, list));
-        // It is begun once.
-        let _ = self.of.set((bed.to_owned(), purse));
-        Ok(())
-    }
-
-    /// Whether an instance is rented, and stands in the ledger.
-    pub(crate) fn has(&self, instance: &str) -> bool {
-        self.books().contains_key(instance)
-    }
-
-    /// Takes an instance into the purse's list. Returns what is to stand in the ledger before it is
-    /// ordered.
-    pub(crate) fn intends(&self, role: &str, instance: &str) -> Result<Thing, TestbedError> {
-        let (wants, (bed, purse)) = (self.want(role)?, self.begun()?);
-        let cloud = self.cloud(&wants.region)?;
-        cloud.check_credentials()?;
-        let token = purse.begins(bed, instance, wants.price)?;
-        Ok(Thing::Rented {
-            instance: instance.to_owned(),
-            token,
-            cloud: cloud.at().clone(),
-            list: purse.path().to_owned(),
-        })
-    }
-
-    /// Orders an instance that stands in the ledger, and waits until it runs and has an address.
-    pub(crate) fn rent(
-        &self,
-        role: &str,
-        thing: &Thing,
-        is_ended: &dyn Fn() -> bool,
-    ) -> Result<String, TestbedError> {
-        let Thing::Rented { instance, token, .. } = thing else { return Ok(String::new()) };
-        let (wants, (bed, purse)) = (self.want(role)?, self.begun()?);
-        let cloud = self.cloud(&wants.region)?;
-        let order = self.order(wants, bed, (instance, token))?;
-        let deadline = Deadline::within(RENT);
-        let found = match cloud.run(&order, is_ended) {
-            Ok(found) => found,
-            Err(error) => {
-                if !error.is_open() {
-                    purse.list()?.ends(token, None)?;
-                }
-                return Err(error.into());
-            }
-        };
-        let id = found.id.clone();
-        purse.list()?.has_id(token, &id)?;
-        let (region, looked) = (wants.region.clone(), Deadline::within(LOOK));
-        let kept = Kept { rented: found, region, looked, is_gone: false };
-        self.books().insert(instance.clone(), kept);
-        let runs = Self::runs(cloud, &id, &deadline, is_ended)?;
-        let address = runs.address().unwrap_or_default().to_owned();
-        let private = runs.private.clone().unwrap_or_default();
-        if let Some(kept) = self.books().get_mut(instance) {
-            kept.rented = runs;
-        }
-        Ok(format!("{id}, at {address}, {private} within its cloud"))
     }
 
     fn order(
@@ -274,18 +178,102 @@ impl Ec2 {
         }
     }
 
-    /// Ends an instance, and notes when.
-    pub(crate) fn end(&self, bed: &str, thing: &Thing) -> Result<bool, TestbedError> {
-        let Thing::Rented { instance, cloud, .. } = thing else { return Ok(false) };
-        self.books().remove(instance);
-        remove::end(bed, thing, self.cloud(&cloud.region)?, self.surroundings.now_ns)
+    fn is_rented(&self, role: &str) -> bool {
+        self.wants.contains_key(role)
+    }
+}
+
+impl Rents for Ec2 {
+    fn lasts(&self, planned: Duration) {
+        self.planned_s.store(planned.as_secs().max(1), Ordering::Relaxed);
     }
 
-    /// The bed's instances that ended although nobody here has ended them, each told once.
-    ///
-    /// # Errors
-    /// Where a cloud cannot be asked.
-    pub fn gone(&self) -> Result<Vec<(String, String)>, TestbedError> {
+    fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    fn begin(
+        &self,
+        bed: &str,
+        (list, ledgers): (&Path, &Path),
+        things: &[Thing],
+    ) -> Result<(), TestbedError> {
+        self.clouds.values().try_for_each(Cloud::check_credentials)?;
+        let purse = Purse::open((list, ledgers), self.terms.clone(), self.surroundings.now_ns)?;
+        let list = purse.list()?;
+        let mut books = self.books();
+        for thing in things {
+            let Thing::Rented { instance, token, cloud, .. } = thing else { continue };
+            let id = list.get(token).map(|of| of.id.clone()).unwrap_or_default();
+            let rented = Rented { id, token: token.clone(), ..Rented::default() };
+            let (region, looked) = (cloud.region.clone(), Deadline::within(LOOK));
+            let kept = Kept { rented, region, looked, is_gone: false };
+            books.insert(instance.clone(), kept);
+        }
+        drop((books, list));
+        // It is begun once.
+        let _ = self.of.set((bed.to_owned(), purse));
+        Ok(())
+    }
+
+    fn has(&self, instance: &str) -> bool {
+        self.books().contains_key(instance)
+    }
+
+    fn intends(&self, role: &str, instance: &str) -> Result<Thing, TestbedError> {
+        let (wants, (bed, purse)) = (self.want(role)?, self.begun()?);
+        let cloud = self.cloud(&wants.region)?;
+        cloud.check_credentials()?;
+        let token = purse.begins(bed, instance, wants.price)?;
+        Ok(Thing::Rented {
+            instance: instance.to_owned(),
+            token,
+            cloud: cloud.at().clone(),
+            list: purse.path().to_owned(),
+        })
+    }
+
+    fn rent(
+        &self,
+        role: &str,
+        thing: &Thing,
+        is_ended: &dyn Fn() -> bool,
+    ) -> Result<String, TestbedError> {
+        let Thing::Rented { instance, token, .. } = thing else { return Ok(String::new()) };
+        let (wants, (bed, purse)) = (self.want(role)?, self.begun()?);
+        let cloud = self.cloud(&wants.region)?;
+        let order = self.order(wants, bed, (instance, token))?;
+        let deadline = Deadline::within(RENT);
+        let found = match cloud.run(&order, is_ended) {
+            Ok(found) => found,
+            Err(error) => {
+                if !error.is_open() {
+                    purse.list()?.ends(token, None)?;
+                }
+                return Err(error.into());
+            }
+        };
+        let id = found.id.clone();
+        purse.list()?.has_id(token, &id)?;
+        let (region, looked) = (wants.region.clone(), Deadline::within(LOOK));
+        let kept = Kept { rented: found, region, looked, is_gone: false };
+        self.books().insert(instance.clone(), kept);
+        let runs = Self::runs(cloud, &id, &deadline, is_ended)?;
+        let address = runs.address().unwrap_or_default().to_owned();
+        let private = runs.private.clone().unwrap_or_default();
+        if let Some(kept) = self.books().get_mut(instance) {
+            kept.rented = runs;
+        }
+        Ok(format!("{id}, at {address}, {private} within its cloud"))
+    }
+
+    fn end(&self, bed: &str, thing: &Thing) -> Result<bool, TestbedError> {
+        let Thing::Rented { instance, cloud, .. } = thing else { return Ok(false) };
+        self.books().remove(instance);
+        rented::end(bed, thing, self.cloud(&cloud.region)?, self.surroundings.now_ns)
+    }
+
+    fn gone(&self) -> Result<Vec<(String, String)>, TestbedError> {
         let mut ids: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for kept in self.books().values().filter(|of| !of.is_gone && !of.rented.id.is_empty()) {
             ids.entry(kept.region.clone()).or_default().push(kept.rented.id.clone());
@@ -308,8 +296,7 @@ impl Ec2 {
         Ok(told)
     }
 
-    /// How an instance ended that is waited for, where it has. Its cloud is asked now and then.
-    pub(crate) fn ended(&self, instance: &str) -> Option<String> {
+    fn ended(&self, instance: &str) -> Option<String> {
         let mut books = self.books();
         let kept = books.get_mut(instance)?;
         let is_due = kept.looked.is_over();
@@ -326,25 +313,9 @@ impl Ec2 {
         Some(format!("the state {} at its cloud", kept.rented.state))
     }
 
-    /// Why nothing more may be spent, where the budget is reached, or will be that soon.
-    ///
-    /// # Errors
-    /// Where the list of what was spent cannot be read.
-    pub fn is_spent(&self, ahead: Duration) -> Result<Option<String>, TestbedError> {
+    fn is_spent(&self, ahead: Duration) -> Result<Option<String>, TestbedError> {
         self.of.get().map_or(Ok(None), |(_, purse)| purse.is_reached(ahead.as_secs()))
     }
-
-    fn is_rented(&self, role: &str) -> bool {
-        self.wants.contains_key(role)
-    }
-}
-
-/// Why a role cannot do on an instance what needs commands there.
-pub(crate) fn unreached(role: &str, what: &str) -> TestbedError {
-    TestbedError::Wrong(format!(
-        "{what} of the role `{role}`: the provider `ec2` runs no commands on its instances; have \
-         the image or `user_data` do it"
-    ))
 }
 
 /// What of a role needs commands on its instances.
@@ -426,7 +397,7 @@ impl Provider for Ec2 {
         }
     }
 
-    fn rents(&self) -> Option<&Ec2> {
+    fn rents(&self) -> Option<&dyn Rents> {
         Some(self)
     }
 
