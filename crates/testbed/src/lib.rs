@@ -12,6 +12,7 @@
 //! Commands are lists of words that no shell reads. Nothing is installed, and nothing outside the
 //! folder, the namespaces and the cgroups of the bed is changed.
 
+mod agent;
 pub mod balance;
 pub mod balancers;
 pub mod bed;
@@ -19,7 +20,9 @@ mod books;
 mod cgroup;
 pub mod command;
 pub mod crew;
+mod down;
 pub mod error;
+pub mod far;
 pub mod flow;
 mod folder;
 pub mod install;
@@ -35,6 +38,7 @@ pub mod reach;
 mod ready;
 pub mod recipe;
 pub mod role;
+mod route;
 pub mod self_test;
 pub mod ssh;
 pub mod standing;
@@ -44,6 +48,7 @@ mod time;
 mod users;
 mod work;
 
+pub use agent::Agent;
 pub use bed::{Bed, Standing};
 pub use error::TestbedError;
 pub use flow::{Action, Flow, Step};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::command::Words;
 use crate::launch::Order;
 use crate::recipe::{Check, Steady, Stop};
-use crate::ssh::Route;
+use crate::route::Route;
 use crate::thing::Thing;
 
 /// One thing that is done.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::agent::Agent;
 use crate::recipe::{Found, Scalar};
-use crate::ssh::Agent;
 
 /// The limits of each instance of a role.
 #[derive(Debug, Clone, PartialEq)]

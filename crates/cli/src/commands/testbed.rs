@@ -10,11 +10,11 @@ use crate::testbed_args::{SelfTest, Testbed, TestbedCommand, TestbedDown, Testbe
 use plimsoll_experiment::bench;
 use plimsoll_experiment::servers::client;
 use plimsoll_testbed::bed::Hears;
+use plimsoll_testbed::far::serve;
 use plimsoll_testbed::launch::{Launcher, wait_and_become};
 use plimsoll_testbed::ledger::{Found, Ledger, without_ledger};
 use plimsoll_testbed::self_test::Score;
 use plimsoll_testbed::ssh::Client;
-use plimsoll_testbed::ssh::far::serve;
 use plimsoll_testbed::thing::Thing;
 use plimsoll_testbed::{Action, Instance};
 use serde_json::json;

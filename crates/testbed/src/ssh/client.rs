@@ -1,7 +1,7 @@
 //! The system's `ssh`: one connection a host, which all commands there share.
 //!
-//! The first process of `ssh` holds the connection. It runs `cat` on the host, on a pipe of ours: it
-//! ends when we do, however that is, so that no connection outlives its program.
+//! The first process of `ssh` holds the connection. It runs `cat` on the host, on a pipe of ours:
+//! it ends when we do, however that is, so that no connection outlives its program.
 
 use std::fs::{DirBuilder, File};
 use std::io::{BufRead, BufReader, Read};
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use crate::command::{ENVIRONMENT, Words, run_command, wait};
 use crate::error::TestbedError;
-use crate::ssh::route::{Route, quoted};
+use crate::route::{Route, quoted};
 use crate::time::Deadline;
 
 /// How long a connection may take until it can be used.
