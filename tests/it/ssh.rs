@@ -52,7 +52,8 @@ impl Server {
         let path = |name: &str| place.path(name).display().to_string();
         let text = format!(
             "ListenAddress 127.0.0.1\nPort {port}\nHostKey {}\nAuthorizedKeysFile {}\n\
-             PidFile none\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\n",
+             PidFile none\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n\
+             PermitRootLogin yes\n",
             path("host_key"),
             path("user_key.pub")
         );
