@@ -51,8 +51,9 @@ impl Server {
         drop(free);
         let path = |name: &str| place.path(name).display().to_string();
         let text = format!(
-            "ListenAddress 127.0.0.1\nPort {port}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\n\
-             StrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\n",
+            "ListenAddress 127.0.0.1\nPort {port}\nHostKey {}\nAuthorizedKeysFile {}\n\
+             PidFile none\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n\
+             PermitRootLogin yes\n",
             path("host_key"),
             path("user_key.pub")
         );
@@ -367,14 +368,13 @@ fn a_host_that_is_not_trusted_or_away_is_told_by_name() {
     let done = place.plimsoll(&["testbed", "up", "plan.toml"]).ended_with(4);
     assert!(done.err.contains("reach the host"), "{}", done.err);
     assert!(done.err.contains("Host key verification failed"), "{}", done.err);
-    if !beds(&place).is_empty() {
-        drop(down(&place));
-    }
+    // Nothing was made, so nothing is kept.
+    assert_eq!(beds(&place), Vec::<String>::new());
     place.write("ssh_config", config);
     servers[1].signal(Signal::KILL);
     let done = place.plimsoll(&["testbed", "up", "plan.toml"]).ended_with(4);
     assert!(done.err.contains("reach the host second"), "{}", done.err);
     assert!(done.err.contains("Connection refused"), "{}", done.err);
     // What was made on the other one is undone.
-    assert_eq!(left(&place), Vec::<String>::new());
+    nothing_is_left(&place);
 }

@@ -19,11 +19,21 @@ think = "const:50ms"
 
 [[step]]
 group = "checkout"
-steps = [
-    { name = "basket", post = "/basket", form = { item = "{{random:1..9}}", token = "{{token}}" }, take = { token = { header = "X-Token" } } },
-    { think = "const:20ms" },
-    { name = "buy", get = "/buy", query = { token = "{{token}}" }, check = { status = 200, contains = "token" } },
-]
+
+[[step.steps]]
+name = "basket"
+post = "/basket"
+form = { item = "{{random:1..9}}", token = "{{token}}" }
+take.token = { header = "X-Token" }
+
+[[step.steps]]
+think = "const:20ms"
+
+[[step.steps]]
+name = "buy"
+get = "/buy"
+query = { token = "{{token}}" }
+check = { status = 200, contains = "token" }
 "#;
 
 fn shop(place: &Place) {
@@ -175,8 +185,9 @@ fn a_wrong_scenario_is_told_before_any_load() {
         done.ended_with(2)
             .says(&["checkout.toml:2:10: expected a variable that an earlier step takes"]);
     }
-    let plan = "[target]\nurl = \"http://127.0.0.1:9/\"\nscenario = \"checkout.toml\"\nmethod = \"PUT\"\n\
-                http = \"2\"\n[load]\nrate = \"1/s\"\nfor = \"1s\"\nconnections = 3\nconnect_rate = \"1/s\"\n";
+    let plan = "[target]\nurl = \"http://127.0.0.1:9/\"\nscenario = \"checkout.toml\"\n\
+                method = \"PUT\"\nhttp = \"2\"\n[load]\nrate = \"1/s\"\nfor = \"1s\"\n\
+                connections = 3\nconnect_rate = \"1/s\"\n";
     place.write("p.toml", plan.to_owned());
     place.plimsoll(&["check", "p.toml"]).ended_with(2).says(&[
         "`method` and `scenario` exclude each other",
@@ -290,7 +301,9 @@ think = "exp:5ms"
 [[step]]
 loop = "1..4"
 steps = [ { choose = [
-    { weight = 2, steps = [ { put = "/b/{{random:1..99}}", headers = { X-User = "{{user}}" }, body = "{{counter}}/{{loop}}" } ] },
+    { weight = 2, steps = [
+{ put = "/b/{{random:1..99}}", headers = { X-User = "{{user}}" }, body = "{{counter}}/{{loop}}" },
+    ] },
     { weight = 1, steps = [ { get = "/c", headers = { X-User = "{{user}}" } } ] },
 ] } ]
 "#;
@@ -316,7 +329,8 @@ steps = [ { choose = [
 #[test]
 fn an_answer_that_is_longer_than_what_is_kept_is_read_and_counted() {
     let place = Place::new();
-    let text = "[[step]]\nname = \"long\"\nget = \"/\"\ntake.x = { regex = \"a\", default = \"b\" }\n";
+    let text =
+        "[[step]]\nname = \"long\"\nget = \"/\"\ntake.x = { regex = \"a\", default = \"b\" }\n";
     place.write("checkout.toml", text);
     let target = place.target(&["--body", "50MiB"]);
     let summary = load(&place, &target.url(), &["--users", "1", "-n", "2"]).json();

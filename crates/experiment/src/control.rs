@@ -1,11 +1,11 @@
 //! How whoever executes something tells how far it is, and is told when to end: one way for loads,
 //! searches, simulations and all else that takes long.
 
-use crate::error::ExperimentError;
 use plimsoll_capacity::conduct::Judged;
 use plimsoll_runs::experiment::Cell;
 use plimsoll_runs::{Interval, Names, Run};
 use plimsoll_stats::figure::Round;
+use plimsoll_testbed::TestbedError;
 
 pub use plimsoll_load::run::Wish;
 
@@ -63,7 +63,7 @@ pub trait Control: Sync {
 
     /// Why what is executed came to nothing, where something is gone that it stands on: a host. It
     /// has failed then, and is ended at once.
-    fn broken(&self) -> Option<ExperimentError> {
+    fn broken(&self) -> Option<TestbedError> {
         None
     }
 

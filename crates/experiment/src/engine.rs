@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use plimsoll_runs::experiment::{Cell, Stop};
 use plimsoll_runs::{Ended, FigureRow};
+use plimsoll_testbed::TestbedError;
 
 use crate::control::{Control, News, Wish};
 use crate::error::ExperimentError;
@@ -86,7 +87,7 @@ impl Control for Stoppable<'_> {
         }
     }
 
-    fn broken(&self) -> Option<ExperimentError> {
+    fn broken(&self) -> Option<TestbedError> {
         self.control.broken()
     }
 

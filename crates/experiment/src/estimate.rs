@@ -22,9 +22,9 @@ use plimsoll_workload::request::{Order, RequestListReader};
 const CELL_S: f64 = 0.25;
 /// One command, such as those of `ip`.
 const COMMAND_S: f64 = 0.012;
-/// Beginning a process that becomes a server.
 /// The longest that reaching a host is thought to take, with this program copied there.
 const HOST: Duration = Duration::from_secs(20);
+/// Beginning a process that becomes a server.
 const START_S: f64 = 0.003;
 /// Removing a network interface, a network namespace, a cgroup.
 const LINK_GONE_S: f64 = 0.04;

@@ -1,8 +1,8 @@
 //! The hosts of a plan's `[testbed]`, as the provider `ssh` takes them.
 
 use plimsoll_plan::{Plan, Testbed};
-use plimsoll_testbed::Role;
 use plimsoll_testbed::ssh::{Client, Dealt, Route, Ssh, Watch};
+use plimsoll_testbed::{Role, TestbedError};
 
 use crate::control::{Control, News, Wish};
 use crate::error::ExperimentError;
@@ -27,8 +27,8 @@ impl Control for OnHosts<'_> {
         }
     }
 
-    fn broken(&self) -> Option<ExperimentError> {
-        self.client.lost().map(ExperimentError::from)
+    fn broken(&self) -> Option<TestbedError> {
+        self.client.lost()
     }
 }
 

@@ -9,9 +9,9 @@ use plimsoll_plan::{Given, Place as Stands, Places, Plan, Provider as Kind, with
 use plimsoll_runs::Event;
 use plimsoll_runs::event::Class;
 use plimsoll_testbed::bed::Hears;
+use plimsoll_testbed::down::Means;
 use plimsoll_testbed::image::Images;
 use plimsoll_testbed::launch::Launcher;
-use plimsoll_testbed::ledger::Means;
 use plimsoll_testbed::ledger::{Found as Left, Owner, Serves};
 use plimsoll_testbed::outline::Outline;
 use plimsoll_testbed::provider::{Namespace, Process, Provider};

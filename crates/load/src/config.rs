@@ -4,41 +4,13 @@
 use crate::http1::encode::Head;
 use crate::protocol::Protocol;
 use crate::store::Store;
-use crate::way::{Proxies, Way};
+use crate::way::{Endpoint, Proxies, Way};
 use plimsoll_runs::Secrets;
 use plimsoll_workload::check::Check;
 use plimsoll_workload::request::{Request, Requests};
 use plimsoll_workload::scenario::Scenario;
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Where connections go.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Endpoint {
-    /// TCP.
-    Tcp(SocketAddr),
-    /// A Unix socket.
-    Unix(PathBuf),
-}
-
-impl Endpoint {
-    /// Whether nobody else can hear what is said.
-    #[must_use]
-    pub fn is_private(&self) -> bool {
-        matches!(self, Self::Unix(_))
-    }
-}
-
-impl std::fmt::Display for Endpoint {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Tcp(address) => address.fmt(f),
-            Self::Unix(path) => path.display().fmt(f),
-        }
-    }
-}
 
 /// TLS on every connection.
 #[derive(Clone)]

@@ -33,7 +33,6 @@ mod pick;
 mod recorder;
 mod redirects;
 mod source;
-mod users;
 mod worker;
 
 // A new store is a folder and a line here.
@@ -45,8 +44,9 @@ stores! {
     cassandra: Cassandra, of feature "cassandra", without it "cassandra/scheme.rs";
 }
 
-pub use config::{Config, Endpoint, Expected, Pacing, Tls, Users};
+pub use config::{Config, Expected, Pacing, Tls, Users};
 pub use protocol::{Protocol, schemes};
 pub use recorder::{SLICE_NS, Slice};
 pub use session::{Session, SessionError};
 pub use source::Times;
+pub use way::Endpoint;

@@ -4,8 +4,12 @@
 //! A run is one use of it ([`crate::run`]); the search for a capacity and the control of live
 //! servers are others.
 
+mod users;
+
+use users::{numbers, users};
+
 use crate::clock::Clock;
-use crate::config::{Config, Endpoint};
+use crate::config::Config;
 use crate::connection::local_cause;
 use crate::drivers::{StoreDriver, start};
 use crate::http1::Http1;
@@ -13,8 +17,9 @@ use crate::http1::encode::Encoder;
 use crate::http2::{self, Http2};
 use crate::protocol::Protocol;
 use crate::recorder::{Recorder, Slice};
+use crate::source::users::Numbers;
 use crate::source::{Closed, Open, Source, Times};
-use crate::users::{Numbers, numbers, users};
+use crate::way::Endpoint;
 use crate::worker::{Command, Connected, Line, Shared};
 use plimsoll_runs::{ErrorKind, LocalCause, Secrets};
 use plimsoll_units::failure::{Failure, Kind};

@@ -6,7 +6,8 @@
 //! due, the other says which request is next to start. Between them lie the waiting requests, as a
 //! number only; a server that stalls for an hour costs nothing but that number.
 
-use crate::users::Users;
+pub(crate) mod users;
+
 use plimsoll_workload::arrivals::{Arrivals, DueTimes, Share};
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::random::Stream;
@@ -14,6 +15,7 @@ use plimsoll_workload::schedule::Schedule;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
+use users::Users;
 
 /// A request that is due and not started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,36 @@
 //! How connections get to the target: to which of its addresses, from which of ours, and through
 //! which proxies.
 
-use crate::config::Endpoint;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
+
+/// Where connections go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Endpoint {
+    /// TCP.
+    Tcp(SocketAddr),
+    /// A Unix socket.
+    Unix(PathBuf),
+}
+
+impl Endpoint {
+    /// Whether nobody else can hear what is said.
+    #[must_use]
+    pub fn is_private(&self) -> bool {
+        matches!(self, Self::Unix(_))
+    }
+}
+
+impl std::fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => path.display().fmt(f),
+        }
+    }
+}
 
 /// The way of all connections of a session.
 #[derive(Clone, Default)]

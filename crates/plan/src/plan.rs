@@ -6,9 +6,9 @@ use crate::caches;
 use crate::key::SectionKeys;
 use crate::opened::{Written, plan_of};
 use crate::reading::error::PlanErrors;
+use crate::reading::standing::Places;
 use crate::reading::tree::Table;
 use crate::reading::{Reading, Unfilled};
-use crate::roles::Places;
 use crate::section::Section;
 use crate::sections::collect::Collect;
 use crate::sections::elastic::Elastic;
@@ -115,13 +115,11 @@ impl Plan {
             add_of_pool(reading, root, &mut factors);
         }
         check_types(&top, root, is_pool);
-        if let Some(of) = &experiment {
-            check_constraints(&open(Experiment::SECTION), &of.constraints, &factors);
-        }
         let testbed = given(Testbed::SECTION).and_then(|of| Testbed::read(&of));
         if let Some(of) = &experiment {
             let can_restart = testbed.is_some() || target.restart.is_some();
             check_between(&open(Experiment::SECTION), of, can_restart);
+            check_constraints(&open(Experiment::SECTION), &of.constraints, &factors);
         }
         let roles = read_roles(reading, root, testbed.as_ref());
         if let Some(testbed) = &testbed {

@@ -6,52 +6,14 @@
 //! thousand names.
 
 mod figures;
-mod table;
 
 pub use figures::NamedFigures;
 pub(crate) use figures::of_run;
-pub(crate) use table::{read, table, write};
 
 use plimsoll_stats::histogram::Compact;
 
-use crate::names::OTHER;
+use crate::names::{NamedEvent, NamedPart, OTHER};
 use crate::{Counters, ErrorKind, Tag};
-
-/// What a [`NamedEvent`] is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum NamedPart {
-    /// All of it.
-    #[default]
-    Whole,
-    /// An answer that led its request elsewhere, which goes on there: it counts as a redirect, and
-    /// by its bytes.
-    Hop,
-    /// A group of steps: it is not sent as one, and has no code.
-    Group,
-}
-
-/// A request with a name that ended, due in the measured phase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NamedEvent {
-    /// What it is of.
-    pub part: NamedPart,
-    /// The number of its name ([`crate::Names`]).
-    pub name: u16,
-    /// The answer's code, where there was a whole answer.
-    pub code: Option<u16>,
-    /// Why it did not succeed.
-    pub error: Option<ErrorKind>,
-    /// Whether it was sent.
-    pub is_sent: bool,
-    /// Due to its end; of a group, the sum over its steps.
-    pub response_ns: u64,
-    /// Sent to its end; of a group, from the first due to the last done.
-    pub service_ns: u64,
-    /// How late it was sent by our own doing, where that is noticeable and it succeeded; else 0.
-    pub late_ns: u64,
-    /// Bytes of the answer.
-    pub bytes: u64,
-}
 
 /// The tags of a book's histograms.
 pub(crate) const TAGS: [Tag; 6] = [
@@ -69,9 +31,9 @@ pub struct NameBook {
     /// Counts; bytes sent are not among them.
     pub counters: Counters,
     /// In the order of [`TAGS`].
-    times: [Compact; TAGS.len()],
+    pub(crate) times: [Compact; TAGS.len()],
     /// Whether something was added since it was stored.
-    changed: bool,
+    pub(crate) changed: bool,
 }
 
 impl NameBook {
@@ -139,7 +101,7 @@ impl NameBook {
 
 /// The books of all names, each at the place of its number, that of [`OTHER`] behind them.
 #[derive(Debug, Clone, Default)]
-pub struct NameBooks(Vec<NameBook>);
+pub struct NameBooks(pub(crate) Vec<NameBook>);
 
 impl NameBooks {
     /// Adds requests.

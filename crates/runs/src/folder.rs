@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_stats::Histogram;
 use rusqlite::{Connection, ErrorCode};
 
-use crate::by_name::{self, NameBooks};
+use crate::by_name::NameBooks;
 use crate::database::{self, Syncs};
 use crate::decision::{self, DecisionRow};
 use crate::error::RunError;
@@ -35,6 +35,7 @@ use crate::failures::Failures;
 use crate::hlog;
 use crate::index;
 use crate::meta::{End, HostSample, Kind, RunMeta};
+use crate::name_table;
 use crate::opened::PLAN;
 use crate::run::Run;
 use crate::samples;
@@ -351,7 +352,8 @@ impl RunWriter {
             return Ok(());
         }
         let (cell, names) = (self.cell, &self.names);
-        let write = |database: &Connection, _: &Statements| by_name::write(database, cell, names);
+        let write =
+            |database: &Connection, _: &Statements| name_table::write(database, cell, names);
         self.store.store("figures by name", "", write)?;
         self.names.stored();
         Ok(())

@@ -10,9 +10,9 @@
 //!
 //! Adding intervals is exact: histograms merge bucket by bucket, counters add.
 
-use crate::by_name::NamedEvent;
 use crate::handshakes::{Handshakes, TlsHandshakes};
 use crate::local::LocalCause;
+use crate::names::NamedEvent;
 use crate::outcome::{ErrorKind, Phase};
 use crate::reasons::Reasons;
 use crate::tag::{Named, Tag};

@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_units::hash::fnv_1a;
 use serde::{Deserialize, Serialize};
 
+use crate::ErrorKind;
+
 /// So many names have figures of their own.
 pub const MAX_NAMES: usize = 1_000;
 
@@ -154,6 +156,42 @@ fn printable(name: &str) -> String {
         kept.push('…');
     }
     kept
+}
+
+/// What a [`NamedEvent`] is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NamedPart {
+    /// All of it.
+    #[default]
+    Whole,
+    /// An answer that led its request elsewhere, which goes on there: it counts as a redirect, and
+    /// by its bytes.
+    Hop,
+    /// A group of steps: it is not sent as one, and has no code.
+    Group,
+}
+
+/// A request with a name that ended, due in the measured phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NamedEvent {
+    /// What it is of.
+    pub part: NamedPart,
+    /// The number of its name ([`crate::Names`]).
+    pub name: u16,
+    /// The answer's code, where there was a whole answer.
+    pub code: Option<u16>,
+    /// Why it did not succeed.
+    pub error: Option<ErrorKind>,
+    /// Whether it was sent.
+    pub is_sent: bool,
+    /// Due to its end; of a group, the sum over its steps.
+    pub response_ns: u64,
+    /// Sent to its end; of a group, from the first due to the last done.
+    pub service_ns: u64,
+    /// How late it was sent by our own doing, where that is noticeable and it succeeded; else 0.
+    pub late_ns: u64,
+    /// Bytes of the answer.
+    pub bytes: u64,
 }
 
 #[cfg(test)]

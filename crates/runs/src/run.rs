@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use plimsoll_stats::Histogram;
 use rusqlite::{Row, ToSql};
 
-use crate::by_name::{self, NameBooks};
+use crate::by_name::NameBooks;
 use crate::database::uint;
 use crate::decision::{self, DecisionRow};
 use crate::error::RunError;
 use crate::facts::{Facts, HLOG_BYTES};
 use crate::hlog::{self, LogReader};
 use crate::meta::{End, Ended, Kind, RunMeta};
+use crate::name_table;
 use crate::opened::{self, Opened, PLAN};
 use crate::row::{self, HostRow, IntervalRow};
 use crate::samples::{self, SampleReader};
@@ -409,7 +410,7 @@ impl Run {
     /// # Errors
     /// Where the run cannot be read.
     pub fn name_books(&self) -> Result<NameBooks, RunError> {
-        by_name::read(&self.opened.database).map_err(self.unreadable())
+        name_table::read(&self.opened.database).map_err(self.unreadable())
     }
 
     /// What became of users; `None` where the run has no scenario.

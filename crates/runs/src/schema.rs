@@ -18,6 +18,7 @@
 //! `cell` (0 where the run is none of an experiment), those of what has phases also `phase` and
 //! `world`; a column that only one world can fill is nullable.
 
+use crate::by_name::TAGS;
 use crate::database::int;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,8 +29,8 @@ use plimsoll_units::secret::hidden;
 use rusqlite::{Connection, ToSql, params_from_iter};
 
 use crate::{
-    Counters, ErrorKind, Event, Interval, LocalCause, Phase, Reasons, Tag, World, by_name, figures,
-    series, window,
+    Counters, ErrorKind, Event, Interval, LocalCause, Phase, Reasons, Tag, World, figures,
+    name_table, series, window,
 };
 
 /// The file's name in a run folder.
@@ -171,7 +172,7 @@ pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
         series = series::tables(),
         window = window::TABLE,
         figure = figures::TABLE,
-        name = by_name::table(),
+        name = name_table(),
     ))
 }
 
@@ -358,4 +359,17 @@ pub(crate) fn set_meta(
                ON CONFLICT (key) DO UPDATE SET value = excluded.value";
     connection.prepare_cached(sql)?.execute([&key as &dyn ToSql, value])?;
     Ok(())
+}
+
+/// The text of the table `name` ([`crate::name_table`]). Each histogram is a column: its least and greatest value, 8 bytes each, its
+/// sum and its sum of squares, 16 bytes each, little-endian, then HdrHistogram's compressed V2
+/// payload; nothing where it is empty.
+const NAME_TABLE: &str = "CREATE TABLE name (cell INTEGER NOT NULL,
+    number INTEGER NOT NULL, {counters}{times}, PRIMARY KEY (cell, number)) WITHOUT ROWID;";
+
+/// Makes the table `name`.
+fn name_table() -> String {
+    let counters: String = counter_definitions();
+    let times: Vec<String> = TAGS.iter().map(|tag| format!("{} BLOB", tag.name())).collect();
+    NAME_TABLE.replace("{counters}", &counters).replace("{times}", &times.join(", "))
 }

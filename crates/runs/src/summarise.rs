@@ -61,21 +61,15 @@ const NOTABLE_TIMER_NS: u64 = 1_000_000;
 /// # Errors
 /// Where the run cannot be read.
 pub fn summarise(run: &Run) -> Result<Summary, RunError> {
-    let load = run.load()?;
-    let _moment = run.as_of_one_moment()?;
+    let (load, _moment) = (run.load()?, run.as_of_one_moment()?);
     let span = run.measured()?;
     let seconds_of = Seconds::read(run, &span)?;
     let log = Log::read(run, &span, &seconds_of.stalled)?;
     let ended = run.end().map(|end| &end.ended);
-    let mut counters = run.total(Phase::Measured)?;
-    let mut warnings = warnings(run, &log, &span)?;
-    warnings.extend(refused(&seconds_of.connections, &run.refusals()?));
-    warnings.extend(redirected(&counters));
-    settle(&mut counters, ended, &mut warnings);
+    let (counters, mut warnings) = counted(run, &log, &seconds_of, &span)?;
 
     let mut invalid_because = complaints(&log, &seconds_of);
-    let healthy = invalid_because.is_empty();
-    let duration_s = seconds(span.end - span.start);
+    let (healthy, duration_s) = (invalid_because.is_empty(), seconds(span.end - span.start));
     let rate_mean = if duration_s > 0.0 { float(counters.completed) / duration_s } else { 0.0 };
     let (slo, watched) = slo_of(run, &span, &mut warnings)?;
     let setting = answers::Setting { log: &log, seconds: &seconds_of, ended, healthy };
@@ -96,16 +90,14 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         healthy,
     };
     let (slo, decided_by_host) = judged.by(slo.as_ref());
-    invalid_because.extend(validity::lacking(&counters, &decided_by_host));
-    invalid_because.extend(told_at_the_end(run));
-    let valid = invalid_because.is_empty();
+    let lacking = validity::lacking(&counters, &decided_by_host);
+    invalid_because.extend(lacking.into_iter().chain(told_at_the_end(run)));
 
-    let availability = seconds_of.availability;
     let percentiles = |tag| Percentiles::of(log.measured(tag));
     Ok(Summary {
         schema: SCHEMA,
         warnings,
-        run: identity(run, valid, invalid_because),
+        run: identity(run, invalid_because),
         workload: load.workload.clone(),
         duration_s,
         warmup_s: seconds(span.start),
@@ -129,7 +121,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         ttfb_us: percentiles(Tag::Ttfb),
         connect_us: percentiles(Tag::Connect),
         connection_wait_us: percentiles(Tag::ConnectionWait),
-        availability,
+        availability: seconds_of.availability,
         generator: generator(run, load, &log, &seconds_of),
         host: Host { steal_share: steal(run, &span)?, timer_late_us: Spread::of(&log.timer_late) },
         slo,
@@ -137,6 +129,21 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         users: run.users()?,
         warm_up: warm_up(run, &log)?,
     })
+}
+
+/// What was counted in the measured phase, and what a reader is warned of by it.
+fn counted(
+    run: &Run,
+    log: &Log,
+    seconds_of: &Seconds,
+    span: &Range<u64>,
+) -> Result<(Counters, Vec<String>), RunError> {
+    let mut counters = run.total(Phase::Measured)?;
+    let mut warnings = warnings(run, log, span)?;
+    warnings.extend(refused(&seconds_of.connections, &run.refusals()?));
+    warnings.extend(redirected(&counters));
+    settle(&mut counters, run.end().map(|end| &end.ended), &mut warnings);
+    Ok((counters, warnings))
 }
 
 /// Why the generator was the limit of a run, if it was.
@@ -457,7 +464,7 @@ fn drain_s(run: &Run, span: &Range<u64>) -> Result<f64, RunError> {
     }))
 }
 
-fn identity(run: &Run, valid: bool, invalid_because: Vec<String>) -> RunIdentity {
+fn identity(run: &Run, invalid_because: Vec<String>) -> RunIdentity {
     let meta = run.meta();
     RunIdentity {
         id: meta.id.clone(),
@@ -466,7 +473,7 @@ fn identity(run: &Run, valid: bool, invalid_because: Vec<String>) -> RunIdentity
         version: meta.version.clone(),
         seed: meta.seed,
         plan_sha256: meta.plan_sha256.clone(),
-        valid,
+        valid: invalid_because.is_empty(),
         invalid_because,
         ended: run.end().map_or("incomplete", |end| end.ended.name()).to_owned(),
     }

@@ -1,5 +1,5 @@
-//! `ec2`: the instances of a bed that are rented from a cloud with the EC2 Query API: ordered, waited
-//! for, looked at, ended.
+//! `ec2`: the instances of a bed that are rented from a cloud with the EC2 Query API: ordered,
+//! waited for, looked at, ended.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::ssh::wire::Why;
-use plimsoll_units::failure::{Failure, Kind, split};
+use plimsoll_units::failure::{Failure, Kind, chain, split};
 use plimsoll_units::show_duration;
+use serde::{Deserialize, Serialize};
 
 /// Why a test-bed cannot be made, or a step of it failed. Reads as "failed to …".
 #[derive(Debug, thiserror::Error)]
@@ -112,6 +112,24 @@ pub enum TestbedError {
     /// The user ended it.
     #[error("wait for the test-bed: it was interrupted")]
     Interrupted,
+}
+
+/// Why something failed on a host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Why {
+    /// With all its causes.
+    pub text: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// Whether the plan or its use is wrong.
+    pub is_usage: bool,
+}
+
+impl Why {
+    pub(crate) fn of(error: &TestbedError) -> Self {
+        let is_usage = matches!(error.kind(), Kind::Usage);
+        Self { text: chain(error), hint: error.hint(), is_usage }
+    }
 }
 
 fn show_limit(limit: Duration) -> String {

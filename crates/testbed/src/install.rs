@@ -52,7 +52,7 @@ pub fn install(packages: &[String], root: &Path, ledger: &Ledger) -> Result<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::Means;
+    use crate::down::Means;
     use crate::policy::{FORBIDS, kept};
     use std::fs;
     use std::os::unix::fs::PermissionsExt;

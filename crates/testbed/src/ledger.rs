@@ -16,26 +16,13 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use crate::cloud::Surroundings;
 use crate::command::Deadline;
 use crate::error::TestbedError;
-use crate::rented;
 use crate::role::Instance;
-use crate::ssh::Client;
-use crate::ssh::undo::Remover;
-use crate::thing::{Thing, remove};
-
-/// What it takes to undo what stands elsewhere.
-#[derive(Debug, Clone, Default)]
-pub struct Means {
-    /// Reaches other hosts.
-    pub client: Client,
-    /// Ends rented instances.
-    pub surroundings: Option<Surroundings>,
-}
+use crate::thing::Thing;
 
 /// The file's name in its folder.
-const FILE: &str = "ledger.jsonl";
+pub(crate) const FILE: &str = "ledger.jsonl";
 /// The folder beside it of the sockets of connections to other hosts.
 pub(crate) const SOCKETS: &str = "ssh";
 
@@ -119,13 +106,13 @@ impl Stood {
 }
 
 /// How long a lock may outlive a holder that was killed.
-const LAST: Duration = Duration::from_secs(1);
+pub(crate) const LAST: Duration = Duration::from_secs(1);
 /// How long another process may take to see whether a ledger is held.
 const MOMENT: Duration = Duration::from_millis(250);
 
 /// Takes the lock of a ledger. What a holder that was killed was about to start has the lock for a
 /// moment more, until it becomes another program.
-fn is_free(file: &File, patience: Duration) -> bool {
+pub(crate) fn is_free(file: &File, patience: Duration) -> bool {
     let deadline = Deadline::within(patience);
     loop {
         if flock(file, FlockOperation::NonBlockingLockExclusive).is_ok() {
@@ -347,54 +334,6 @@ impl Ledger {
         found.sort_by(|a, b| a.bed.cmp(&b.bed));
         Ok(found)
     }
-
-    /// Removes what is left of a bed, the last made first, and its ledger. Returns what was
-    /// removed.
-    ///
-    /// # Errors
-    /// Where a process still holds it, unless `force`; what cannot be removed, after the rest was:
-    /// on a host that is away, which is named, and stays in the ledger, and every rented instance
-    /// that could not be reached.
-    pub fn take_down(
-        root: &Path,
-        bed: &str,
-        force: bool,
-        means: &Means,
-    ) -> Result<Vec<Thing>, TestbedError> {
-        let folder = root.join(bed);
-        let path = folder.join(FILE);
-        let file = OpenOptions::new().read(true).append(true).open(&path);
-        let file = file.map_err(TestbedError::file("open", &path))?;
-        if !force && !is_free(&file, LAST) {
-            let text =
-                format!("take down {bed}: its experiment goes on; stop that, or say --force");
-            return Err(TestbedError::Wrong(text));
-        }
-        let things: Vec<Thing> = read(&file).things.into_values().rev().collect();
-        let is_rented = |thing: &Thing| matches!(thing, Thing::Rented { .. });
-        let (hired, others): (Vec<Thing>, Vec<Thing>) = things.into_iter().partition(is_rented);
-        let (mut removed, mut failed) = (Vec::new(), None);
-        if let (Some(surroundings), false) = (&means.surroundings, hired.is_empty()) {
-            let (ended, left) = rented::take_down(bed, &hired, surroundings);
-            removed.extend(ended);
-            failed = (!left.is_empty()).then_some(TestbedError::Rented(left));
-        } else if !hired.is_empty() {
-            failed = hired.iter().find_map(|thing| remove(bed, thing).err());
-        }
-        let mut remover = Remover::new(bed, &means.client, &folder.join(SOCKETS), others.iter());
-        for thing in others.iter().cloned() {
-            match remover.remove(&thing) {
-                Ok(true) => removed.push(thing),
-                Ok(false) => {}
-                Err(error) => failed = failed.or(Some(error)),
-            }
-        }
-        drop(remover);
-        match failed {
-            Some(error) => Err(error),
-            None => remove_ledger(&folder).map(|()| removed),
-        }
-    }
 }
 
 impl Drop for Ledger {
@@ -435,7 +374,7 @@ pub fn without_ledger(found: &[Found]) -> Vec<String> {
     others
 }
 
-fn remove_ledger(folder: &Path) -> Result<(), TestbedError> {
+pub(crate) fn remove_ledger(folder: &Path) -> Result<(), TestbedError> {
     // What a killed connection has left there is of no use to anybody.
     let _ = fs::remove_dir_all(folder.join(SOCKETS));
     let removed = fs::remove_file(folder.join(FILE)).and_then(|()| fs::remove_dir(folder));
@@ -444,9 +383,9 @@ fn remove_ledger(folder: &Path) -> Result<(), TestbedError> {
 
 /// What a ledger says.
 #[derive(Default)]
-struct Contents {
+pub(crate) struct Contents {
     /// What is there by its number, in the order in which it was made.
-    things: BTreeMap<u64, Thing>,
+    pub(crate) things: BTreeMap<u64, Thing>,
     /// The cell that it is of.
     of: Option<Owner>,
     /// The instances that were ready, by their names.
@@ -460,7 +399,7 @@ struct Contents {
 }
 
 /// Reads a ledger. A line that is cut is the end: what it would have told of was not made.
-fn read(file: &File) -> Contents {
+pub(crate) fn read(file: &File) -> Contents {
     let (mut contents, mut text) = (Contents::default(), String::new());
     let mut lines = BufReader::new(file);
     while lines.read_line(&mut text).is_ok_and(|read| read > 0) && text.ends_with('\n') {
@@ -509,12 +448,13 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert!(found[0].is_held);
         assert_eq!(found[0].things, [folder(&ours), folder(&others)]);
-        let refused = Ledger::take_down(&root, "e1", false, &Means::default()).unwrap_err();
+        let refused =
+            Ledger::take_down(&root, "e1", false, &crate::down::Means::default()).unwrap_err();
         assert!(refused.to_string().contains("goes on"), "{refused}");
         drop(ledger);
         assert!(!Ledger::all(&root).unwrap()[0].is_held);
         assert_eq!(
-            Ledger::take_down(&root, "e1", false, &Means::default()).unwrap(),
+            Ledger::take_down(&root, "e1", false, &crate::down::Means::default()).unwrap(),
             [folder(&ours)]
         );
         assert!(!ours.exists() && others.exists());

@@ -12,6 +12,7 @@
 //! Commands are lists of words that no shell reads. Nothing is installed, and nothing outside the
 //! folder, the namespaces and the cgroups of the bed is changed.
 
+mod agent;
 pub mod balance;
 pub mod balancers;
 pub mod bed;
@@ -20,8 +21,10 @@ mod cgroup;
 pub mod cloud;
 pub mod command;
 pub mod crew;
+pub mod down;
 pub mod ec2;
 pub mod error;
+pub mod far;
 pub mod flow;
 mod folder;
 pub mod image;
@@ -40,6 +43,7 @@ pub mod recipe;
 pub mod rented;
 pub mod rents;
 pub mod role;
+mod route;
 pub mod self_test;
 pub mod ssh;
 pub mod standing;
@@ -49,6 +53,7 @@ mod time;
 mod users;
 mod work;
 
+pub use agent::Agent;
 pub use bed::{Bed, Standing};
 pub use error::TestbedError;
 pub use flow::{Action, Flow, Step};

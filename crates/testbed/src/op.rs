@@ -10,7 +10,7 @@ use crate::command::Words;
 use crate::image::Start;
 use crate::launch::Order;
 use crate::recipe::{Check, Steady, Stop};
-use crate::ssh::Route;
+use crate::route::Route;
 use crate::thing::Thing;
 
 /// One thing that is done.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::agent::Agent;
 use crate::image::Start;
 use crate::recipe::{Found, Scalar};
-use crate::ssh::Agent;
 
 /// The limits of each instance of a role.
 #[derive(Debug, Clone, PartialEq)]

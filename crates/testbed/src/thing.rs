@@ -13,7 +13,7 @@ use crate::cloud::Where;
 use crate::command::{Deadline, Words, run};
 use crate::error::TestbedError;
 use crate::policy::put_back;
-use crate::ssh::Route;
+use crate::route::Route;
 
 /// The file that marks a folder as a bed's; it holds the bed's id.
 pub(crate) const MARK: &str = ".plimsoll";

@@ -1,5 +1,7 @@
 //! Does what is to be done for a bed, and undoes it.
 
+mod hosts;
+
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::ErrorKind;
@@ -26,8 +28,8 @@ use crate::ready;
 use crate::recipe::{Stop, reload_signal_of, signal_of};
 use crate::rents::Rents;
 use crate::role::Instance;
+use crate::ssh::Client;
 use crate::ssh::hosts::Hosts;
-use crate::ssh::{Client, agent};
 use crate::thing::{Thing, children, mark, remove, runs, started_at};
 use crate::users::User;
 
@@ -36,7 +38,7 @@ const NOFOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 
 /// Does and undoes.
 pub(crate) struct Worker<'a> {
-    pub(crate) ledger: &'a dyn Books,
+    ledger: &'a dyn Books,
     launcher: &'a Launcher,
     /// Rents instances, where the bed's are rented.
     rents: Option<&'a dyn Rents>,
@@ -48,11 +50,11 @@ pub(crate) struct Worker<'a> {
     /// Takes what an instance said, when it has ended.
     outputs: Outputs<'a>,
     /// How much of it, bytes.
-    pub(crate) most_output: u64,
+    most_output: u64,
     /// Whether files take the place of those that are there: those of a bed that stands.
-    pub(crate) replaces: bool,
+    replaces: bool,
     /// Other hosts; none for a copy of this program on one.
-    pub(crate) hosts: Option<Hosts>,
+    hosts: Option<Hosts>,
 }
 
 impl<'a> Worker<'a> {
@@ -206,7 +208,7 @@ impl<'a> Worker<'a> {
                 let manner = self.manner(false, None);
                 folder::put(folder, OWN_PROGRAM, bytes, manner).map(|()| String::new())
             }
-            Op::Forward { folder, .. } => agent::port(folder, deadline),
+            Op::Forward { folder, .. } => output::port(folder, deadline),
             Op::Remove { folder, path } => folder::remove(folder, path).map(|()| String::new()),
             Op::Clear { folder } => folder::clear(folder).map(|()| String::new()),
             Op::End { instance, stop } => self.stop(instance, stop, deadline),

@@ -31,6 +31,14 @@ pub fn peak(times: &Times) -> Option<f64> {
     }
 }
 
+/// The greatest rate of an offer, per second; 0 where answers make the next requests due.
+pub(super) fn peak_of(offer: &Offer) -> f64 {
+    match offer {
+        Offer::Open { parts, .. } => parts.iter().filter_map(peak).fold(0.0, f64::max),
+        Offer::Closed(..) => 0.0,
+    }
+}
+
 /// The offer of a plan.
 pub(super) fn make(
     plan: &Plan,

@@ -5,7 +5,7 @@ use crate::error::ExperimentError;
 use plimsoll_load::way::Proxies;
 use plimsoll_load::{Endpoint, Protocol, Tls, tunnel_answered};
 use plimsoll_net::tls::{CertificateEnd, Roots, TlsError, Verifier, identified};
-use plimsoll_plan::{Http, Target};
+use plimsoll_plan::{Http, Plan, Target};
 use plimsoll_units::failure::chain;
 use plimsoll_workload::request::Url;
 use rustls::ClientConfig;
@@ -28,6 +28,21 @@ pub(super) struct To<'a> {
     pub(super) endpoint: &'a Endpoint,
     /// The proxies on the way.
     pub(super) proxies: Option<&'a Proxies>,
+}
+
+/// The TLS settings of a plan's target and what is spoken with it: a store's protocol, which goes
+/// with its scheme, or as [`choose`] has it.
+pub(super) fn spoken(
+    plan: &Plan,
+    url: &Url,
+    to: To<'_>,
+    ask: bool,
+    end: &CertificateEnd,
+) -> Result<(Option<Tls>, Protocol), ExperimentError> {
+    match Protocol::of(url.scheme) {
+        Some(protocol) => Ok((None, protocol)),
+        None => choose(&plan.target, plan.load.resumes_tls(), url, to, ask, end),
+    }
 }
 
 /// The TLS settings of a target and the driver to speak with; with `ask`, `http = "auto"` is

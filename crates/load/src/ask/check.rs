@@ -4,8 +4,9 @@
 //! Blocking, on a connection of its own, with the store's own bytes; the engine has no part in it.
 
 use super::converse;
-use crate::config::{Config, Endpoint};
+use crate::config::Config;
 use crate::store::{Before, Store};
+use crate::way::Endpoint;
 use plimsoll_units::failure::{Failure, Kind};
 use std::io;
 use std::time::Duration;

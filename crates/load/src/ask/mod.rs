@@ -8,10 +8,11 @@ mod read_back;
 pub use check::{CheckError, check};
 pub use read_back::{ReadBack, read_back};
 
-use crate::config::{Config, Endpoint};
+use crate::config::Config;
 use crate::drivers::StoreDriver;
 use crate::protocol::Protocol;
 use crate::store::{Before, Failed, Socket, Store, Talk};
+use crate::way::Endpoint;
 use hint::hint;
 use std::io;
 use std::net::TcpStream;

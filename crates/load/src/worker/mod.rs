@@ -17,15 +17,16 @@ pub(crate) mod tunnel;
 mod users;
 
 use crate::clock::{Clock, Denied, thread_cpu_ns};
-use crate::config::{Config, Endpoint, Pacing};
+use crate::config::{Config, Pacing};
 use crate::connection::Connection;
 use crate::driver::{Driver, Event, Slot};
 use crate::in_flight::InFlight;
 use crate::pick::Pick;
 use crate::recorder::Recorder;
+use crate::source::users::Numbers;
 use crate::source::{Source, Times};
 use crate::sys;
-use crate::users::Numbers;
+use crate::way::Endpoint;
 use free::Free;
 use plimsoll_runs::{ErrorKind, Phase};
 use plimsoll_workload::arrivals::Share;

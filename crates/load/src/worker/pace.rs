@@ -7,9 +7,10 @@
 
 use super::{EVENTS, Worker};
 use crate::clock::timespec;
-use crate::config::{Endpoint, Pacing};
+use crate::config::Pacing;
 use crate::driver::Driver;
 use crate::source::Source;
+use crate::way::Endpoint;
 use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::thread::nanosleep;
 

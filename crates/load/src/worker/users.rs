@@ -14,7 +14,7 @@ use crate::driver::{Driver, Slot};
 use crate::in_flight::{NOBODY, Sent};
 use crate::recorder::{Ended, Unsent};
 use crate::source::Source;
-use crate::users::{Leaving, Users, kind_of};
+use crate::source::users::{Leaving, Users, kind_of};
 use plimsoll_runs::names::{NO_NAME, OTHER};
 use plimsoll_runs::{ErrorKind, Phase};
 use plimsoll_workload::scenario::take::Headers;

@@ -3,6 +3,7 @@
 pub(crate) mod error;
 pub(crate) mod secret;
 pub(crate) mod source;
+pub(crate) mod standing;
 pub(crate) mod text;
 pub(crate) mod tree;
 
@@ -16,8 +17,8 @@ use plimsoll_units::{ParseError, count, nearest};
 use crate::key::SectionKeys;
 use crate::reading::error::{Fault, PlanErrors};
 use crate::reading::source::{Place, Source};
+use crate::reading::standing::Places;
 use crate::reading::tree::{Entry, Node, Value};
-use crate::roles::Places;
 use crate::vocabulary::Vocabulary;
 
 /// What is being read, and what was found wrong so far.

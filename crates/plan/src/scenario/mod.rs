@@ -24,8 +24,9 @@ use crate::reading::Reading;
 use crate::reading::error::PlanErrors;
 use crate::reading::secret::{key_is_secret, text_is_secret};
 use crate::reading::source::{Place, Source};
+use crate::reading::standing::Places;
 use crate::reading::tree::{self, Entry, Node, Table, Value};
-use crate::roles::{Environment, Places};
+use crate::roles::Environment;
 
 /// A scenario as it was written, and what it may ask of where it is read.
 #[derive(Clone, Copy)]

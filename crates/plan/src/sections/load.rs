@@ -35,7 +35,7 @@ section! {
         /// How many of the first users of a scenario begin in a second; without it, all at once.
         connect_rate: Option<f64> { RATE, "120/s" }
             flag [Group::Load.flag("connect-rate", "RATE")
-                .says("So many of the first --users of a scenario begin in a second, such as 120/s")]
+                .says("So many of the first --users of a scenario begin in a second: 120/s")]
         /// Ends the load after so many requests, those of a warm-up counted; with a scenario, so
         /// many users arrive at most.
         requests: Option<u64> { Count(1..=u64::MAX), "10k" }

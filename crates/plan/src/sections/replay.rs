@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use plimsoll_workload::access_log::{LogFormat, Rewrite};
 
-use crate::each::Each;
 use crate::flag::Group;
+use crate::takes::Each;
 use crate::takes::{Count, FACTOR, File, Parsed, Switch};
 
 /// How a log is written.

@@ -7,7 +7,6 @@ use plimsoll_units::Words;
 use plimsoll_workload::check::Check;
 use plimsoll_workload::request::{OF_HTTP, Order, StoreScheme, Url, parse_method};
 
-use crate::each::Each;
 use crate::flag::Group;
 use crate::reading::Reading;
 use crate::reading::text::quoted;
@@ -18,6 +17,7 @@ use crate::sections::header::Header;
 use crate::sections::proxy::Proxy;
 use crate::sections::resolve::Resolve;
 use crate::sections::status::Statuses;
+use crate::takes::Each;
 use crate::takes::{Count, File, Form, Line, List, Own, Parsed, Switch, TIME, text_schema, word};
 use crate::vocabulary::Vocabulary;
 use crate::write::Writer;

@@ -109,7 +109,9 @@ fn a_variable_of_the_round_before_is_set() {
 [[step]]
 loop = 3
 steps = [
-    { if = { var = "next", set = true }, then = [ { get = "{{next}}" } ], else = [ { get = "/" } ] },
+    { if = { var = "next", set = true }, then = [ { get = "{{next}}" } ], else = [
+        { get = "/" },
+    ] },
     { get = "/list", take = { next = { css = "a", attribute = "href" } } },
 ]
 "#;

@@ -110,8 +110,12 @@ loop = "2..6"
 steps = [
     { think = "exp:2s" },
     { choose = [
-        { weight = 70, steps = [ { post = "/buy", json = { id = "{{uuid}}", w = "{{words.user}}", n = "{{counter}}", l = "{{loop}}" } } ] },
-        { weight = 30, steps = [ { get = "/look/{{random:1..9}}" }, { think = "uniform:1s..3s" } ] },
+        { weight = 70, steps = [
+{ post = "/buy", json = { id = "{{uuid}}", w = "{{words.user}}", n = "{{counter}}{{loop}}" } },
+        ] },
+        { weight = 30, steps = [
+            { get = "/look/{{random:1..9}}" }, { think = "uniform:1s..3s" },
+        ] },
     ] },
 ]
 "#;
@@ -195,8 +199,14 @@ fn think_times_are_distributed_as_the_file_says() {
 
 #[test]
 fn choices_are_made_by_their_weights() {
-    let text = "[[step]]\nloop = 20\nsteps = [ { choose = [ { weight = 60, steps = [ { get = \"/a\" } ] }, \
-                { weight = 30, steps = [ { get = \"/b\" } ] }, { weight = 10, steps = [ { get = \"/c\" } ] } ] } ]\n";
+    let text = r#"[[step]]
+loop = 20
+steps = [ { choose = [
+    { weight = 60, steps = [ { get = "/a" } ] },
+    { weight = 30, steps = [ { get = "/b" } ] },
+    { weight = 10, steps = [ { get = "/c" } ] },
+] } ]
+"#;
     let scenario = scenario(text, 5);
     let mut counts = [0_u32; 3];
     for number in 0..1000 {
@@ -341,8 +351,12 @@ fn rows_are_handed_out_by_users_and_steps() {
 
 #[test]
 fn a_loop_without_steps_that_wait_lets_others_go_on() {
-    let text = "[vars]\na = 1\n[[step]]\nloop = \"until the end\"\nsteps = [ { if = { var = \"a\", is = \"2\" }, \
-                then = [ { get = \"/\" } ] } ]\n";
+    let text = r#"[vars]
+a = 1
+[[step]]
+loop = "until the end"
+steps = [ { if = { var = "a", is = "2" }, then = [ { get = "/" } ] } ]
+"#;
     let scenario = scenario(text, 1);
     let mut user = User::new(&scenario, 0, 5).unwrap();
     let next = user.next(&scenario, at(9), &mut Vec::new());

@@ -10,9 +10,9 @@ use plimsoll_draw::chart::unit::{micros, whole};
 const DASH: &str = "–";
 
 const MEANING: &str = "What the requests of each name have come to, of those that were due in the \
-                       measured phase and have ended. A name is that of a line of the request list, \
-                       or the pattern of the paths of a replay. Times are those of all that were \
-                       answered or ran out of time.";
+                       measured phase and have ended. A name is that of a line of the request \
+                       list, or the pattern of the paths of a replay. Times are those of all \
+                       that were answered or ran out of time.";
 
 /// The section; `None` where no run has names.
 pub(crate) fn section(content: &Content) -> Option<Section> {

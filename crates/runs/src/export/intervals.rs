@@ -96,27 +96,10 @@ const NAMES: [&str; 50] = [
 ];
 
 /// A second's values, in the order of [`NAMES`].
-fn values(row: &IntervalRow) -> [Value; NAMES.len()] {
+fn values(row: &IntervalRow) -> impl Iterator<Item = Value> {
     let events = &row.events;
     let codes = events.status.iter().map(|(code, n)| (code.to_string(), json!(n)));
-    let [
-        connect,
-        dns,
-        tls,
-        client_saturated,
-        cut,
-        timeout,
-        reset,
-        protocol,
-        in_flight_at_end,
-        status,
-        check,
-        local,
-        redirect,
-        take,
-        variable,
-    ] = events.errors;
-    [
+    let asked = [
         json!(row.start_s),
         json!(row.len_s),
         json!(row.phase.name()),
@@ -124,21 +107,8 @@ fn values(row: &IntervalRow) -> [Value; NAMES.len()] {
         json!(events.sent),
         json!(events.completed),
         json!(events.succeeded),
-        json!(connect),
-        json!(dns),
-        json!(tls),
-        json!(client_saturated),
-        json!(cut),
-        json!(timeout),
-        json!(reset),
-        json!(protocol),
-        json!(in_flight_at_end),
-        json!(status),
-        json!(check),
-        json!(local),
-        json!(redirect),
-        json!(take),
-        json!(variable),
+    ];
+    let measured = [
         json!(events.redirects),
         Value::Object(codes.collect()),
         json!(events.bytes_in),
@@ -171,5 +141,6 @@ fn values(row: &IntervalRow) -> [Value; NAMES.len()] {
             State::Down => json!("down"),
             State::NotCounted => Value::Null,
         },
-    ]
+    ];
+    asked.into_iter().chain(events.errors.map(Value::from)).chain(measured)
 }

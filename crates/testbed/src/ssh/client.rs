@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use crate::command::{ENVIRONMENT, Words, run_command, wait};
 use crate::error::TestbedError;
-use crate::ssh::route::{Route, quoted};
+use crate::route::{Route, quoted};
 use crate::time::Deadline;
 
 /// How long a connection may take until it can be used.

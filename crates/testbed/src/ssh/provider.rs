@@ -6,15 +6,16 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::agent::Agent;
 use crate::command::Words;
 use crate::error::TestbedError;
 use crate::launch::Order;
 use crate::op::Op;
 use crate::provider::{Provider, Shared, Spot, cannot_limit};
 use crate::role::{Instance, OnHost, Role};
-use crate::ssh::agent::{Agent, Watch};
+use crate::route::Route;
 use crate::ssh::client::Client;
-use crate::ssh::route::Route;
+use crate::ssh::watch::{Watch, ops as watched};
 
 /// Where folders are made on hosts, where the plan names no other place.
 const FOLDERS: &str = "/var/tmp";
@@ -189,7 +190,7 @@ impl Provider for Ssh {
             let folder = self.folder_of(bed, name);
             let mut ops = vec![Op::Host { route: host.route.clone(), folder: folder.clone() }];
             if let (Some(agent), Some(watch)) = (&host.agent, &self.watch) {
-                ops.extend(agent.ops(name, &folder, watch));
+                ops.extend(watched(agent, name, &folder, watch));
             }
             let (name, host) = (format!("reach the host {name}"), Some(name.clone()));
             Shared { name, host, limit: Some(REACHES), ops }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::TestbedError;
+use crate::route::Route;
 use crate::ssh::client::Client;
 use crate::ssh::hosts::{OfBed, Reached};
-use crate::ssh::route::Route;
 use crate::ssh::session::Hears;
 use crate::ssh::wire::Ask;
 use crate::thing::{Thing, remove};
@@ -97,7 +97,9 @@ impl<'a> Remover<'a> {
             let deadline = Deadline::within(REACHES);
             let (bed, rows) = (self.bed.to_owned(), Vec::new());
             let begin = Ask::Begin { bed, rows, most_output: 0, replaces: false };
-            let found = Reached::begin(self.client, &self.sockets, of, &begin, &deadline);
+            let is_known: &dyn Fn() -> Result<(), TestbedError> = &|| Ok(());
+            let found =
+                Reached::begin(self.client, &self.sockets, of, (&begin, is_known), &deadline);
             match found {
                 Ok(found) => drop(self.reached.insert(name.to_owned(), Some(found))),
                 Err(error) => {

@@ -3,11 +3,10 @@
 
 use std::io::{BufRead, Read, Write};
 
-use plimsoll_units::failure::{Failure, Kind, chain};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::error::TestbedError;
+use crate::error::Why;
 use crate::op::Op;
 use crate::thing::Thing;
 
@@ -126,24 +125,6 @@ pub(crate) enum Answer {
         /// Why.
         why: Why,
     },
-}
-
-/// Why something failed on a host.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Why {
-    /// With all its causes.
-    pub text: String,
-    /// What to do about it.
-    pub hint: Option<String>,
-    /// Whether the plan or its use is wrong.
-    pub is_usage: bool,
-}
-
-impl Why {
-    pub(crate) fn of(error: &TestbedError) -> Self {
-        let is_usage = matches!(error.kind(), Kind::Usage);
-        Self { text: chain(error), hint: error.hint(), is_usage }
-    }
 }
 
 impl Answer {

@@ -4,10 +4,10 @@
 use crate::host::{Place, host_of, left_of, role};
 use plimsoll_testbed::bed::{Hears, with_bed, with_steps};
 use plimsoll_testbed::command::{Words, is_there};
+use plimsoll_testbed::down::Means;
 use plimsoll_testbed::flow::Action;
 use plimsoll_testbed::launch::Order;
 use plimsoll_testbed::ledger::Ledger;
-use plimsoll_testbed::ledger::Means;
 use plimsoll_testbed::outline::Outline;
 use plimsoll_testbed::recipe::Content;
 use plimsoll_testbed::role::Role;

@@ -4,8 +4,8 @@
 use crate::host::{Place, get, left_of, nginx, role};
 use plimsoll_testbed::bed::Hears;
 use plimsoll_testbed::command::is_there;
+use plimsoll_testbed::down::Means;
 use plimsoll_testbed::ledger::Ledger;
-use plimsoll_testbed::ledger::Means;
 use plimsoll_testbed::recipe::Scalar;
 use plimsoll_testbed::role::{CopiedFile, Instance, Role};
 use plimsoll_testbed::standing::{Borrowed, leave_up};

@@ -1,7 +1,7 @@
 //! A request of a user as it goes out, but for what frames it.
 
-use super::text::{Unfilled, Values};
 use super::outcome::{Failure, FailureKind, Now};
+use super::text::{Unfilled, Values};
 use super::{Scenario, step::Ask};
 use crate::request::Url;
 use crate::scenario::cookies::Jar;

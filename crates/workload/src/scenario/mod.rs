@@ -41,9 +41,7 @@ pub use data::{Data, DataError, Each, RowOrder};
 pub use encoding::{Encoding, Pipe, forms};
 pub use json::Json;
 pub use message::Message;
-pub use outcome::{
-    Came, End, Failure, FailureKind, GroupEnd, Next, Now, Received, Sending,
-};
+pub use outcome::{Came, End, Failure, FailureKind, GroupEnd, Next, Now, Received, Sending};
 pub use step::{Ask, Condition, OnFailure, Rounds, Step, Taking, Test, Verb};
 pub use text::{DateForm, Held, Names, Text, Unfilled, Value, Writing};
 pub use user::User;

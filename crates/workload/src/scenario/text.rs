@@ -15,7 +15,6 @@ use super::data::Data;
 use super::draws::Draws;
 use super::encoding::{Encoding, Pipe, is_of_target, percent};
 
-
 /// What a user holds under a name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Held {

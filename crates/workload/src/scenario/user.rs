@@ -6,9 +6,7 @@ use super::data::{Each, RowOrder};
 use super::draws::Draws;
 use super::frame::{ENDLESS, Frame};
 use super::message::Message;
-use super::outcome::{
-    Came, End, Failure, FailureKind, GroupEnd, Next, Now, Received, Sending,
-};
+use super::outcome::{Came, End, Failure, FailureKind, GroupEnd, Next, Now, Received, Sending};
 use super::program::Op;
 use super::reference::resolve;
 use super::step::{Ask, Condition, OnFailure, Rounds, Test};

@@ -112,7 +112,7 @@ pub(crate) fn execute(
     let interrupted = steering.wish != Wish::Continue;
     let (ended, times, failed) = match result {
         Ok(run) => match stopped {
-            _ if let Some(error) = control.broken() => {
+            _ if let Some(error) = control.broken().map(ExperimentError::from) => {
                 (Ended::Failed(told(&error)), Some(run), Some(error))
             }
             Some(Stopped::NotBegun(why)) => {

@@ -315,7 +315,7 @@ pub(super) fn search(
             return Err(error);
         }
     };
-    if let Some(error) = control.broken() {
+    if let Some(error) = control.broken().map(ExperimentError::from) {
         let _ = recording.finish(End::new(Ended::Failed(told(&error))), setting);
         return Err(error);
     }

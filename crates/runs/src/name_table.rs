@@ -5,27 +5,14 @@ use plimsoll_stats::histogram::{Compact, Exact, codec};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, ToSql, params_from_iter};
 
-use super::{NameBook, NameBooks, TAGS};
+use crate::by_name::{NameBook, NameBooks, TAGS};
 use crate::database::{int, uint};
 use crate::row;
 use crate::schema;
 use crate::tag::Tag;
 
-/// The table's text. Each histogram is a column: its least and greatest value, 8 bytes each, its
-/// sum and its sum of squares, 16 bytes each, little-endian, then HdrHistogram's compressed V2
-/// payload; nothing where it is empty.
-const TABLE: &str = "CREATE TABLE name (cell INTEGER NOT NULL,
-    number INTEGER NOT NULL, {counters}{times}, PRIMARY KEY (cell, number)) WITHOUT ROWID;";
-
 /// Bytes of a histogram's column before its payload.
 const EXACT: usize = 48;
-
-/// Makes the table.
-pub(crate) fn table() -> String {
-    let counters: String = schema::counter_definitions();
-    let times: Vec<String> = TAGS.iter().map(|tag| format!("{} BLOB", tag.name())).collect();
-    TABLE.replace("{counters}", &counters).replace("{times}", &times.join(", "))
-}
 
 /// Stores the books that something was added to since they were stored.
 pub(crate) fn write(database: &Connection, cell: u32, books: &NameBooks) -> rusqlite::Result<()> {
@@ -120,7 +107,7 @@ impl NameBooks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::by_name::NamedEvent;
+    use crate::names::NamedEvent;
     use crate::names::OTHER;
 
     #[test]

@@ -10,7 +10,6 @@
 //! he thinks: some 2 kB, and no thread.
 
 mod arrivals;
-mod begin;
 
 use plimsoll_runs::UserCounts;
 use plimsoll_workload::scenario::{
@@ -23,7 +22,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 pub(crate) use arrivals::{Arrivals, Numbers};
-pub(crate) use begin::{numbers, users};
 
 /// A user, and what he has of the engine's.
 struct Seat {

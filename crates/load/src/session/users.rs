@@ -1,14 +1,19 @@
 //! The users of a session before any has arrived.
 
-use super::{Arrivals, Numbers, Users};
+use super::Load;
 use crate::config::Config;
-use crate::session::Load;
+use crate::source::users::{Arrivals, Numbers, Users};
 use crate::source::{Open, Source};
 use plimsoll_workload::arrivals::Share;
 use std::sync::Arc;
 
 /// The users of one share, where the load is of users.
-pub(crate) fn users(config: &Config, load: &Load, share: Share, numbers: &Arc<Numbers>) -> Option<Source> {
+pub(crate) fn users(
+    config: &Config,
+    load: &Load,
+    share: Share,
+    numbers: &Arc<Numbers>,
+) -> Option<Source> {
     let of = config.users.as_ref()?;
     let (index, all) = (u64::from(share.index), u64::from(share.of.max(1)));
     let arrivals = match load {

@@ -13,12 +13,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::books::Books;
-use crate::error::TestbedError;
+use crate::error::{TestbedError, Why};
 use crate::folder::{self, Bytes};
 use crate::launch::Launcher;
 use crate::op::Op;
 use crate::role::Instance;
-use crate::ssh::wire::{Answer, Ask, Deed, Why, next, send};
+use crate::ssh::wire::{Answer, Ask, Deed, next, send};
 use crate::thing::{Thing, remove};
 use crate::time::Deadline;
 use crate::users::{User, is_root};
