@@ -114,7 +114,7 @@ mod tests {
     fn books_come_back_as_they_were_stored() {
         let database = Connection::open_in_memory().unwrap();
         assert!(read(&database).unwrap().0.is_empty(), "a run of before has no table");
-        database.execute_batch(&table()).unwrap();
+        database.execute_batch(&crate::schema::name_table()).unwrap();
         let mut books = NameBooks::default();
         let event = |name, response_ns, code| NamedEvent {
             part: crate::NamedPart::Whole,

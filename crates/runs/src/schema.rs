@@ -29,8 +29,8 @@ use plimsoll_units::secret::hidden;
 use rusqlite::{Connection, ToSql, params_from_iter};
 
 use crate::{
-    Counters, ErrorKind, Event, Interval, LocalCause, Phase, Reasons, Tag, World, figures,
-    name_table, series, window,
+    Counters, ErrorKind, Event, Interval, LocalCause, Phase, Reasons, Tag, World, figures, series,
+    window,
 };
 
 /// The file's name in a run folder.
@@ -361,14 +361,14 @@ pub(crate) fn set_meta(
     Ok(())
 }
 
-/// The text of the table `name` ([`crate::name_table`]). Each histogram is a column: its least and greatest value, 8 bytes each, its
-/// sum and its sum of squares, 16 bytes each, little-endian, then HdrHistogram's compressed V2
-/// payload; nothing where it is empty.
+/// The text of the table `name` ([`crate::name_table`]). Each histogram is a column: its least and
+/// greatest value, 8 bytes each, its sum and its sum of squares, 16 bytes each, little-endian, then
+/// HdrHistogram's compressed V2 payload; nothing where it is empty.
 const NAME_TABLE: &str = "CREATE TABLE name (cell INTEGER NOT NULL,
     number INTEGER NOT NULL, {counters}{times}, PRIMARY KEY (cell, number)) WITHOUT ROWID;";
 
 /// Makes the table `name`.
-fn name_table() -> String {
+pub(crate) fn name_table() -> String {
     let counters: String = counter_definitions();
     let times: Vec<String> = TAGS.iter().map(|tag| format!("{} BLOB", tag.name())).collect();
     NAME_TABLE.replace("{counters}", &counters).replace("{times}", &times.join(", "))
