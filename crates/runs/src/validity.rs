@@ -25,8 +25,9 @@
 //!
 //! | kind | answerable |
 //! | --- | --- |
-//! | `connect`, `tls`, `timeout`, `reset`, `protocol`, `status`, `check` | target |
+//! | `connect`, `tls`, `timeout`, `reset`, `protocol`, `status`, `check`, `redirect`, `take` | target |
 //! | `dns` | environment |
+//! | `variable` | environment: what a user was to send was not there |
 //! | `local` | generator; environment where this host forbids the connection (`EACCES`, `EPERM`) |
 //! | `client_saturated` | target while the generator is healthy (none of rules 1 to 4 is broken), else generator |
 //! | `in_flight_at_end` | after a whole run: target; else as `cut` |
@@ -298,13 +299,13 @@ mod tests {
             let counts = blame(&counters, ended.as_ref(), healthy);
             (counts.target, counts.generator, counts.environment)
         };
-        assert_eq!(of(Some(Ended::Complete), true), (11, 0, 1));
-        assert_eq!(of(Some(Ended::Complete), false), (9, 2, 1));
-        assert_eq!(of(Some(Ended::Interrupted), true), (9, 0, 3));
-        assert_eq!(of(Some(Ended::Interrupted), false), (8, 1, 3));
-        assert_eq!(of(Some(Ended::Stopped(String::new())), true), (9, 0, 3));
-        assert_eq!(of(Some(Ended::Failed(String::new())), true), (9, 2, 1));
-        assert_eq!(of(None, true), (9, 0, 3));
+        assert_eq!(of(Some(Ended::Complete), true), (12, 0, 2));
+        assert_eq!(of(Some(Ended::Complete), false), (10, 2, 2));
+        assert_eq!(of(Some(Ended::Interrupted), true), (10, 0, 4));
+        assert_eq!(of(Some(Ended::Interrupted), false), (9, 1, 4));
+        assert_eq!(of(Some(Ended::Stopped(String::new())), true), (10, 0, 4));
+        assert_eq!(of(Some(Ended::Failed(String::new())), true), (10, 2, 2));
+        assert_eq!(of(None, true), (10, 0, 4));
     }
 
     #[test]
