@@ -90,7 +90,7 @@ fn adopted(test: &str, kind: &str) {
     let port = wait_for("its port", || port(before["balancer-1"]));
     // Somebody else's requests, from before the kill until after the adoption.
     let url = format!("http://127.0.0.1:{port}/");
-    let other = ["load", &url, "--rate", "50/s", "--for", "8s", "--json", "--out", "others"];
+    let other = ["load", &url, "--rate", "50/s", "--for", "4s", "--json", "--out", "others"];
     let other = place.start(place.command(PLIMSOLL, &other));
     wait_for("others' requests", || (!place.runs("others").is_empty()).then_some(()));
     going.signal(Signal::KILL);

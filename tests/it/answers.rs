@@ -60,7 +60,7 @@ fn checks_stand_in_plans() {
     );
     place.write("plan.toml", &plan);
     place.plimsoll(&["check", "plan.toml"]).ended_with(0);
-    let summary = place.plimsoll(&["run", "plan.toml", "--quiet", "--json"]).json();
+    let summary = place.plimsoll(&["load", "plan.toml", "--quiet", "--json"]).json();
     assert_eq!(summary["errors"]["check"], 5, "{summary}");
     let wrong = plan.replace("'/a=1'", "'a=1'");
     place.write("wrong.toml", wrong);

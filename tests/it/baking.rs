@@ -41,7 +41,7 @@ for = '1s'
 ";
 
 fn place() -> Place {
-    let place = Place::new();
+    let place = Place::alone();
     std::fs::create_dir(place.path("recipes")).unwrap();
     place.write("recipes/slow.toml", RECIPE);
     place.write("plan.toml", PLAN);
@@ -53,6 +53,12 @@ fn run(place: &Place, words: &[&str]) -> Done {
     let mut command = place.command(PLIMSOLL, words);
     command.env("XDG_DATA_HOME", place.path("data"));
     place.start(command).wait()
+}
+
+/// How many test-beds are left behind.
+fn left(place: &Place) -> usize {
+    let status = run(place, &["testbed", "status", "--json"]).ended_with(0).json();
+    status["testbeds"].as_array().unwrap().iter().filter(|of| of["state"] == "left").count()
 }
 
 fn bakes(place: &Place, provider: &str) -> Option<Value> {
@@ -70,6 +76,7 @@ fn bakes(place: &Place, provider: &str) -> Option<Value> {
 fn instances_start_from_an_image_in_less_time() {
     for provider in ["process", "namespace"] {
         let place = place();
+        let before = left(&place);
         let Some(baked) = bakes(&place, provider) else { continue };
         let ms = |of: &str| baked["ready_ms"][of].as_u64().unwrap();
         // It sleeps for 2.5 s where it finds nothing.
@@ -82,8 +89,7 @@ fn instances_start_from_an_image_in_less_time() {
         let listed = run(&place, &["testbed", "images"]).ended_with(0);
         listed.prints(&["web", "2 files"]);
         // Nothing of the instances is left.
-        let status = run(&place, &["testbed", "status", "--json"]).ended_with(0).json();
-        assert!(status["testbeds"].as_array().unwrap().iter().all(|of| of["state"] != "left"));
+        assert_eq!(left(&place), before);
 
         let set = format!("testbed.provider={provider}");
         let with = ["run", "plan.toml", "--json", "--set", &set, "--set", "role.web.image=web"];

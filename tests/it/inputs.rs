@@ -170,7 +170,7 @@ fn options_mean_what_they_say() {
         (&["--vus", "5"][..], "--users N"),
         (&["--duration", "30s"], "--for DURATION"),
         (&["-z", "30s"], "--for DURATION"),
-        (&["-n", "100"], "--rate and --for"),
+        (&["--iterations", "100"], "--requests N"),
         (&["-d", "30s"], "--for DURATION"),
     ] {
         let done = with(words).ended_with(2);

@@ -40,41 +40,44 @@ const FOUR: [(&str, u64); 4] = [("/wait/2", 2), ("/wait/5", 5), ("/wait/12", 12)
 #[test]
 fn four_urls_have_the_figures_that_their_server_knows() {
     let place = Place::alone();
+    place.write("urls.txt", FOUR.map(|(path, _)| path).join("\n"));
+    // What else this machine does is no fault of ours: one of three tries has to agree.
+    let mut apart = compared(&place);
+    for _ in 0..2 {
+        if !apart.is_empty() {
+            apart = compared(&place);
+        }
+    }
+    assert!(apart.is_empty(), "{apart:?}");
+}
+
+/// Loads four paths, checks what holds on any machine, and returns where figures and server are
+/// apart by more than 1% and 0.1 ms.
+fn compared(place: &Place) -> Vec<String> {
     let server = Paths::start();
-    let list = FOUR.map(|(path, _)| path).join("\n");
-    place.write("urls.txt", list);
-    let done = place.load(&[
-        &server.url(),
-        "--urls",
-        "urls.txt",
-        "--rate",
-        "200/s",
-        "--for",
-        "4s",
-        "--json",
-    ]);
+    let load = ["--urls", "urls.txt", "--rate", "200/s", "--for", "4s", "--json"];
+    let done = place.load(&[&[server.url().as_str()], &load[..]].concat());
     let summary = done.json();
     assert_eq!(names(&summary), FOUR.map(|(path, _)| path), "in the order of the list");
     assert_adds_up(&summary);
+    let mut apart = Vec::new();
     for (path, ms) in FOUR {
         let of = named(&summary, path);
         assert_eq!((of["count"].as_u64(), &of["kind"]), (Some(200), &"request".into()));
         let found = of["service_us"]["p50"].as_f64().unwrap();
         assert!(found >= ms as f64 * 1e3, "{path}: {found}");
-        if done.code() == Some(5) {
-            println!("{path}: the machine was too busy to compare");
-            continue;
-        }
-        let known = server.median_us(path);
-        let most = known * 0.01 + 100.0;
-        assert!((found - known).abs() <= most, "{path}: {found} µs, the server took {known} µs");
         let response = of["response_us"]["p50"].as_f64().unwrap();
         assert!(response >= found, "{path}: {response} from due, {found} from sent");
+        let known = server.median_us(path);
+        if (found - known).abs() > known * 0.01 + 100.0 {
+            apart.push(format!("{path}: {found} µs, the server took {known} µs"));
+        }
     }
     // A part of the run's own distribution: the greatest of all is that of one of them.
     let max = |of: &Value| of["response_us"]["max"].as_f64().unwrap();
     let greatest = FOUR.map(|(path, _)| max(named(&summary, path))).into_iter().fold(0.0, f64::max);
     assert!((greatest - max(&summary)).abs() < 1e-9, "{summary}");
+    apart
 }
 
 #[test]
@@ -376,6 +379,6 @@ fn so_many_requests_are_sent_and_no_more() {
     assert_eq!(done.json()["offered"], 50);
     let plan = format!("[target]\nurl = '{url}'\n[load]\nusers = 2\nrequests = 12\n");
     place.write("plan.toml", plan);
-    let done = place.plimsoll(&["run", "plan.toml", "--quiet", "--json"]);
+    let done = place.plimsoll(&["load", "plan.toml", "--quiet", "--json"]);
     assert_eq!(done.json()["sent"], 12);
 }

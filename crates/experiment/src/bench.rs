@@ -523,7 +523,7 @@ impl World for Bench<'_> {
         if self.is_simulated {
             return self.rounds.simulated(batch, to, &one);
         }
-        let left = left_of(&self.path, &self.place)?;
+        let left = left_of(&self.path, &self.place, true)?;
         left.iter().try_for_each(|of| undo_left(of, &self.place, to.control))?;
         self.rounds.live(batch, to, &one)
     }

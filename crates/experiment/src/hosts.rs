@@ -30,6 +30,10 @@ impl Control for OnHosts<'_> {
     fn broken(&self) -> Option<TestbedError> {
         self.client.lost()
     }
+
+    fn is_spent(&self) -> Option<String> {
+        self.control.is_spent()
+    }
 }
 
 /// The collector of what a host does, which its agent has.

@@ -19,7 +19,7 @@ use plimsoll_testbed::recipe::{Content, Found, Scalar, find};
 use plimsoll_testbed::role::{CopiedFile, Limits, Secrets};
 use plimsoll_testbed::ssh::{Client, VARIABLES};
 use plimsoll_testbed::{Action, Bed, Instance as Server, Ledger, Role, TestbedError};
-use plimsoll_units::failure::chain;
+use plimsoll_units::failure::{Failure, chain};
 use plimsoll_units::hash::fnv_1a;
 use plimsoll_units::secret::{SecretError, Source, variable};
 
@@ -146,7 +146,9 @@ fn role_of(
         user: role.user.clone(),
         image: match &role.image {
             Some(image) => Some(Box::new(images(place).find(image).map_err(|error| {
-                ExperimentError::Conflict(format!("start role.{name}: {}", chain(&error)))
+                let hint = error.hint().map_or(String::new(), |hint| format!("; {hint}"));
+                let text = format!("start role.{name}: {}{hint}", chain(&error));
+                ExperimentError::Conflict(text)
             })?)),
             None => None,
         },
@@ -276,18 +278,26 @@ pub(crate) fn owner(path: &Path, cell: u32, place: &Place<'_>) -> Owner {
 }
 
 /// The beds that a process has left that was killed while it executed an experiment, which this one
-/// goes on with.
+/// goes on with. With `waits`, before it holds any itself, the locks that a killed process has let
+/// go only a moment ago are waited for.
 ///
 /// # Errors
 /// Ledgers that cannot be read.
-pub(crate) fn left_of(path: &Path, place: &Place<'_>) -> Result<Vec<Left>, ExperimentError> {
+pub(crate) fn left_of(
+    path: &Path,
+    place: &Place<'_>,
+    waits: bool,
+) -> Result<Vec<Left>, ExperimentError> {
     let experiment = place.here.join(path);
+    let is_its = |of: &Owner| of.experiment == experiment;
     let mut all = Vec::new();
     for ledgers in money::all_ledgers(place) {
-        all.extend(Ledger::all(&ledgers)?);
+        let its = Ledger::all(&ledgers)?.into_iter().filter(|of| {
+            let is_its = of.stood.is_none() && of.of.as_ref().is_some_and(is_its);
+            is_its && (!of.is_held || (waits && Ledger::becomes_free(&ledgers, &of.bed)))
+        });
+        all.extend(its);
     }
-    let is_its = |of: &Owner| of.experiment == experiment;
-    all.retain(|of| !of.is_held && of.stood.is_none() && of.of.as_ref().is_some_and(is_its));
     Ok(all)
 }
 

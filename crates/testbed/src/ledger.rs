@@ -301,6 +301,13 @@ impl Ledger {
         remove_ledger(&self.folder)
     }
 
+    /// Whether nobody holds the ledger of a bed any more, waiting as long as the lock of a killed
+    /// holder may last.
+    #[must_use]
+    pub fn becomes_free(root: &Path, bed: &str) -> bool {
+        File::open(root.join(bed).join(FILE)).is_ok_and(|file| is_free(&file, LAST))
+    }
+
     /// The ledgers below `root`, by the ids of their beds.
     ///
     /// # Errors

@@ -153,7 +153,7 @@ mod tests {
         let lines = named.lines(&second);
         let shown: Vec<&str> = lines.trim().lines().collect();
         assert_eq!(shown.len(), MOST_LIVE);
-        assert!(shown[0].starts_with("/3: 30/s, p50 2ms"), "{}", shown[0]);
+        assert!(shown[0].starts_with("/3: 30/s, p50 2 ms"), "{}", shown[0]);
         assert!(shown[4].ends_with(", 70 failed so far"), "{}", shown[4]);
         assert_eq!(named.lines(&Interval::default()), "");
     }

@@ -244,12 +244,14 @@ fn tone_of(kind: ErrorKind) -> &'static str {
         ErrorKind::Reset => "c4",
         ErrorKind::Protocol => "c5",
         ErrorKind::ClientSaturated => "c6",
-        ErrorKind::Check | ErrorKind::Take => "c8",
+        ErrorKind::Check => "c8",
         ErrorKind::Dns => "c1",
         ErrorKind::Tls => "c9",
         ErrorKind::Local => "c10",
         ErrorKind::Redirect => "c11",
-        ErrorKind::Cut | ErrorKind::InFlightAtEnd | ErrorKind::Variable => "c7",
+        ErrorKind::Take => "c12",
+        ErrorKind::Variable => "c13",
+        ErrorKind::Cut | ErrorKind::InFlightAtEnd => "c7",
     }
 }
 

@@ -86,7 +86,7 @@ pub(super) fn of_cell(
     control: &dyn Control,
 ) -> Result<(Bed, String, Settings), ExperimentError> {
     let owner = owner(path, cell, place);
-    for left in left_of(path, place)? {
+    for left in left_of(path, place, false)? {
         if left.of.as_ref() != Some(&owner) {
             continue;
         }

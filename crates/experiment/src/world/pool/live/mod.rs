@@ -117,7 +117,7 @@ impl World for Live<'_> {
 
     fn execute(&self, batch: &[Cell], to: &Execution<'_>) -> Result<(), ExperimentError> {
         // What is left of the cells that come now, these take over.
-        for left in left_of(&self.path, &self.place)? {
+        for left in left_of(&self.path, &self.place, true)? {
             let is_of = |cell: &Cell| left.of.as_ref().is_some_and(|of| of.cell == cell.number);
             if !batch.iter().any(is_of) {
                 undo_left(&left, &self.place, to.control)?;
