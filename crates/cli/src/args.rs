@@ -8,6 +8,7 @@ use crate::plan_args::Plans;
 use crate::series_args::{CapacityCommand, SeriesFlags};
 use crate::shoal_args::Shoal;
 use crate::simulate_args::{Simulate, Tune};
+use crate::web_args::Web;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -91,6 +92,7 @@ Examples:
   plimsoll load http://h/ --urls urls.csv --clean good.csv
   plimsoll load redis://127.0.0.1:6379 --workload read-heavy --rate 5000/s --for 10s
   plimsoll load plan.toml --repeat 5
+  plimsoll load plan.toml --web 8089
   plimsoll load plan.toml --quiet --junit plimsoll.xml --markdown plimsoll.md
 
 Exit codes: 0 all held, 2 wrong use or plan, 3 an SLO did not hold, 4 not completed,
@@ -121,13 +123,15 @@ pub(crate) struct Load {
     /// Expose live figures for Prometheus at this address
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) prometheus: Option<std::net::SocketAddr>,
+    #[command(flatten)]
+    pub(crate) web: Web,
     /// Write the HTML report to this file as well
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     /// Ask each line of --urls once, and write those that answered 200 to this file; no run is kept
     #[arg(
         long, value_name = "FILE",
-        conflicts_with_all = ["check", "print_plan", "report", "prometheus", "junit", "markdown"]
+        conflicts_with_all = ["check", "print_plan", "report", "prometheus", "web", "junit", "markdown"]
     )]
     pub(crate) clean: Option<PathBuf>,
     #[command(flatten)]

@@ -25,6 +25,7 @@ mod simulate_args;
 mod terminal;
 mod testbed_args;
 mod trace_args;
+mod web_args;
 
 use args::{Arguments, Command};
 use clap::Parser;

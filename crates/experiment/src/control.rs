@@ -6,6 +6,7 @@ use plimsoll_runs::experiment::Cell;
 use plimsoll_runs::{Interval, Names, Run};
 use plimsoll_stats::figure::Round;
 use plimsoll_testbed::TestbedError;
+use std::path::Path;
 
 pub use plimsoll_load::run::Wish;
 
@@ -18,6 +19,8 @@ pub enum News<'a> {
     Length(u64, u64),
     /// What the requests of the cell that begins are called.
     Names(&'a Names),
+    /// The run of the cell that begins is written to this folder, second by second.
+    Writes(&'a Path),
     /// What is done besides, such as a restart: one short sentence.
     Says(&'a str),
     /// What a user has to know at once, however quiet it is to be: one short sentence.

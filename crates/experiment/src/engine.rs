@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use plimsoll_runs::experiment::{Cell, Stop};
-use plimsoll_runs::{Ended, FigureRow};
+use plimsoll_runs::{Ended, FigureRow, RunMeta, RunWriter};
 use plimsoll_testbed::TestbedError;
 
 use crate::control::{Control, News, Wish};
@@ -111,6 +111,16 @@ impl Execution<'_> {
     pub(crate) fn under<'a>(&'a self, control: &'a dyn Control) -> Execution<'a> {
         let done = AtomicU64::new(self.done.load(Ordering::Relaxed));
         Execution { record: self.record, control, threads: self.threads, of: self.of, done }
+    }
+
+    /// Begins the run of a live cell, and tells where it is written.
+    ///
+    /// # Errors
+    /// Where it cannot be.
+    pub(crate) fn begin(&self, cell: &Cell, meta: RunMeta) -> Result<RunWriter, ExperimentError> {
+        let writer = self.record.begin(cell, meta)?;
+        self.control.tell(News::Writes(writer.path()));
+        Ok(writer)
     }
 
     /// Whether another cell may begin: the user wishes to go on, nobody has asked the experiment to

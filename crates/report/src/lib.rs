@@ -27,6 +27,8 @@ mod columns;
 mod document;
 mod error;
 mod figure_text;
+mod guarded;
+pub mod live;
 mod others;
 mod pages;
 mod searched;

@@ -38,6 +38,7 @@ pub struct Run {
     opened: Opened,
     meta: RunMeta,
     end: Option<End>,
+    goes_on: bool,
 }
 
 impl Run {
@@ -73,7 +74,24 @@ impl Run {
             meta.kind = Kind::Search;
         }
         let end = facts.end().map_err(damaged)?;
-        Ok(Self { path: path.to_path_buf(), opened, meta, end })
+        Ok(Self { path: path.to_path_buf(), opened, meta, end, goes_on: false })
+    }
+
+    /// Opens the folder of a run that the caller knows to go on: its summary is one so far. What is
+    /// under way counts neither as offered nor as failed, and no summary is kept.
+    ///
+    /// # Errors
+    /// As for [`Run::open`].
+    pub fn open_going_on(path: &Path) -> Result<Self, RunError> {
+        let run = Self::open(path)?;
+        let goes_on = run.end.is_none();
+        Ok(Self { goes_on, ..run })
+    }
+
+    /// Whether the run was opened as one that goes on, and had not ended by then.
+    #[must_use]
+    pub fn goes_on(&self) -> bool {
+        self.goes_on
     }
 
     /// The folder.

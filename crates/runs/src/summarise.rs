@@ -35,8 +35,8 @@ use crate::meta::Ended;
 use crate::row::{self, Scale};
 use crate::run::Run;
 use crate::summary::{
-    Bytes, Cause, Connections, Generator, Host, RunIdentity, SCHEMA, Spread, Summary, WarmUp,
-    seconds,
+    Bytes, Cause, Connections, GOES_ON, Generator, Host, RunIdentity, SCHEMA, Spread, Summary,
+    WarmUp, seconds,
 };
 use crate::summary_file;
 use crate::users::UserCounts;
@@ -142,7 +142,10 @@ fn counted(
     let mut warnings = warnings(run, log, span)?;
     warnings.extend(refused(&seconds_of.connections, &run.refusals()?));
     warnings.extend(redirected(&counters));
-    settle(&mut counters, run.end().map(|end| &end.ended), &mut warnings);
+    match run.goes_on() {
+        true => leave_out_under_way(&mut counters),
+        false => settle(&mut counters, run.end().map(|end| &end.ended), &mut warnings),
+    }
     Ok((counters, warnings))
 }
 
@@ -381,9 +384,19 @@ fn settle(counters: &mut Counters, ended: Option<&Ended>, warnings: &mut Vec<Str
     }
 }
 
+/// Makes the sums of a run that goes on hold: what is still under way, of which nobody knows yet how
+/// it ends, is left out.
+fn leave_out_under_way(counters: &mut Counters) {
+    let (unsent, unanswered) = validity::unaccounted(counters);
+    let [unsent, unanswered] = [unsent, unanswered].map(|n| u64::try_from(n).unwrap_or(0));
+    counters.offered = counters.offered.saturating_sub(unsent + unanswered);
+    counters.sent = counters.sent.saturating_sub(unanswered);
+}
+
 fn warnings(run: &Run, log: &Log, span: &Range<u64>) -> Result<Vec<String>, RunError> {
     let mut warnings = Vec::new();
     match run.end() {
+        None if run.goes_on() => {}
         None => warnings
             .push("the run did not end by itself: these are the seconds it had written".to_owned()),
         Some(end) => {
@@ -475,7 +488,12 @@ fn identity(run: &Run, invalid_because: Vec<String>) -> RunIdentity {
         plan_sha256: meta.plan_sha256.clone(),
         valid: invalid_because.is_empty(),
         invalid_because,
-        ended: run.end().map_or("incomplete", |end| end.ended.name()).to_owned(),
+        ended: match run.end() {
+            Some(end) => end.ended.name(),
+            None if run.goes_on() => GOES_ON,
+            None => "incomplete",
+        }
+        .to_owned(),
     }
 }
 
@@ -535,6 +553,9 @@ impl Run {
             return Ok(kept);
         }
         let summary = summarise(self)?;
+        if self.goes_on() {
+            return Ok(summary);
+        }
         // In a read-only place the summary is none the worse for not being kept.
         let kept = summary_file::write(self.path(), &summary).is_ok();
         // The run may have ended meanwhile, and ours have come to lie over its last summary. Its

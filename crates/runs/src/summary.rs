@@ -19,6 +19,9 @@ use serde::{Deserialize, Serialize};
 /// The version of the summary's form.
 pub const SCHEMA: u32 = 1;
 
+/// [`RunIdentity::ended`] of a run that goes on.
+pub const GOES_ON: &str = "going-on";
+
 /// A run in figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -117,7 +120,7 @@ pub struct RunIdentity {
     /// Why not: plain sentences with the figures. Empty when valid.
     pub invalid_because: Vec<String>,
     /// `complete`, `interrupted`, `stopped`, `budget`, `failed`, or `incomplete` where the run was
-    /// killed (or is still going on).
+    /// killed (or is still going on); [`GOES_ON`] where it is known to go on.
     pub ended: String,
 }
 

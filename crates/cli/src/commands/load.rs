@@ -4,6 +4,7 @@ use crate::args::Load;
 use crate::commands::group::{Group, no_run};
 use crate::commands::prometheus::Exporter;
 use crate::commands::report;
+use crate::commands::web::Web;
 use crate::exit::Exit;
 use crate::files;
 use crate::interrupt::Interrupts;
@@ -70,6 +71,7 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
     let interrupts = Interrupts::watch()?;
     let exporter = args.prometheus.map(Exporter::start).transpose()?;
     let id = run_id(unix_ns());
+    let web = Web::start(&args.web, (&id, plan.name.as_deref().unwrap_or_default()))?;
     let sources = plimsoll_experiment::world::sources(plan, &[], place.system)?;
     let world = World {
         plan,
@@ -94,7 +96,10 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
     });
     let cells = record.plan(cells(plan))?;
     let done = Mutex::new(Done { args, several: plan.repeat > 1, exit: Exit::Held, runs: vec![] });
-    let hear = |news: &News<'_>| done.lock().unwrap_or_else(PoisonError::into_inner).hear(news);
+    let hear = |news: &News<'_>| {
+        web.iter().for_each(|web| web.hear(news));
+        done.lock().unwrap_or_else(PoisonError::into_inner).hear(news);
+    };
     let length = (prepared.offer.duration_ns(), prepared.warmup_ns);
     let quiet = args.quiet || args.json;
     let screen = Screen::new(quiet, &interrupts).of_load(length, exporter.clone()).heard_by(&hear);
@@ -106,6 +111,9 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
     let exit = conclude(plan, &id, done, executed, path.is_some())?;
     if let Some(exporter) = exporter {
         exporter.finish();
+    }
+    if let Some((web, path)) = web.zip(path) {
+        web.finish(&path, &interrupts)?;
     }
     Ok(exit)
 }

@@ -31,3 +31,4 @@ pub(crate) mod target;
 pub(crate) mod testbed;
 pub(crate) mod trace;
 pub(crate) mod tune;
+pub(crate) mod web;

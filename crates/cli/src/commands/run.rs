@@ -1,6 +1,7 @@
 //! `plimsoll run`: any plan, executed, or gone on with.
 
 use super::runs::show_path;
+use super::web::Web;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::place::{VERSION, environment, place, run_id, unix_ns};
@@ -46,13 +47,15 @@ fn perform(args: &Run) -> Result<Exit> {
     let plan_file = crate::files::plan_file(Some(&args.of.plan));
     let found = found(args, &ready, &plan_file)?;
     let quiet = args.quiet || args.json;
+    let (record, id) = record(args, &ready, plan_file, found)?;
+    let web = Web::start(&args.web, (&id, &ready.subject.name))?;
     let hear = |news: &News<'_>| {
+        web.iter().for_each(|web| web.hear(news));
         if let (News::Window(judged), Some(quantile), false) = (news, ready.quantile(), quiet) {
             say(&super::capacity::line(judged, quantile));
         }
     };
     let screen = screen(Screen::new(quiet, &interrupts), &ready).heard_by(&hear);
-    let (record, id) = record(args, &ready, plan_file, found)?;
     let record = record.within(budget);
     let cells = record.plan(ready.cells.iter().cloned())?;
     let with = With {
@@ -85,6 +88,9 @@ fn perform(args: &Run) -> Result<Exit> {
     };
     let exit = show_ended(args, &ready, &path, is_whole)?;
     args.ci.write_of(&path, exit)?;
+    if let Some(web) = web {
+        web.finish(&path, &interrupts)?;
+    }
     Ok(exit)
 }
 

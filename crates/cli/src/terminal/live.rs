@@ -109,16 +109,7 @@ impl Live {
     }
 
     fn clock(&self, now: u64) -> String {
-        let phase = match now {
-            now if now <= self.warmup_ns => "warm-up",
-            now if now > self.total_ns => "awaiting answers",
-            _ => "measuring",
-        };
-        format!(
-            "{} of {} {phase}",
-            show_duration(now / 1_000_000_000 * 1_000_000_000),
-            show_duration(self.total_ns)
-        )
+        clock(now, (self.total_ns, self.warmup_ns))
     }
 
     fn figures(&self, second: &Interval, paint: Paint) -> String {
@@ -183,6 +174,21 @@ impl Live {
         }
         self.draw(second, complete);
     }
+}
+
+/// How far a load of so many nanoseconds is, the warm-up within them; of a length that is not known
+/// (0) how long it has gone on.
+pub(crate) fn clock(now: u64, (total_ns, warmup_ns): (u64, u64)) -> String {
+    let gone = show_duration(now / 1_000_000_000 * 1_000_000_000);
+    if total_ns == 0 {
+        return gone;
+    }
+    let phase = match now {
+        now if now <= warmup_ns => "warm-up",
+        now if now > total_ns => "awaiting answers",
+        _ => "measuring",
+    };
+    format!("{gone} of {} {phase}", show_duration(total_ns))
 }
 
 /// A pool, with what was predicted for this time.

@@ -159,7 +159,7 @@ impl Load<'_> {
         let setting = self.setting(cell);
         let mut meta = meta(&prepared, &setting, Kind::Load);
         meta.host.extend(clocks(self.sources, self.place.now_ns));
-        let mut writer = to.record.begin(cell, meta)?;
+        let mut writer = to.begin(cell, meta)?;
         for event in self.before.iter().chain(&filled) {
             writer.event(event).map_err(RunError::Unfinished)?;
         }

@@ -426,7 +426,7 @@ impl<'a> Live<'a> {
         to.control.tell(News::Begins(cell));
         let mut meta = meta(prepared, setting, Kind::Pool);
         meta.host.extend(clocks(under.sources, self.place.now_ns));
-        let mut writer = to.record.begin(cell, meta)?;
+        let mut writer = to.begin(cell, meta)?;
         if let Some(predicted) = self.prediction(cell) {
             to.record.predicted(predicted)?;
         }
