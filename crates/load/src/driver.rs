@@ -115,6 +115,9 @@ pub trait Driver: Send {
     /// Whether several requests go out on one connection together, so that it pays to gather the
     /// bytes of a turn and send them at once.
     const GATHERS: bool = false;
+    /// Whether TLS, where it is spoken, begins within the protocol: then a new connection speaks
+    /// plainly until [`Driver::wants_tls`]. Otherwise TLS comes before its first byte.
+    const BEGINS_PLAIN: bool = false;
     /// How many bytes are read at once.
     const READ: usize = 16 * 1024;
 
@@ -127,6 +130,15 @@ pub trait Driver: Send {
     fn is_ready(&self, _connection: &Self::Connection) -> bool {
         true
     }
+
+    /// Whether TLS begins now, behind all that was received and sent. Asked of a connection that is
+    /// not ready.
+    fn wants_tls(&self, _connection: &Self::Connection) -> bool {
+        false
+    }
+
+    /// TLS is there that was wanted; appends what is sent next.
+    fn encrypted(&mut self, _connection: &mut Self::Connection, _out: &mut Vec<u8>) {}
 
     /// Why it was not let in, where the peer has said so.
     fn refusal(&self, _connection: &Self::Connection) -> Option<String> {

@@ -15,14 +15,6 @@ pub enum Endpoint {
     Unix(PathBuf),
 }
 
-impl Endpoint {
-    /// Whether nobody else can hear what is said.
-    #[must_use]
-    pub fn is_private(&self) -> bool {
-        matches!(self, Self::Unix(_))
-    }
-}
-
 impl std::fmt::Display for Endpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -31,7 +31,7 @@ pub(super) struct To<'a> {
 }
 
 /// The TLS settings of a plan's target and what is spoken with it: a store's protocol, which goes
-/// with its scheme, or as [`choose`] has it.
+/// with its scheme as TLS does, or as [`choose`] has it.
 pub(super) fn spoken(
     plan: &Plan,
     url: &Url,
@@ -39,10 +39,23 @@ pub(super) fn spoken(
     ask: bool,
     end: &CertificateEnd,
 ) -> Result<(Option<Tls>, Protocol), ExperimentError> {
+    let (target, resumes) = (&plan.target, plan.load.resumes_tls());
     match Protocol::of(url.scheme) {
-        Some(protocol) => Ok((None, protocol)),
-        None => choose(&plan.target, plan.load.resumes_tls(), url, to, ask, end),
+        Some(protocol) if !url.scheme.is_secure => Ok((None, protocol)),
+        Some(protocol) => {
+            let name = server_name(target, url)?;
+            let config = Arc::new(config(target, resumes, end.clone())?);
+            Ok((Some(Tls { config, name }), protocol))
+        }
+        None => choose(target, resumes, url, to, ask, end),
     }
+}
+
+/// The name that is asked for and checked.
+fn server_name(target: &Target, url: &Url) -> Result<ServerName<'static>, ExperimentError> {
+    let name = target.sni.clone().unwrap_or_else(|| url.host.clone());
+    ServerName::try_from(name.clone())
+        .map_err(|error| ExperimentError::Tls(format!("use `{name}` as a server name: {error}")))
 }
 
 /// The TLS settings of a target and the driver to speak with; with `ask`, `http = "auto"` is
@@ -66,9 +79,7 @@ pub(super) fn choose(
         Http::Auto if ask => &[b"h2", b"http/1.1"],
         Http::Auto => &[b"http/1.1"],
     };
-    let name = target.sni.clone().unwrap_or_else(|| url.host.clone());
-    let name = ServerName::try_from(name.clone())
-        .map_err(|error| ExperimentError::Tls(format!("use `{name}` as a server name: {error}")))?;
+    let name = server_name(target, url)?;
     let mut config = config(target, resumes, end.clone())?;
     config.alpn_protocols = offered.iter().map(|protocol| protocol.to_vec()).collect();
     let protocol = match target.http {

@@ -2,6 +2,8 @@
 //! first request.
 
 use super::{Replicas, Store};
+use crate::config::Config;
+use crate::way::Endpoint;
 use plimsoll_workload::store::Kind;
 
 /// Who logs in, and where. `Debug` shows no secret.
@@ -28,6 +30,34 @@ impl std::fmt::Debug for Login {
             .field("credentials", &credentials)
             .field("database", &self.database)
             .finish()
+    }
+}
+
+/// What carries the bytes of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// TCP, which others on the way can read.
+    Tcp,
+    /// A Unix socket.
+    Unix,
+    /// TLS over TCP.
+    Tls,
+}
+
+impl Transport {
+    /// That of the connections of a session.
+    pub(crate) fn of(config: &Config) -> Self {
+        match (&config.tls, &config.endpoint) {
+            (Some(_), _) => Self::Tls,
+            (None, Endpoint::Unix(_)) => Self::Unix,
+            (None, Endpoint::Tcp(_)) => Self::Tcp,
+        }
+    }
+
+    /// Whether nobody on the way can hear what is said, so that a password may be.
+    #[must_use]
+    pub fn is_private(self) -> bool {
+        self != Self::Tcp
     }
 }
 

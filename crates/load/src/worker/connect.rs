@@ -195,19 +195,45 @@ impl<D: Driver> Worker<D> {
         }
     }
 
-    /// There are bytes to and from the peer: TLS begins where it is spoken, else the protocol.
+    /// There are bytes to and from the peer: TLS begins where it is spoken, unless the protocol has
+    /// to begin it; else the protocol.
     pub(super) fn encrypt(&mut self, at: u32) {
+        let origin = self.connections[at as usize].origin;
+        match self.config.place_of(origin).1 {
+            Some(_) if !D::BEGINS_PLAIN => self.begin_tls(at),
+            _ => self.greet(at),
+        }
+    }
+
+    /// TLS begins, behind what was sent before.
+    fn begin_tls(&mut self, at: u32) {
         let connection = &mut self.connections[at as usize];
-        let Some(tls) = self.config.place_of(connection.origin).1 else { return self.greet(at) };
-        let begun = connection.begin_tls(tls).map_err(io::Error::other);
-        match begun.and_then(|()| connection.flush()) {
+        let begun = match self.config.place_of(connection.origin).1 {
+            Some(tls) => connection.send_gathered().and_then(|()| {
+                connection.begin_tls(tls).map_err(io::Error::other)?;
+                connection.flush()
+            }),
+            None => Err(io::Error::other("the protocol asks for TLS, and none is set up")),
+        };
+        match begun {
             Ok(()) => self.after_write(at, Ok(())),
             Err(error) => self.not_opened(at, ErrorKind::Tls, error),
         }
     }
 
+    /// TLS is there: a protocol that has asked for it goes on, any other begins.
+    pub(super) fn encrypted(&mut self, at: u32) {
+        let connection = &mut self.connections[at as usize];
+        let Some(protocol) = &mut connection.protocol else { return self.greet(at) };
+        let mut out = Vec::new();
+        self.driver.encrypted(protocol, &mut out);
+        connection.state = State::LoggingIn;
+        let result = connection.send(&out);
+        self.after_write(at, result);
+    }
+
     /// There is a connection to the peer: the protocol begins, and may have to log in first.
-    pub(super) fn greet(&mut self, at: u32) {
+    fn greet(&mut self, at: u32) {
         let mut greeting = Vec::new();
         let protocol = self.driver.open(&mut greeting);
         let is_ready = self.driver.is_ready(&protocol);
@@ -228,6 +254,8 @@ impl<D: Driver> Worker<D> {
             let why = self.driver.refusal(protocol);
             let why = why.unwrap_or_else(|| "it does not speak this protocol".to_owned());
             self.not_opened(at, ErrorKind::Connect, io::Error::other(why));
+        } else if self.driver.wants_tls(protocol) {
+            self.begin_tls(at);
         } else if self.driver.is_ready(protocol) {
             self.opened(at, &[]);
         }

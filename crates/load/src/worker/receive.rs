@@ -207,7 +207,7 @@ impl<D: Driver> Worker<D> {
         if decrypted.completed {
             let resumed = connection.is_resumed();
             self.recorder.at(self.now).tls.count(resumed);
-            self.greet(at);
+            self.encrypted(at);
         }
         let connection = &mut self.connections[at as usize];
         let fate = match &mut connection.protocol {
@@ -327,7 +327,9 @@ impl<D: Driver> Worker<D> {
         let connection = &mut self.connections[at as usize];
         let opening = [State::Tunnelling, State::Handshaking, State::LoggingIn];
         if opening.contains(&connection.state) {
-            let is_tls = connection.state == State::Handshaking;
+            // What TLS refuses behind its handshake is bad data: a certificate of ours, say.
+            let is_bad = error.as_ref().is_some_and(|of| of.kind() == io::ErrorKind::InvalidData);
+            let is_tls = connection.state == State::Handshaking || is_bad;
             let kind = if is_tls { ErrorKind::Tls } else { ErrorKind::Connect };
             let error = error.unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into());
             self.not_opened(at, kind, error);

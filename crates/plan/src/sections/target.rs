@@ -290,6 +290,7 @@ impl Target {
 
     pub(crate) fn write(&self, out: &mut Writer) {
         let is_store = self.is_store();
+        let is_secure = self.url.as_ref().is_some_and(|url| url.scheme.is_secure);
         let is_replay = matches!(self.asked, Asked::Replay(_));
         let is_scenario = self.has_scenario();
         let is_usual = self.restart.is_none() && self.restart_timeout == RESTART_TIMEOUT;
@@ -305,7 +306,7 @@ impl Target {
             ("check_body", is_store || is_scenario),
             ("check_json", is_store || is_scenario),
             ("check_header", is_store || is_scenario),
-            ("insecure", is_store),
+            ("insecure", is_store && !is_secure),
             ("restart_timeout", is_usual),
         ];
         let left_out = left_out.into_iter().filter(|(_, is_left)| *is_left);
@@ -417,7 +418,7 @@ const BESIDE_SCENARIO: [(&str, &str); 16] = [
 ];
 
 /// What of `[target]` a store has no use for.
-const HTTP_ONLY: [&str; 23] = [
+const HTTP_ONLY: [&str; 18] = [
     "scenario",
     "check_body",
     "check_json",
@@ -436,20 +437,24 @@ const HTTP_ONLY: [&str; 23] = [
     "through",
     "through_env",
     "http",
-    "insecure",
-    "ca",
-    "cert",
-    "key",
-    "sni",
 ];
+/// What of `[target]` is about TLS.
+const OF_TLS: [&str; 5] = ["insecure", "ca", "cert", "key", "sni"];
 
-/// Notes what of `[target]` goes with HTTP only, and a path that names no database.
+/// Notes what of `[target]` goes with HTTP only or with TLS, and a path that names no database.
 fn check_target(section: &Section<'_>, target: &Target) {
     let (Some(url), Some(store)) = (&target.url, target.store_scheme()) else { return };
     let scheme = url.scheme.name;
     for key in HTTP_ONLY.into_iter().filter(|key| section.has(key)) {
         let message = format!("`{key}` goes with HTTP, not with {scheme}://");
         section.fault_beside(key, "url", message, Some("what is asked stands in [store]"));
+    }
+    let over_tls = url.scheme.over_tls.filter(|_| url.unix.is_none());
+    let hint = over_tls.map(|over_tls| format!("write {}://", over_tls.name));
+    let is_plain = !url.scheme.is_secure;
+    for key in OF_TLS.into_iter().filter(|key| is_plain && section.has(key)) {
+        let message = format!("`{key}` goes with TLS, not with {scheme}://");
+        section.fault_beside(key, "url", message, hint.as_deref());
     }
     if let Err(error) = url.database() {
         let hint = error.hint.as_deref();

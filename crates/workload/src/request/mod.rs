@@ -16,6 +16,7 @@ mod picker;
 mod redirect;
 mod scheme;
 mod template;
+mod tls_query;
 mod url;
 mod zipf;
 

@@ -13,6 +13,7 @@ use plimsoll_units::ParseError;
 use super::auth::Credentials;
 use super::scheme::{Databases, OF_HTTP, Scheme};
 use super::template::{RenderState, Template};
+use super::tls_query::tls_of_query;
 
 /// The longest name of a SQL database: 64 characters of MySQL, 63 bytes of PostgreSQL.
 const MAX_DATABASE_NAME: usize = 256;
@@ -52,7 +53,8 @@ impl Url {
         Self::parse_among(text, &OF_HTTP)
     }
 
-    /// Reads a URL of one of these schemes.
+    /// Reads a URL of one of these schemes. One that asks for TLS by its query, as
+    /// `postgres://ann@h/shop?sslmode=require`, has the scheme that means the same.
     ///
     /// # Errors
     /// As for [`Url::parse`].
@@ -74,6 +76,8 @@ impl Url {
             refuse_placeholders(rest).map_err(|error| error.shifted(at))?;
         }
         let target = parts.target()?;
+        let (scheme, target) =
+            tls_of_query(scheme, over_unix, target, rest).map_err(|error| error.shifted(at))?;
         let template = match is_template {
             true => template(rest, &target).map_err(|error| error.shifted(at))?,
             false => None,
