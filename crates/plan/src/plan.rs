@@ -115,7 +115,8 @@ impl Plan {
             add_of_pool(reading, root, &mut factors);
         }
         check_types(&top, root, is_pool);
-        let testbed = given(Testbed::SECTION).and_then(|of| Testbed::read(&of));
+        let asks = is_simulated && elastic.as_ref().is_none_or(|of| of.pool.asks_cloud());
+        let testbed = given(Testbed::SECTION).and_then(|of| Testbed::read(&of, asks));
         if let Some(of) = &experiment {
             let can_restart = testbed.is_some() || target.restart.is_some();
             check_between(&open(Experiment::SECTION), of, can_restart);
@@ -277,6 +278,13 @@ impl Plan {
                 .map_or_else(|| elastic.instance.clone(), |of| of.instance.clone());
         }
         self
+    }
+
+    /// Whether somebody else starts and ends the instances of a role: those of a pool that follows.
+    #[must_use]
+    pub fn is_followed(&self, role: &str) -> bool {
+        let pool = self.elastic.as_ref().map(|of| &of.pool);
+        pool.is_some_and(|of| of.follow.is_some() && of.role.as_deref() == Some(role))
     }
 
     /// Whether it is an experiment: what it varies, or how often, is its own to say.

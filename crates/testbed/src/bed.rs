@@ -66,13 +66,9 @@ impl Bed {
         }
         for role in &self.roles {
             self.provider.check(role)?;
-            if role.recipe.recipe.start.is_empty() && self.provider.is_reached(&role.name) {
-                let text = format!(
-                    "start the role `{}`: its recipe has no `start`; only instances of the \
-                     provider `ec2` go without",
-                    role.name
-                );
-                return Err(TestbedError::Wrong(text));
+            // A pool that is followed has instances that nobody here starts.
+            if role.count > 0 {
+                self.check_start(role)?;
             }
             let (mut ready, stand) = (Vec::new(), before_role(&outline.instances, &role.name));
             for number in 1..=role.count {
@@ -85,6 +81,22 @@ impl Bed {
             before.extend(ready);
         }
         Ok(outline)
+    }
+
+    /// Refuses a role that cannot be started.
+    ///
+    /// # Errors
+    /// Where its recipe has no `start`, and whoever gives it a place does not start it either.
+    pub fn check_start(&self, role: &Role) -> Result<(), TestbedError> {
+        if role.recipe.recipe.start.is_empty() && self.provider.is_reached(&role.name) {
+            let text = format!(
+                "start the role `{}`: its recipe has no `start`; only instances of the provider \
+                 `ec2`, and those of a pool that follows, go without",
+                role.name
+            );
+            return Err(TestbedError::Wrong(text));
+        }
+        Ok(())
     }
 
     /// The programs that recipes need and this host does not have, each with its role and packages.
