@@ -280,11 +280,18 @@ impl Plan {
         self
     }
 
-    /// Whether somebody else starts and ends the instances of a role: those of a pool that follows.
+    /// The role whose instances somebody else starts and ends: that of a pool that follows.
+    #[must_use]
+    pub fn followed(&self) -> Option<&str> {
+        let pool = &self.elastic.as_ref()?.pool;
+        pool.follow.as_ref()?;
+        pool.role.as_deref()
+    }
+
+    /// Whether somebody else starts and ends the instances of a role.
     #[must_use]
     pub fn is_followed(&self, role: &str) -> bool {
-        let pool = self.elastic.as_ref().map(|of| &of.pool);
-        pool.is_some_and(|of| of.follow.is_some() && of.role.as_deref() == Some(role))
+        self.followed() == Some(role)
     }
 
     /// Whether it is an experiment: what it varies, or how often, is its own to say.

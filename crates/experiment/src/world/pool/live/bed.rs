@@ -70,10 +70,6 @@ fn bed_of(
     scaled.count = 0;
     // An instance is well as long as it answers what showed that it was ready.
     let check = scaled.recipe.recipe.check.http.clone();
-    let scaled = scaled.clone();
-    if !plan.is_followed(&role) {
-        bed.check_start(&scaled)?;
-    }
     let settings = settings(&elastic.balancer, &model.setup, check);
     settings.check(&*bed.provider)?;
     bed.roles.push(settings.role()?);
