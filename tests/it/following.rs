@@ -137,8 +137,8 @@ fn what_cannot_be_followed_is_refused_by_name() {
         place.plimsoll(&words)
     };
     check(&[]).ended_with(0);
-    check(&["pool.follow=asg:web"]).ended_with(2).says(&["follow asg:web", "only agents"]);
-    check(&["pool.follow=tag:role=web"]).ended_with(2).says(&["follow tag:role=web"]);
+    check(&["pool.follow=asg:"]).ended_with(2).says(&["agents, asg:NAME or tag:KEY=VALUE"]);
+    check(&["pool.follow=tag:role"]).ended_with(2).says(&["agents, asg:NAME or tag:KEY=VALUE"]);
     check(&["pool.follow=hosts"]).ended_with(2).says(&["agents, asg:NAME or tag:KEY=VALUE"]);
     let elsewhere = format!("pool.heard_at=0.0.0.0:{at}");
     check(&[&elsewhere]).ended_with(2).says(&["token_file"]);

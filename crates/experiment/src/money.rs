@@ -80,7 +80,7 @@ pub fn cost(
     let (terms, conflict) = (terms(plan, of), |text: String| Err(ExperimentError::Conflict(text)));
     let pool = plan.elastic.as_ref().and_then(|of| Some((of.pool.role.as_ref()?, of.pool.most)));
     let (mut instances, mut fixed, mut hourly) = (0, 0, 0.0);
-    for (name, role) in &plan.roles {
+    for (name, role) in plan.roles.iter().filter(|(name, _)| !plan.is_followed(name)) {
         let price = price(plan, of, role);
         if price <= 0.0 {
             return conflict(format!(
@@ -157,7 +157,7 @@ pub(crate) fn provider(
         ))
     };
     let mut wants = BTreeMap::new();
-    for (name, role) in &plan.roles {
+    for (name, role) in plan.roles.iter().filter(|(name, _)| !plan.is_followed(name)) {
         let file = role.user_data.as_ref().or(of.user_data.as_ref());
         let user_data =
             file.map(|file| std::fs::read_to_string(file).map_err(FileError::of("read", file)));
@@ -183,13 +183,17 @@ pub(crate) fn provider(
         };
         wants.insert(name.clone(), wanted);
     }
-    let at = Where {
+    Ok(Ec2::new(&cloud(of), wants, terms(plan, of), surroundings(place))?)
+}
+
+/// Where the cloud of a plan is.
+pub(crate) fn cloud(of: &Testbed) -> Where {
+    Where {
         endpoint: of.endpoint.clone(),
         region: of.region.clone(),
         api_version: of.api_version.clone(),
         profile: of.profile.clone(),
-    };
-    Ok(Ec2::new(&at, wants, terms(plan, of), surroundings(place))?)
+    }
 }
 
 /// Does something while the instances of a provider are watched: one that ends although nobody here

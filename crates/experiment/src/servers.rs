@@ -55,11 +55,14 @@ pub(crate) fn bed_with(
     let Some(testbed) = &plan.testbed else { return Ok(None) };
     // The image of what is rented is the cloud's.
     let is_here = testbed.provider != Kind::Ec2;
-    let of = |role: &plimsoll_plan::Role| plimsoll_plan::Role {
+    let of = |name: &str, role: &plimsoll_plan::Role| plimsoll_plan::Role {
         image: role.image.clone().filter(|_| is_here),
+        // Somebody else starts those of a pool that follows.
+        count: if plan.is_followed(name) { 0 } else { role.count },
         ..role.clone()
     };
-    let roles = plan.roles.iter().map(|(name, role)| role_of(name, &of(role), &plan.folder, place));
+    let roles = plan.roles.iter();
+    let roles = roles.map(|(name, role)| role_of(name, &of(name, role), &plan.folder, place));
     let roles: Vec<Role> = roles.collect::<Result<_, _>>()?;
     let client = client(place);
     let provider: Box<dyn Provider> = match (testbed.provider, left.first()) {
@@ -79,6 +82,7 @@ pub(crate) fn bed_with(
         left,
         provider,
         roles,
+        followed: plan.followed().map(str::to_owned),
         folders: PathBuf::from(folders.unwrap_or_else(|| FOLDERS.to_owned())),
         launcher: Launcher { program: place.program.to_owned(), arguments },
         client,

@@ -115,7 +115,8 @@ impl Plan {
             add_of_pool(reading, root, &mut factors);
         }
         check_types(&top, root, is_pool);
-        let testbed = given(Testbed::SECTION).and_then(|of| Testbed::read(&of));
+        let asks = is_simulated && elastic.as_ref().is_none_or(|of| of.pool.asks_cloud());
+        let testbed = given(Testbed::SECTION).and_then(|of| Testbed::read(&of, asks));
         if let Some(of) = &experiment {
             let can_restart = testbed.is_some() || target.restart.is_some();
             check_between(&open(Experiment::SECTION), of, can_restart);
@@ -277,6 +278,20 @@ impl Plan {
                 .map_or_else(|| elastic.instance.clone(), |of| of.instance.clone());
         }
         self
+    }
+
+    /// The role whose instances somebody else starts and ends: that of a pool that follows.
+    #[must_use]
+    pub fn followed(&self) -> Option<&str> {
+        let pool = &self.elastic.as_ref()?.pool;
+        pool.follow.as_ref()?;
+        pool.role.as_deref()
+    }
+
+    /// Whether somebody else starts and ends the instances of a role.
+    #[must_use]
+    pub fn is_followed(&self, role: &str) -> bool {
+        self.followed() == Some(role)
     }
 
     /// Whether it is an experiment: what it varies, or how often, is its own to say.

@@ -36,6 +36,8 @@ pub struct Bed {
     pub provider: Box<dyn Provider>,
     /// The roles, in the order in which they are started: each may name those before it.
     pub roles: Vec<Role>,
+    /// The role whose instances somebody else starts and ends, where there is one.
+    pub followed: Option<String>,
     /// Where the folders of instances are made.
     pub folders: PathBuf,
     /// How processes are started.
@@ -66,14 +68,7 @@ impl Bed {
         }
         for role in &self.roles {
             self.provider.check(role)?;
-            if role.recipe.recipe.start.is_empty() && self.provider.is_reached(&role.name) {
-                let text = format!(
-                    "start the role `{}`: its recipe has no `start`; only instances of the \
-                     provider `ec2` go without",
-                    role.name
-                );
-                return Err(TestbedError::Wrong(text));
-            }
+            self.check_start(role)?;
             let (mut ready, stand) = (Vec::new(), before_role(&outline.instances, &role.name));
             for number in 1..=role.count {
                 let instance = self.instance(role, number, outline.instances.len(), &stand)?;
@@ -85,6 +80,25 @@ impl Bed {
             before.extend(ready);
         }
         Ok(outline)
+    }
+
+    /// Whether somebody else starts and ends the instances of a role.
+    pub(crate) fn is_followed(&self, role: &Role) -> bool {
+        self.followed.as_ref() == Some(&role.name)
+    }
+
+    /// Refuses a role that nobody can start.
+    fn check_start(&self, role: &Role) -> Result<(), TestbedError> {
+        let is_ours = self.provider.is_reached(&role.name) && !self.is_followed(role);
+        if role.recipe.recipe.start.is_empty() && is_ours {
+            let text = format!(
+                "start the role `{}`: its recipe has no `start`; only instances of the provider \
+                 `ec2`, and those of a pool that follows, go without",
+                role.name
+            );
+            return Err(TestbedError::Wrong(text));
+        }
+        Ok(())
     }
 
     /// The programs that recipes need and this host does not have, each with its role and packages.

@@ -1,6 +1,7 @@
 //! Instances that are rented from a cloud, by a proxy of ours before moto: whole plans, faults of
 //! the cloud, money, credentials, and the end of what was rented.
 
+mod following;
 mod proxy;
 
 use crate::place::{Place, events};

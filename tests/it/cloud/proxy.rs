@@ -114,9 +114,21 @@ impl<'a> Cloud<'a> {
     /// Starts servers behind instances that have none yet, and ends those of instances that are
     /// gone. Asked again and again while a plan is executed.
     pub(crate) fn serves(&self) {
+        let living = self.serves_new();
+        let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        for (id, target) in servers.iter_mut() {
+            let lives = living.get(id).is_some_and(|state| state == "running");
+            if let Some(target) = target.take_if(|_| !lives) {
+                drop(target.end());
+            }
+        }
+    }
+
+    /// Starts servers behind instances that have none yet. Returns the state of each instance.
+    pub(crate) fn serves_new(&self) -> BTreeMap<String, String> {
+        let living = self.states();
         let places: Vec<(String, String)> =
             self.books().places.iter().map(|(id, (at, _))| (id.clone(), at.clone())).collect();
-        let living = self.states();
         let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
         for (id, address) in places {
             let lives = living.get(&id).is_some_and(|state| state == "running");
@@ -124,18 +136,17 @@ impl<'a> Cloud<'a> {
                 let at = format!("{address}:{PORT}");
                 let target = Target::start(self.place, &at, &["--service-time", "const:2ms"]);
                 servers.insert(id, Some(target));
-            } else if !lives && let Some(target) = servers.get_mut(&id).and_then(Option::take) {
-                drop(target.end());
             }
         }
+        living
     }
 
     /// The state of each instance, by its id.
     pub(crate) fn states(&self) -> BTreeMap<String, String> {
         let text = self.ask("Action=DescribeInstances&Version=2016-11-15&By=the-test");
         let mut states = BTreeMap::new();
-        for part in text.split("<clientToken>").skip(1) {
-            let id = between(part, "<instanceId>", "<").unwrap();
+        for part in text.split("<instanceId>").skip(1) {
+            let id = part.split('<').next().unwrap();
             let state = between(part, "<instanceState>", "</instanceState>").unwrap();
             states.insert(id.to_owned(), between(state, "<name>", "<").unwrap().to_owned());
         }
@@ -167,7 +178,8 @@ impl<'a> Cloud<'a> {
         self.ask(&format!("Action=TerminateInstances&Version=2016-11-15&InstanceId.1={id}"));
     }
 
-    fn ask(&self, body: &str) -> String {
+    /// Asks as somebody else would.
+    pub(crate) fn ask(&self, body: &str) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         let length = body.len();
         let head =
@@ -271,6 +283,7 @@ fn serve(mut stream: TcpStream, moto: u16, kind: Kind, books: &Mutex<Books>) -> 
             return None;
         }
         assert!(head.contains("AWS4-HMAC-SHA256 Credential=AKID"), "{head}");
+        assert!(head.contains(&format!("/{}/aws4_request", service(&with))), "{head}");
         if let Some(code) = too_new(&with, &path).filter(|_| kind == Kind::Old) {
             refuse(&mut stream, code, None);
             return None;
@@ -284,6 +297,10 @@ fn serve(mut stream: TcpStream, moto: u16, kind: Kind, books: &Mutex<Books>) -> 
             // Pages of two; and moto knows no filter by token: who asks chooses again.
             with.entry("MaxResults".to_owned()).and_modify(|most| "2".clone_into(most));
             with.retain(|name, _| name != "By");
+            // It tells all groups, one on a page: who asks chooses.
+            if with.remove("AutoScalingGroupNames.member.1").is_some() && !is_of_test {
+                with.insert("MaxRecords".to_owned(), "1".to_owned());
+            }
             if with.get("Filter.1.Name").is_some_and(|of| of == "client-token") {
                 with.retain(|name, _| !name.starts_with("Filter.1."));
             }
@@ -296,6 +313,9 @@ fn serve(mut stream: TcpStream, moto: u16, kind: Kind, books: &Mutex<Books>) -> 
         books.orders.insert(token, whole);
         take_place(&mut books, &text);
     }
+    if action == "DescribeInstances" {
+        take_places(&mut lock(), &text);
+    }
     for (address, own) in lock().places.values() {
         for of in own {
             text = text.replace(&format!(">{of}<"), &format!(">{address}<"));
@@ -304,7 +324,11 @@ fn serve(mut stream: TcpStream, moto: u16, kind: Kind, books: &Mutex<Books>) -> 
     if fault == Some(Fault::Unanswered) {
         return None;
     }
-    let status = if text.contains("<Errors>") { "400 No" } else { "200 OK" };
+    let status = if text.contains("<Errors>") || text.contains("<ErrorResponse") {
+        "400 No"
+    } else {
+        "200 OK"
+    };
     answer(&mut stream, status, None, text.as_bytes());
     Some(())
 }
@@ -313,12 +337,36 @@ fn serve(mut stream: TcpStream, moto: u16, kind: Kind, books: &Mutex<Books>) -> 
 fn take_place(books: &mut Books, text: &str) -> Option<()> {
     let id = between(text, "<instanceId>", "<")?.to_owned();
     let own = [between(text, "<privateIpAddress>", "<")?, between(text, "<publicIp>", "<")?];
+    place(books, &id, own);
+    Some(())
+}
+
+/// Gives one to each that was started otherwise.
+fn take_places(books: &mut Books, text: &str) {
+    for part in text.split("<instanceId>").skip(1) {
+        let id = part.split('<').next().unwrap_or_default();
+        let own = ["<privateIpAddress>", "<ipAddress>"].map(|name| between(part, name, "<"));
+        if let [Some(private), Some(public)] = own {
+            place(books, id, [private, public]);
+        }
+    }
+}
+
+fn place(books: &mut Books, id: &str, own: [&str; 2]) {
+    if books.places.contains_key(id) {
+        return;
+    }
     let own = own.map(str::to_owned).to_vec();
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let part = std::process::id() % 200 + 20;
     let address = format!("127.{part}.{}.{}", number / 250, number % 250 + 1);
-    books.places.entry(id).or_insert((address, own));
-    Some(())
+    books.places.insert(id.to_owned(), (address, own));
+}
+
+/// The service that a request is for.
+fn service(with: &BTreeMap<String, String>) -> &'static str {
+    let version = with.get("Version").map_or("", String::as_str);
+    if version == "2011-01-01" { "autoscaling" } else { "ec2" }
 }
 
 /// Asks moto; returns the body of its answer.
@@ -333,7 +381,7 @@ fn handed_on(moto: u16, with: &BTreeMap<String, String>) -> Option<Vec<u8>> {
     let pairs: Vec<String> =
         with.iter().map(|(name, value)| format!("{}={}", escaped(name), escaped(value))).collect();
     let body = pairs.join("&");
-    let scope = "Credential=AKID/20260101/us-east-1/ec2/aws4_request";
+    let scope = format!("Credential=AKID/20260101/us-east-1/{}/aws4_request", service(with));
     let head = format!(
         "POST / HTTP/1.1\r\nHost: ec2.us-east-1.amazonaws.com\r\nConnection: close\r\n\
          Authorization: AWS4-HMAC-SHA256 {scope}, SignedHeaders=host, Signature=x\r\n\

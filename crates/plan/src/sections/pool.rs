@@ -115,6 +115,12 @@ impl Pool {
         }
         Some(pool)
     }
+
+    /// Whether a cloud is asked which instances it has.
+    #[must_use]
+    pub fn asks_cloud(&self) -> bool {
+        matches!(self.follow, Some(Follow::Group(_) | Follow::Tag(..)))
+    }
 }
 
 const TIME_OF_DAY: Parsed<Duration> = Parsed {

@@ -48,7 +48,7 @@ section! {
         /// The unit of time that the cloud charges: every started one.
         unit: Option<BillingUnit> { word::<BillingUnit>(), said "that of `[billing]`", "second" }
         /// The region of the cloud.
-        region: String { Line("region"), or "us-east-1".to_owned(), "eu-central-1" }
+        region: String { Line("region"), or REGION.to_owned(), "eu-central-1" }
         /// The zone within the region.
         zone: Option<String> { Line("zone"), said "the cloud chooses", "eu-central-1b" }
         /// The image that instances are started from.
@@ -67,16 +67,21 @@ section! {
         /// Where the cloud's API is, with its path: https, but on this host.
         endpoint: Option<String> { Line("URL"), said "Amazon's of the region",
             "https://cloud.example:8773/services/compute" }
+        /// Where its Auto Scaling API is, for a pool that follows a group, where that is another
+        /// place than `endpoint`.
+        scaling_endpoint: Option<String> { Line("URL"), said "`endpoint`, or Amazon's of the region",
+            "https://cloud.example:8773/services/AutoScaling" }
         /// The version of the API: older ones know neither pages nor tags.
-        api_version: String { VERSION, or "2016-11-15".to_owned(), "2013-02-01" }
+        api_version: String { VERSION, or API_VERSION.to_owned(), "2013-02-01" }
         /// The profile of `~/.aws/credentials`.
         profile: Option<String> { Line("profile"), said "the environment's credentials", "study" }
     }
 }
 
 impl Testbed {
-    /// Reads the section, and what has to be in it for what it rents.
-    pub(crate) fn read(section: &Section<'_>) -> Option<Self> {
+    /// Reads the section, and what has to be in it for what it rents. `asks` says whether the pool
+    /// asks a cloud which instances it has: then it says which cloud.
+    pub(crate) fn read(section: &Section<'_>, asks: bool) -> Option<Self> {
         let testbed = Self::read_keys(section)?;
         if testbed.provider == Provider::Ec2 {
             let obligatory = [("max", "8"), ("budget", "5 USD")];
@@ -89,6 +94,12 @@ impl Testbed {
             let message = format!("`{key}` goes with the provider `ec2`");
             section.fault(key, message, Some("provider = \"ec2\""));
         }
+        if let Some(key) = CLOUD.iter().find(|key| !asks && section.has(key)) {
+            let message = format!(
+                "`{key}` goes with the provider `ec2`, or with a pool that follows a group or a tag"
+            );
+            section.fault(key, message, Some("provider = \"ec2\""));
+        }
         Some(testbed)
     }
 
@@ -97,19 +108,25 @@ impl Testbed {
         let mut left_out = if self.tags.is_empty() { vec!["tags"] } else { Vec::new() };
         left_out.extend(self.hosts.is_empty().then_some("hosts"));
         if self.provider != Provider::Ec2 {
-            left_out.extend(["region", "api_version"]);
+            left_out.extend((self.region == REGION).then_some("region"));
+            left_out.extend((self.api_version == API_VERSION).then_some("api_version"));
         }
         self.write_keys(out, &left_out);
     }
 }
 
+/// The region that is asked where none is named.
+const REGION: &str = "us-east-1";
+/// The version of the API that is spoken where none is named.
+const API_VERSION: &str = "2016-11-15";
+/// The keys that say which cloud is asked, and by whom.
+const CLOUD: [&str; 5] = ["region", "endpoint", "scaling_endpoint", "api_version", "profile"];
 /// The keys that are of rented instances alone.
-const RENTED: [&str; 15] = [
+const RENTED: [&str; 11] = [
     "max",
     "budget",
     "price",
     "unit",
-    "region",
     "zone",
     "image",
     "type",
@@ -117,9 +134,6 @@ const RENTED: [&str; 15] = [
     "security_group",
     "user_data",
     "tags",
-    "endpoint",
-    "api_version",
-    "profile",
 ];
 
 /// An amount of money.

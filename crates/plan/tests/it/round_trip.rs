@@ -406,3 +406,27 @@ fn hosts_are_printed_as_they_are_read() {
     let again = crate::parse(&plan.to_toml(), "printed.toml").unwrap();
     assert_eq!((&again.testbed, &again.roles), (&plan.testbed, &plan.roles));
 }
+
+#[test]
+fn the_cloud_of_a_pool_that_follows_is_printed_as_it_is_read() {
+    let plan = |follow: &str, cloud: &str| {
+        format!(
+            "[testbed]\n{cloud}[role.web]\nrecipe = 'nginx'\n[pool]\nrole = 'web'\n\
+             follow = '{follow}'\n[instance]\nservice = 'exp:70ms'\n\
+             [load]\nrate = '500/s'\nfor = '30m'\n[policy.calm]\nkind = 'fixed'\n"
+        )
+    };
+    let cloud = "region = 'eu-west-1'\nendpoint = 'https://cloud.example/compute'\n\
+                 scaling_endpoint = 'https://cloud.example/scaling'\nprofile = 'study'\n\
+                 api_version = '2013-02-01'\n";
+    for (follow, cloud) in [("asg:web", cloud), ("tag:role=web", cloud), ("asg:web", "")] {
+        let read = crate::parse(&plan(follow, cloud), "plan.toml").unwrap();
+        let again = crate::parse(&read.to_toml(), "printed.toml").unwrap();
+        assert_eq!((&again.testbed, &again.elastic), (&read.testbed, &read.elastic));
+        assert!(read.is_followed("web") && !read.is_followed("db"));
+    }
+    let refused = crate::parse(&plan("agents", cloud), "plan.toml").unwrap_err().to_string();
+    assert!(refused.contains("or with a pool that follows a group or a tag"), "{refused}");
+    let dear = crate::parse(&plan("asg:web", "max = 3\n"), "plan.toml").unwrap_err().to_string();
+    assert!(dear.contains("`max` goes with the provider `ec2`"), "{dear}");
+}

@@ -38,12 +38,6 @@ impl Filter {
         Self::new(&format!("tag:{key}"), &[value])
     }
 
-    /// The condition that it is of an Auto Scaling group.
-    #[must_use]
-    pub fn group(name: &str) -> Self {
-        Self::tag("aws:autoscaling:groupName", name)
-    }
-
     /// Whether an instance holds it; `None` for one of another kind.
     fn holds(&self, of: &Rented) -> Option<bool> {
         let is_one = |value: &str| self.values.iter().any(|wanted| wanted == value);

@@ -28,10 +28,12 @@ const TAGS_AT_START: &str = "2016-11-15";
 const PAGES: &str = "2014-02-01";
 /// From this version on there are tags and filters.
 const TAGS: &str = "2010-08-31";
+/// The service, as requests are signed for it.
+const EC2: &str = "ec2";
 /// How many instances a page has at most.
-const PAGE: &str = "100";
+pub(super) const PAGE: &str = "100";
 /// No list has more pages.
-const MOST_PAGES: usize = 1000;
+pub(super) const MOST_PAGES: usize = 1000;
 /// How long one request may take.
 const ONE: Duration = Duration::from_secs(20);
 /// How long a call may take with all its repetitions.
@@ -62,7 +64,12 @@ impl Where {
     /// # Errors
     /// No URL; one that would carry credentials in the open.
     pub fn url(&self) -> Result<Url, CloudError> {
-        let own = || format!("https://ec2.{}.amazonaws.com/", self.region);
+        self.url_of(EC2)
+    }
+
+    /// The URL that a service is asked at.
+    pub(super) fn url_of(&self, service: &str) -> Result<Url, CloudError> {
+        let own = || format!("https://{service}.{}.amazonaws.com/", self.region);
         let text = self.endpoint.clone().unwrap_or_else(own);
         let wrong = |why: &str| CloudError::Wrong(format!("use the endpoint {text}: {why}"));
         let url = Url::parse(&text).map_err(|error| wrong(&error.to_string()))?;
@@ -144,6 +151,8 @@ pub struct Order {
 /// A cloud.
 pub struct Cloud {
     at: Where,
+    /// The service that is asked: `ec2`.
+    service: &'static str,
     url: Url,
     credentials: Credentials,
     keys: Mutex<Option<Keys>>,
@@ -152,9 +161,9 @@ pub struct Cloud {
 }
 
 /// A list of parameters of a request.
-type Parameters = Vec<(String, String)>;
+pub(super) type Parameters = Vec<(String, String)>;
 
-fn parameter(name: &str, value: &str) -> (String, String) {
+pub(super) fn parameter(name: &str, value: &str) -> (String, String) {
     (name.to_owned(), value.to_owned())
 }
 
@@ -164,8 +173,17 @@ impl Cloud {
     /// # Errors
     /// An endpoint that cannot be used; certificates that cannot be read.
     pub fn new(at: Where, surroundings: Surroundings) -> Result<Self, CloudError> {
+        Self::of_service(at, EC2, surroundings)
+    }
+
+    /// Another service of a cloud, whose version is that of `at`.
+    pub(super) fn of_service(
+        at: Where,
+        service: &'static str,
+        surroundings: Surroundings,
+    ) -> Result<Self, CloudError> {
         let Surroundings { environment, now_ns } = surroundings;
-        let url = at.url()?;
+        let url = at.url_of(service)?;
         let ca = environment("AWS_CA_BUNDLE").filter(|file| !file.is_empty());
         let dial: Box<dyn Dial> = if url.secure {
             let tls = Tls::new(ca.as_deref().map(std::path::Path::new), None);
@@ -174,7 +192,7 @@ impl Cloud {
             Box::new(plimsoll_net::http::client::Plain)
         };
         let credentials = Credentials { environment, profile: at.profile.clone() };
-        Ok(Self { at, url, credentials, keys: Mutex::default(), dial, now_ns })
+        Ok(Self { at, service, url, credentials, keys: Mutex::default(), dial, now_ns })
     }
 
     /// Where it is.
@@ -211,7 +229,7 @@ impl Cloud {
         let body = body.join("&");
         let (host, content_type) = (self.url.authority(), "application/x-www-form-urlencoded");
         let at = stamp((self.now_ns)());
-        let scope = Scope { region: &self.at.region, service: "ec2", at: &at };
+        let scope = Scope { region: &self.at.region, service: self.service, at: &at };
         let of = Unsigned {
             method: "POST",
             path: &self.url.path,
@@ -285,7 +303,7 @@ impl Cloud {
 
     /// Asks again, with growing pauses, as long as that may help and there is time. `between` is
     /// asked before each repetition: what it has found is the answer.
-    fn call<T>(
+    pub(super) fn call<T>(
         &self,
         (action, with): (&str, &Parameters),
         read: impl Fn(&Element) -> Result<T, CloudError>,
@@ -386,8 +404,17 @@ impl Cloud {
     /// # Errors
     /// Where the cloud refuses, or does not answer in time.
     pub fn describe(&self, filters: &[Filter]) -> Result<Vec<Rented>, CloudError> {
+        self.described(filters, &|| false)
+    }
+
+    /// As [`Cloud::describe`]; nothing is repeated any more where that is ended.
+    pub(super) fn described(
+        &self,
+        filters: &[Filter],
+        is_ended: &dyn Fn() -> bool,
+    ) -> Result<Vec<Rented>, CloudError> {
         let asked = if self.at.has_tags() { filters } else { &[] };
-        let found = match self.pages(asked) {
+        let found = match self.pages(asked, is_ended) {
             // A filter that this cloud does not know.
             Err(CloudError::Refused { code, .. })
                 if !asked.is_empty()
@@ -397,7 +424,7 @@ impl Cloud {
                         || code.contains("NotImplemented")
                         || code.contains("Unsupported")) =>
             {
-                self.pages(&[])?
+                self.pages(&[], is_ended)?
             }
             Err(error) if error.code().starts_with("InvalidInstanceID") => Vec::new(),
             found => found?,
@@ -405,7 +432,11 @@ impl Cloud {
         all_match(found, filters).map_err(CloudError::Wrong)
     }
 
-    fn pages(&self, filters: &[Filter]) -> Result<Vec<Rented>, CloudError> {
+    fn pages(
+        &self,
+        filters: &[Filter],
+        is_ended: &dyn Fn() -> bool,
+    ) -> Result<Vec<Rented>, CloudError> {
         let mut with = Vec::new();
         for (at, filter) in filters.iter().enumerate() {
             with.push(parameter(&format!("Filter.{}.Name", at + 1), &filter.name));
@@ -431,7 +462,7 @@ impl Cloud {
                 Ok((page, answer.at(&["nextToken"]).to_owned()))
             };
             let call = ("DescribeInstances", &with);
-            let (page, more) = self.call(call, read, |_| Ok(None), &|| false)?;
+            let (page, more) = self.call(call, read, |_| Ok(None), is_ended)?;
             found.extend(page);
             if more.is_empty() {
                 return Ok(found);

@@ -62,6 +62,16 @@ pub enum CloudError {
         /// What the cloud says of why.
         reason: String,
     },
+    /// There is no Auto Scaling group of that name.
+    #[error("follow the Auto Scaling group `{name}`: there is none in {region}")]
+    NoGroup {
+        /// The name.
+        name: String,
+        /// Where it was looked for.
+        region: String,
+        /// The names of some groups that are there, where they were asked for.
+        others: Vec<String>,
+    },
     /// What is rented would be more, or cost more, than the plan allows.
     #[error("{0}")]
     Money(String),
@@ -138,7 +148,9 @@ impl CloudError {
 impl Failure for CloudError {
     fn kind(&self) -> Kind {
         match self {
-            Self::Credentials(_) | Self::Wrong(_) | Self::Money(_) => Kind::Usage,
+            Self::Credentials(_) | Self::Wrong(_) | Self::Money(_) | Self::NoGroup { .. } => {
+                Kind::Usage
+            }
             _ => Kind::Incomplete,
         }
     }
@@ -150,6 +162,12 @@ impl Failure for CloudError {
                  ~/.aws/credentials by `profile` in [testbed]"
                     .to_owned(),
             ),
+            Self::NoGroup { others, .. } => Some(match others.as_slice() {
+                [] => "look at `region` in [testbed], and at whose credentials are used: no group \
+                       was found there"
+                    .to_owned(),
+                some => format!("the groups there are {}", some.join(", ")),
+            }),
             Self::Refused { skew_s: Some(skew_s), .. } => Some(format!(
                 "the clock of this host is {} s {} the cloud's: set it, as by chrony or ntpd",
                 skew_s.unsigned_abs(),

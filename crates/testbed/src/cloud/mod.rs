@@ -4,6 +4,8 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`client`](Cloud) | signs, sends and repeats the few calls that there are |
+//! | `groups` | which instances an Auto Scaling group has in service |
+//! | [`members`](Members) | the instances of a group, or with a tag: looked at, never changed |
 //! | `sign` | Signature V4 |
 //! | `xml`, [`answer`](Rented) | what is answered, bounded and checked |
 //! | `credentials` | from the environment, a profile, the role of the own instance |
@@ -13,6 +15,8 @@ mod answer;
 mod client;
 mod credentials;
 mod error;
+mod groups;
+mod members;
 mod sign;
 mod user_data;
 mod xml;
@@ -20,4 +24,5 @@ mod xml;
 pub use answer::{Filter, Rented, is_plain};
 pub use client::{API_VERSION, Cloud, Order, Surroundings, Where};
 pub use error::CloudError;
+pub use members::{Members, Whose};
 pub(crate) use user_data::user_data;

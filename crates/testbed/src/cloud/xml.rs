@@ -49,6 +49,9 @@ impl Element {
                 }
                 Event::Empty(start) => {
                     count += 1;
+                    if count > MOST_ELEMENTS {
+                        return Err(wrong("it is too deep or has too many elements"));
+                    }
                     let name = start.local_name().as_ref().to_owned();
                     let last = open.last_mut().ok_or_else(|| wrong("it ends too early"))?;
                     last.within.push(Self { name, ..Self::default() });
@@ -139,6 +142,10 @@ mod tests {
         let doctype = "<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>";
         for text in ["", "no", "<a>", "<a></b>", "<a>&b;</a>", doctype, &deep] {
             assert!(Element::read(text).is_err(), "{text}");
+        }
+        for many in ["<b/>", "<b></b>"] {
+            let text = format!("<a>{}</a>", many.repeat(MOST_ELEMENTS));
+            assert!(Element::read(&text).is_err(), "{many}");
         }
     }
 

@@ -48,6 +48,7 @@ impl Place {
             left,
             provider,
             roles,
+            followed: None,
             folders,
             launcher: launcher(),
             client: Client::default(),

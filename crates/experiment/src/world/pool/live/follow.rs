@@ -1,5 +1,5 @@
-//! A pool whose instances somebody else starts and ends: those that announce themselves get
-//! requests when they are well, and those that are not announced any more are taken out.
+//! A pool whose instances somebody else starts and ends: those that announce themselves, or that a
+//! cloud tells of, get requests when they are well, and those that are gone are taken out.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -12,18 +12,20 @@ use std::time::Duration;
 use plimsoll_load::clock::Clock;
 use plimsoll_monitor::announce::{Announced, Hearing};
 use plimsoll_plan::{Follow, Plan};
-use plimsoll_testbed::crew::Crew;
 use plimsoll_testbed::recipe::Check;
 use plimsoll_testbed::{Instance as Server, TestbedError, is_ready};
 use plimsoll_units::secret;
 use plimsoll_units::{failure, show_duration};
 use plimsoll_workload::balancer::Weights;
 
+use super::asked::{self, Asked};
+use super::tells::Tells;
 use super::yard::{Servers, Yard};
 use crate::control::{Control, News};
 use crate::error::ExperimentError;
+use crate::prepare::Place;
 
-/// How often it is looked who is announced.
+/// How often it is looked which instances are told.
 const LOOK: Duration = Duration::from_millis(200);
 /// When an instance that was not well is asked again.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -33,16 +35,15 @@ const BEGINS: Duration = Duration::from_secs(600);
 /// Refuses what cannot be followed.
 ///
 /// # Errors
-/// Whose instances cannot be told; cells that would hear the same announcements at once; others
-/// that would be heard without a token.
+/// Whose instances cannot be told; cells that would follow the same instances at once; others that
+/// would be heard without a token.
 pub(super) fn check(plan: &Plan) -> Result<(), ExperimentError> {
     let conflict = |text: String| Err(ExperimentError::Conflict(text));
     let Some(pool) = plan.elastic.as_ref().map(|of| &of.pool) else { return Ok(()) };
     let Some(follow) = &pool.follow else { return Ok(()) };
-    if *follow != Follow::Agents {
+    if follow != &Follow::Agents && plan.testbed.is_none() {
         return conflict(format!(
-            "follow {follow}: only agents can be followed, which announce themselves; say follow = \
-             \"agents\" in [pool]"
+            "follow {follow}: the plan has no [testbed], which says where the cloud is"
         ));
     }
     if plan.experiment.as_ref().is_some_and(|of| of.at_once > 1) {
@@ -57,7 +58,8 @@ pub(super) fn check(plan: &Plan) -> Result<(), ExperimentError> {
                 .to_owned(),
         );
     }
-    if !pool.heard_at.ip().is_loopback() && pool.token_file.is_none() {
+    let hears = *follow == Follow::Agents;
+    if hears && !pool.heard_at.ip().is_loopback() && pool.token_file.is_none() {
         return conflict(format!(
             "hear at {} whoever announces himself: say `token_file` in [pool], whose token agents \
              give",
@@ -67,44 +69,49 @@ pub(super) fn check(plan: &Plan) -> Result<(), ExperimentError> {
     Ok(())
 }
 
-/// Who tells which instances there are. A cloud that is asked for those of a group or with a tag is
-/// another one.
-trait Tells: Send + Sync {
-    /// The instances that live.
-    fn living(&self) -> Vec<Announced>;
-
-    /// How long it takes until all that live are known.
-    fn settles(&self) -> Duration;
-
-    /// What somebody does so that his instance is one of them, a sentence.
-    fn way_in(&self) -> String;
-}
-
-impl Tells for Hearing {
-    fn living(&self) -> Vec<Announced> {
-        Self::living(self)
+/// Begins to hear, or to ask, which instances a plan follows; `None` where it follows none. They
+/// serve at `port`, where a cloud tells of them.
+///
+/// # Errors
+/// A token that cannot be had; an address that cannot be listened on; a cloud that does not tell.
+pub(super) fn begin(
+    plan: &Plan,
+    (period, port): (Duration, u16),
+    (place, control): (&Place<'_>, &dyn Control),
+) -> Result<Option<Box<dyn Tells>>, ExperimentError> {
+    let Some(pool) = plan.elastic.as_ref().map(|of| &of.pool) else { return Ok(None) };
+    let Some(follow) = &pool.follow else { return Ok(None) };
+    if let Some(members) = asked::members(plan, place)? {
+        let asked = Asked::start((follow, members), (period, port), control)?;
+        return Ok(Some(Box::new(asked)));
     }
-
-    fn settles(&self) -> Duration {
-        2 * self.longest_period().max(Duration::from_secs(1))
-    }
-
-    fn way_in(&self) -> String {
-        let at = self.address();
-        format!("each says `plimsoll agent --announce http://{at} --name NAME --serves PORT`")
-    }
+    let token = pool.token_file.as_ref().map(|file| {
+        let token = secret::Source::File(file.clone()).reveal(|_| None, Path::new(""));
+        token.map_err(|error| ExperimentError::Conflict(failure::chain(&error)))
+    });
+    let token = token.transpose()?.map(String::into_bytes);
+    let listening = |error: std::io::Error| {
+        ExperimentError::Conflict(format!(
+            "hear announcements at {}: {error}; say another `heard_at` in [pool]",
+            pool.heard_at
+        ))
+    };
+    let listener = TcpListener::bind(pool.heard_at).map_err(listening)?;
+    let clock = Clock::start();
+    let hearing = Hearing::start(listener, token, Arc::new(move || clock.now()));
+    Ok(Some(Box::new(hearing.map_err(listening)?)))
 }
 
 /// Those who are followed, and where servers of other roles are made anew.
 pub(super) struct Followed<'a> {
-    who: Box<dyn Tells>,
-    crew: &'a dyn Servers,
+    pub(super) who: &'a dyn Tells,
+    pub(super) crew: &'a dyn Servers,
     /// Whether the pool was left by a process before.
-    is_adopted: bool,
+    pub(super) is_adopted: bool,
     /// The role that the instances are of.
-    role: String,
+    pub(super) role: String,
     /// The path that one answers that is well; `None`: it takes connections.
-    check: Option<String>,
+    pub(super) check: Option<String>,
 }
 
 impl Servers for Followed<'_> {
@@ -121,41 +128,8 @@ impl Servers for Followed<'_> {
     }
 }
 
-impl<'a> Followed<'a> {
-    /// Begins to follow, where a plan follows anybody.
-    ///
-    /// # Errors
-    /// A token that cannot be had; an address that cannot be listened on.
-    pub(super) fn open(
-        plan: &Plan,
-        crew: &'a Crew<'_>,
-        check: Option<String>,
-    ) -> Result<Option<Self>, ExperimentError> {
-        let Some(pool) = plan.elastic.as_ref().map(|of| &of.pool) else { return Ok(None) };
-        if pool.follow.is_none() {
-            return Ok(None);
-        }
-        let token = pool.token_file.as_ref().map(|file| {
-            let token = secret::Source::File(file.clone()).reveal(|_| None, Path::new(""));
-            token.map_err(|error| ExperimentError::Conflict(failure::chain(&error)))
-        });
-        let token = token.transpose()?.map(String::into_bytes);
-        let listening = |error: std::io::Error| {
-            ExperimentError::Conflict(format!(
-                "hear announcements at {}: {error}; say another `heard_at` in [pool]",
-                pool.heard_at
-            ))
-        };
-        let listener = TcpListener::bind(pool.heard_at).map_err(listening)?;
-        let clock = Clock::start();
-        let hearing = Hearing::start(listener, token, Arc::new(move || clock.now()));
-        let hearing = hearing.map_err(listening)?;
-        let role = pool.role.clone().unwrap_or_default();
-        Ok(Some(Self { who: Box::new(hearing), crew, is_adopted: crew.is_adopted(), role, check }))
-    }
-
-    /// The servers that are announced. Those of a pool that is adopted have two of their periods to
-    /// be heard again.
+impl Followed<'_> {
+    /// The servers that are told. Those of a pool that is adopted have the time to be heard again.
     #[expect(clippy::disallowed_methods, reason = "waits for other processes to be heard")]
     pub(super) fn standing(&self) -> Vec<Server> {
         if self.is_adopted {
@@ -219,7 +193,9 @@ impl<'a> Followed<'a> {
         &'env self,
         scope: &'scope Scope<'scope, 'env>,
         yard: &'env Yard<'_>,
+        control: &dyn Control,
     ) {
+        let (comes, goes) = self.who.words();
         let mut known: BTreeMap<String, (usize, SocketAddr)> = BTreeMap::new();
         for (number, server) in &yard.life().servers {
             if let Some(address) = address(server) {
@@ -227,6 +203,7 @@ impl<'a> Followed<'a> {
             }
         }
         while !yard.life().is_over {
+            self.told(yard, control);
             let living = self.who.living();
             // Those that failed are asked again whether they are well, as others that come.
             known.retain(|_, (number, _)| yard.is_there(*number));
@@ -239,7 +216,7 @@ impl<'a> Followed<'a> {
                 .collect();
             for name in gone {
                 if let Some((number, _)) = known.remove(&name)
-                    && let Some(server) = yard.leaves(number, "it is not announced any more")
+                    && let Some(server) = yard.leaves(number, &goes)
                 {
                     scope.spawn(move || yard.parts(number, &server, self.check.as_deref()));
                 }
@@ -247,7 +224,7 @@ impl<'a> Followed<'a> {
             for of in living {
                 if let Entry::Vacant(entry) = known.entry(of.name.clone()) {
                     let server = self.server(&of);
-                    let number = yard.comes(&server);
+                    let number = yard.comes(&server, &comes);
                     entry.insert((number, of.address));
                     scope.spawn(move || yard.configures(number, &server, self.check.as_deref()));
                 }
@@ -255,16 +232,32 @@ impl<'a> Followed<'a> {
             drop(yard.wait(yard.life(), LOOK));
         }
     }
+
+    /// Takes note where it is not known any more which instances live, and where it is again: until
+    /// then the pool stays as it is.
+    fn told(&self, yard: &Yard<'_>, control: &dyn Control) {
+        let fault = self.who.fault();
+        let before = std::mem::replace(&mut yard.life().unknown, fault.clone());
+        if fault == before {
+            return;
+        }
+        let text = match &fault {
+            Some(why) => format!("the pool stays as it is, as nobody tells its instances: {why}"),
+            None => "its instances are told again".to_owned(),
+        };
+        yard.note("follow", &text);
+        control.tell(if fault.is_some() { News::Warns(&text) } else { News::Says(&text) });
+    }
 }
 
 impl Yard<'_> {
     /// An instance has come that somebody else has started. Returns its number.
-    fn comes(&self, server: &Server) -> usize {
+    fn comes(&self, server: &Server, why: &str) -> usize {
         let mut life = self.life();
         let now_ns = life.now_ns();
         let number = life.pool.launch(now_ns, u64::MAX, 1.0).number;
         let (name, address, port) = (&server.name, &server.address, server.port);
-        life.note(number, &format!("running: {name} at {address}:{port} is announced"));
+        life.note(number, &format!("running: {name} at {address}:{port} {why}"));
         number
     }
 
@@ -282,7 +275,7 @@ impl Yard<'_> {
             if self.goes_in(number, server) {
                 return self.changed.notify_all();
             }
-            // It comes again while it is announced.
+            // It comes again while it is told.
             return self.end(number, server);
         }
     }

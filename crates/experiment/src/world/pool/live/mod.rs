@@ -7,6 +7,8 @@
 //! | `tested` | servers that test themselves when they start, and are weighed by that |
 //! | `checks` | what of a plan no live pool can do |
 //! | `follow` | instances that somebody else starts and ends |
+//! | `tells` | who tells which these are: their own announcements |
+//! | `asked` | or a cloud, which is asked for those of a group or with a tag |
 //! | `yard` | instances through their lives: started, given requests, drained, ended |
 //! | `plant` | the pool as its controller has it: what is launched, taken away, replaced |
 //! | `steer` | metrics from the balancer, and the controller's steps |
@@ -17,6 +19,7 @@
 //! The policy, the controller, the pool's bookkeeping and the bill are those of the simulated world
 //! ([`plimsoll_elastic`]); here are the servers, the balancer and the clock.
 
+mod asked;
 mod bed;
 mod books;
 mod checks;
@@ -25,6 +28,7 @@ mod meters;
 mod patience;
 mod plant;
 mod steer;
+mod tells;
 mod tested;
 mod yard;
 
@@ -55,6 +59,7 @@ use self::books::{Clients, Heard};
 pub use self::checks::{check_period, check_watched};
 use self::follow::Followed;
 use self::steer::Steered;
+use self::tells::Tells;
 use self::tested::Tested;
 pub(crate) use self::yard::{EVENT, NAME};
 use self::yard::{Servers, Yard};
@@ -266,6 +271,11 @@ impl<'a> Live<'a> {
             bed::of_cell((&self.path, cell.number), of, &self.place, to.control)?;
         bed.of = Some(owner(&self.path, cell.number, &self.place));
         to.record.keep_private();
+        // What cannot be followed is refused before anything is started.
+        let port =
+            bed.roles.iter().find(|of| of.name == role).map_or(0, |of| of.recipe.recipe.port);
+        let period = Duration::from_nanos(of.model.setup.tick_ns);
+        let who = follow::begin(of.plan, (period, port), (&self.place, to.control))?;
         let kept = Kept::default();
         let happens = |event: &Event| {
             // Where the journal cannot be written, the cell's end tells it.
@@ -280,7 +290,8 @@ impl<'a> Live<'a> {
                 // What no command reaches has no processors that are read from here.
                 let is_its = |of: &&Role| of.name == role && bed.provider.is_reached(&of.name);
                 let role = bed.roles.iter().find(is_its);
-                self.on((cell, role), to, of, (servers, crew, &settings, &kept.actions()))
+                let follows = who.as_deref();
+                self.on((cell, role, follows), to, of, (servers, crew, &settings, &kept.actions()))
             })
         };
         let result = money::watched(rents, (cell, to), || kept.hearing(to.control, &happens, make));
@@ -292,7 +303,7 @@ impl<'a> Live<'a> {
     /// Executes a cell on its servers.
     fn on(
         &self,
-        (cell, role): (&Cell, Option<&Role>),
+        (cell, role, follows): (&Cell, Option<&Role>, Option<&dyn Tells>),
         to: &Execution<'_>,
         of: OfCell<'_>,
         (servers, crew, settings, before): (&[Server], &Crew<'_>, &Settings, &[Event]),
@@ -314,7 +325,14 @@ impl<'a> Live<'a> {
         let tested = Tested::new(crew, &test, lacking);
         let is_tested =
             of.plan.elastic.as_ref().is_some_and(|of| of.balancer.weights == Weights::SelfTest);
-        let followed = Followed::open(of.plan, crew, settings.check.clone())?;
+        let pool = of.plan.elastic.as_ref().map(|of| &of.pool);
+        let followed = follows.map(|who| Followed {
+            who,
+            crew,
+            is_adopted: crew.is_adopted(),
+            role: pool.and_then(|of| of.role.clone()).unwrap_or_default(),
+            check: settings.check.clone(),
+        });
         let servers_of: &dyn Servers = match &followed {
             Some(followed) => followed,
             None if is_tested => &tested,
@@ -349,7 +367,7 @@ impl<'a> Live<'a> {
             return self.load(cell, to, &under, (decider.as_mut(), before));
         };
         std::thread::scope(|scope| {
-            scope.spawn(|| followed.run(scope, &yard));
+            scope.spawn(|| followed.run(scope, &yard, to.control));
             let done = followed
                 .begins(&yard, start, to.control)
                 .and_then(|()| self.load(cell, to, &under, (decider.as_mut(), before)));

@@ -115,7 +115,10 @@ impl Steered<'_> {
             let point = self.end_tick(now_ns, &mut ticking, &mut books, watched);
             controller.collect(&terms, point);
             let before = yard.is_followed.then(|| policy.save().ok()).flatten();
-            let decided = controller.step(&terms, policy, &mut plant);
+            let mut decided = controller.step(&terms, policy, &mut plant);
+            if let Some(why) = &yard.life().unknown {
+                decided.reason += &format!("; the pool is as it was told last: {why}");
+            }
             if let Some(before) = before.filter(|_| decided.changes()) {
                 // Nothing was done, so it rests after nothing. What was saved is of this kind.
                 let _ = policy.restore(&before);

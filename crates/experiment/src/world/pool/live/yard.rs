@@ -100,6 +100,8 @@ pub(super) struct Life {
     /// and their sum within the tick, with how many values it is of.
     watched: Option<(String, f64, u32)>,
     last_fault: Option<TestbedError>,
+    /// Why it is not known which instances there are that somebody else starts and ends.
+    pub(super) unknown: Option<String>,
     pub(super) boot: Stream,
     pub(super) termination: Stream,
     events: Vec<Event>,
@@ -195,6 +197,7 @@ impl<'a> Yard<'a> {
             patience: Patience::default(),
             watched: None,
             last_fault: None,
+            unknown: None,
             boot: stream("boot"),
             termination: stream("termination"),
             events: Vec::new(),
@@ -483,8 +486,13 @@ impl Yard<'_> {
 
     /// Notes what has become of the balancer.
     pub(super) fn note_balancer(&self, text: &str) {
+        self.note("balancer", text);
+    }
+
+    /// Notes what has happened to the pool.
+    pub(super) fn note(&self, kind: &str, text: &str) {
         let mut life = self.life();
-        let (at_ns, kind, text) = (life.now_ns(), "balancer".to_owned(), text.to_owned());
+        let (at_ns, kind, text) = (life.now_ns(), kind.to_owned(), text.to_owned());
         life.events.push(Event { at_ns, class: Class::Infrastructure, kind, text });
     }
 }
