@@ -96,7 +96,8 @@ fn several_logs_are_replayed_as_one_with_their_hosts_and_rewritten_paths() {
     let json = place.load(&["plan.toml", "--json"]).went_well().json();
     assert_eq!(json["offered"], 4, "{json}");
     let asked = server.asked();
-    let again: Vec<&str> = asked[asked.len() - 4..].iter().map(|one| one.line()).collect();
+    let again: Vec<&str> =
+        asked[asked.len() - 4..].iter().map(super::recording::Asked::line).collect();
     assert_eq!(again, ["GET /v2/a", "GET /v2/b", "GET /v2/c", "GET /v2/d"]);
 }
 

@@ -97,12 +97,14 @@ impl Walk<'_> {
             return Ok(Ending::Nobody);
         };
         let (mut groups, mut sent) = (Vec::new(), 0);
+        // What telling takes is none of his time.
+        let mut at = now(ahead_ns);
         loop {
-            let at = now(ahead_ns);
             match user.next(self.scenario, at, &mut groups) {
                 Next::Think { until_ns } => {
                     let rest = until_ns.saturating_sub(at.ns);
                     ahead_ns += rest;
+                    at = Now { ns: until_ns, ..now(ahead_ns) };
                     tell(Walked::Thought(rest))?;
                 }
                 Next::Unsent { sending, failure } => {
@@ -114,7 +116,8 @@ impl Walk<'_> {
                 Next::Ask(_) if sent == MOST_REQUESTS => return Ok(Ending::TooLong),
                 Next::Ask(sending) => {
                     sent += 1;
-                    let asked = self.ask(&mut user, &sending, || now(ahead_ns));
+                    let (asked, done) = self.ask(&mut user, &sending, || now(ahead_ns));
+                    at = done;
                     tell(Walked::Asked(Box::new(asked)))?;
                 }
             }
@@ -126,7 +129,8 @@ impl Walk<'_> {
         name.map_or(String::new(), |name| name.name.clone())
     }
 
-    fn ask(&self, user: &mut User, sending: &Sending, now: impl Fn() -> Now) -> Asked {
+    /// Sends what a user wants to, and tells him what came of it. Returns when that was.
+    fn ask(&self, user: &mut User, sending: &Sending, now: impl Fn() -> Now) -> (Asked, Now) {
         let message = user.message().clone();
         let before = now();
         let (url, answer) = self.send(&message);
@@ -164,7 +168,7 @@ impl Walk<'_> {
             };
             (self.scenario.variable(number).to_owned(), value)
         };
-        Asked {
+        let asked = Asked {
             name: self.name(sending),
             is_redirect: sending.is_redirect,
             url,
@@ -176,7 +180,8 @@ impl Walk<'_> {
                 Came::Failed(failure) => Some(failure),
                 Came::Passed | Came::Redirected => None,
             },
-        }
+        };
+        (asked, after)
     }
 
     /// Sends a message over a connection of its own.

@@ -222,6 +222,10 @@ fn an_instance_that_somebody_else_ends_is_noticed() {
         going.err().contains("web-2: wait for it").then_some(())
     };
     wait_for("both to be ready", || runs(&mut going));
+    wait_for("the load", || {
+        cloud.serves();
+        crate::pools::has_begun(&place).then_some(())
+    });
     let id = cloud.states().into_keys().last().unwrap();
     cloud.terminate(&id);
     let done = ended(going, &cloud);
