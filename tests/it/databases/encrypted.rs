@@ -59,6 +59,7 @@ fn mariadb_lets_in_by_tls() {
     tries_with(&place, &secure, &["--insecure"]).went_well();
     let denied = tries(&place, &plain).ended_with(4);
     denied.says(&["Access denied for user 'ann'", "mysqls://"]);
+    server.sql("ALTER USER ann@'127.0.0.1' REQUIRE NONE");
     server.sql("SET GLOBAL require_secure_transport = 1");
     tries(&place, &plain).ended_with(4).says(&["insecure transport", "write mysqls://"]);
     server.sql("ALTER USER ann@'127.0.0.1' REQUIRE X509");

@@ -35,7 +35,21 @@ fn memcached(test: &str, place: &Place) -> Option<Server> {
     let arguments = |port: u16| {
         let port = port.to_string();
         let files = "ssl_chain_cert=server.pem,ssl_key=server.key";
-        let own = ["-l", "127.0.0.1", "-p", &port, "-U", "0", "-u", "root", "-Z", "-o", files];
+        let own = [
+            "-l",
+            "127.0.0.1",
+            "-p",
+            &port,
+            "-U",
+            "0",
+            "-u",
+            "root",
+            "-m",
+            "512",
+            "-Z",
+            "-o",
+            files,
+        ];
         own.map(str::to_owned).to_vec()
     };
     Some(Server::start(place, &program, arguments))

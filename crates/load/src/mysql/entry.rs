@@ -12,7 +12,11 @@ const WANTS_PASSWORD: u8 = 4;
 
 impl Mysql {
     /// Deals with the handshake.
-    pub(super) fn shake(&self, state: &mut Connection, out: &mut Vec<u8>) -> Result<Option<Reply>, Malformed> {
+    pub(super) fn shake(
+        &self,
+        state: &mut Connection,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Reply>, Malformed> {
         let handshake = Handshake::read(state.packets.body())?;
         (state.own.nonce, state.own.method) = (handshake.nonce, handshake.method);
         match self.transport {
@@ -51,7 +55,11 @@ impl Mysql {
     }
 
     /// Deals with what the server makes of our answer.
-    pub(super) fn login(&self, state: &mut Connection, out: &mut Vec<u8>) -> Result<Option<Reply>, Malformed> {
+    pub(super) fn login(
+        &self,
+        state: &mut Connection,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Reply>, Malformed> {
         let (first, rest) = state.packets.body().split_first().ok_or(Malformed)?;
         match (*first, rest) {
             (OK, _) => {
