@@ -7,7 +7,7 @@ use crate::stores::installed;
 use std::path::Path;
 
 /// Makes an authority, a server's certificate for 127.0.0.1 and two clients', all signed by it.
-fn certificates(place: &Place) {
+pub(crate) fn certificates(place: &Place) {
     let run = |arguments: &str| {
         let arguments: Vec<&str> = arguments.split(' ').collect();
         let made = place.command("openssl", &arguments).output().unwrap();
@@ -103,5 +103,5 @@ fn what_is_wrong_with_a_pair_is_told_before_any_load() {
     by(&["--cert", "client.pem", "--key", "locked.key"]).says(&["locked.key is encrypted"]);
     let at_redis = ["load", "redis://127.0.0.1:1/", "--rate", "5/s", "--for", "1s"];
     let refused = place.plimsoll(&[&at_redis[..], &["--cert", "a", "--key", "b"]].concat());
-    refused.ended_with(2).says(&["`cert` goes with HTTP"]);
+    refused.ended_with(2).says(&["`cert` goes with TLS, not with redis://", "write rediss://"]);
 }

@@ -3,7 +3,7 @@
 
 use crate::cache_args::Cache;
 use crate::ci_args::Ci;
-use crate::flags::{LoadFlags, RequestFlags, SearchFlags};
+use crate::flags::{LoadFlags, RequestFlags, SearchFlags, TlsFlags};
 use crate::plan_args::Plans;
 use crate::series_args::{CapacityCommand, SeriesFlags};
 use crate::shoal_args::Shoal;
@@ -143,12 +143,14 @@ pub(crate) struct Load {
 Examples:
   plimsoll prepare redis://127.0.0.1:6379 --records 100k --value-size 1KiB
   plimsoll prepare memcached://127.0.0.1:11211
+  plimsoll prepare rediss://cache.example --basic-env LOGIN --ca ca.pem
   plimsoll prepare mysql://127.0.0.1:3306/shop --basic-env LOGIN
   plimsoll prepare cassandra://127.0.0.1/shop --replication 3 --consistency quorum
 
 Exit codes: 0 every record is written, 2 wrong use or plan, 4 not every record is.")]
 pub(crate) struct Prepare {
-    /// A redis://, memcached://, mysql://, postgres:// or cassandra:// URL, or a plan file
+    /// A redis://, memcached://, mysql://, postgres:// or cassandra:// URL (over TLS rediss://,
+    /// memcacheds://, mysqls://, postgresqls://, cassandras://), or a plan file
     pub(crate) target: String,
     /// Records of the data set
     #[arg(long, value_name = "N")]
@@ -177,12 +179,14 @@ pub(crate) struct Prepare {
     /// Connections
     #[arg(long, short = 'c', value_name = "N", default_value = "4")]
     pub(crate) connections: String,
-    /// Records on their way at once on one connection
-    #[arg(long, value_name = "N", default_value = "64")]
-    pub(crate) streams: String,
+    /// Records on their way at once on one connection [default: 64; with memcacheds:// 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) streams: Option<String>,
     /// Time after sending at which a record is given up
     #[arg(long, value_name = "DURATION")]
     pub(crate) timeout: Option<String>,
+    #[command(flatten)]
+    pub(crate) tls: TlsFlags,
     /// Set any value of the plan
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,

@@ -3,7 +3,8 @@
 
 use crate::http1::encode::Head;
 use crate::protocol::Protocol;
-use crate::store::Store;
+use crate::store::{Store, Transport};
+use crate::tls::Tls;
 use crate::way::{Endpoint, Proxies, Way};
 use plimsoll_runs::Secrets;
 use plimsoll_workload::check::Check;
@@ -11,24 +12,6 @@ use plimsoll_workload::request::{Request, Requests};
 use plimsoll_workload::scenario::Scenario;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// TLS on every connection.
-#[derive(Clone)]
-pub struct Tls {
-    /// Roots, verification and the application protocols that are offered.
-    pub config: Arc<rustls::ClientConfig>,
-    /// The server's name, for SNI and verification.
-    pub name: rustls::pki_types::ServerName<'static>,
-}
-
-impl Tls {
-    /// Offers one application protocol and no other (ALPN, RFC 7301).
-    pub(crate) fn offer_only(&mut self, protocol: &[u8]) {
-        let mut config = (*self.config).clone();
-        config.alpn_protocols = vec![protocol.to_vec()];
-        self.config = Arc::new(config);
-    }
-}
 
 /// How a thread waits for the next due request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,6 +135,15 @@ impl Config {
         match usize::from(origin).checked_sub(1).and_then(|at| others.get(at)) {
             Some((endpoint, tls)) => (endpoint, tls.as_ref()),
             None => (&self.endpoint, self.tls.as_ref()),
+        }
+    }
+
+    /// What carries the bytes of its connections.
+    pub(crate) fn transport(&self) -> Transport {
+        match (&self.tls, &self.endpoint) {
+            (Some(_), _) => Transport::Tls,
+            (None, Endpoint::Unix(_)) => Transport::Unix,
+            (None, Endpoint::Tcp(_)) => Transport::Tcp,
         }
     }
 

@@ -1,9 +1,9 @@
 //! One connection: its socket, its TLS, what is still to be written, and a driver's state.
 
-use crate::config::Tls;
 use crate::driver::Slot;
 use crate::in_flight::NOBODY;
 use crate::sys;
+use crate::tls::Tls;
 use crate::way::Endpoint;
 use plimsoll_runs::LocalCause;
 use rustix::event::epoll;

@@ -6,7 +6,7 @@ use crate::driver::Driver;
 use crate::protocol::StoreProtocol;
 use crate::recorder::Recorder;
 use crate::source::Source;
-use crate::store::{Ask, Pipeline, Spoken, Transport, ask};
+use crate::store::{Ask, Pipeline, Spoken, ask};
 use crate::worker::{Connected, Line, Worker};
 use plimsoll_workload::request::Scheme;
 use std::io;
@@ -43,7 +43,7 @@ fn start_store<S: Spoken>(
     let none = || io::Error::other("ask a store: the configuration has no operations for it");
     let store = config.store.as_ref().ok_or_else(none)?;
     let (depth, once) = (config.streams_per_connection, config.connection_per_request);
-    let speech = S::begun(store.opening(), Transport::of(&config));
+    let speech = S::begun(store.opening(), config.transport());
     let driver = Pipeline::new(speech, store.operations.clone(), depth, once);
     start(config, line, driver, source, recorder)
 }

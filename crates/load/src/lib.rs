@@ -33,6 +33,7 @@ mod pick;
 mod recorder;
 mod redirects;
 mod source;
+mod tls;
 mod worker;
 
 // A new store is a folder and a line here.
@@ -44,9 +45,10 @@ stores! {
     cassandra: Cassandra, of feature "cassandra", without it "cassandra/scheme.rs";
 }
 
-pub use config::{Config, Expected, Pacing, Tls, Users};
+pub use config::{Config, Expected, Pacing, Users};
 pub use protocol::{Protocol, schemes};
 pub use recorder::{SLICE_NS, Slice};
 pub use session::{Session, SessionError};
 pub use source::Times;
+pub use tls::Tls;
 pub use way::Endpoint;

@@ -35,8 +35,10 @@ const STORE: StoreScheme =
 /// `memcached://`.
 pub static SCHEME: Scheme =
     Scheme { over_tls: Some(&SECURE), ..Scheme::plain("memcached", 11211, Some(STORE)) };
-/// `memcacheds://`, the same over TLS.
-static SECURE: Scheme = Scheme::secure("memcacheds", 11211, Some(STORE));
+/// `memcacheds://`, the same over TLS. Version 1.6.18 at least does not look at what OpenSSL has
+/// read of a pipeline beyond its own buffer, until more comes.
+static SECURE: Scheme =
+    Scheme::secure("memcacheds", 11211, Some(StoreScheme { leaves_lying: true, ..STORE }));
 
 impl Spoken for Memcached {
     const NAME: &'static str = "memcached's text protocol";

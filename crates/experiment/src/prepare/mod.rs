@@ -93,7 +93,7 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
     let offer = offer::make(plan, &asked, &mut notes)?;
     let secure = url.scheme.is_secure;
     let certificate = CertificateEnd::default();
-    let store = store::read(plan, &url, place)?;
+    let store = store::read(plan, &url, place, &mut notes)?;
     let to = tls::To { endpoint: &endpoint, proxies: way.proxies.as_ref() };
     let (tls, protocol) = tls::spoken(plan, &url, to, secure && ask, &certificate)?;
     let warmup_ns = nanoseconds(plan.load.longest_warm_up());

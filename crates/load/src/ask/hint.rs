@@ -22,7 +22,7 @@ const LOG: &str = "see what the store writes into its own log";
 
 /// What to do, in one clause.
 pub(crate) fn hint(of: &StoreProtocol, before: Before, code: u16, said: &str) -> &'static str {
-    let words: [(&str, &str); 16] = [
+    let words: [(&str, &str); 17] = [
         ("MOVED ", CLUSTER),
         ("ASK ", CLUSTER),
         ("CROSSSLOT", CLUSTER),
@@ -39,6 +39,7 @@ pub(crate) fn hint(of: &StoreProtocol, before: Before, code: u16, said: &str) ->
         ("insecure transport", "it lets us in by TLS only: write mysqls://"),
         (", no encryption", TLS),
         (", SSL off", TLS),
+        ("client certificate", "show it a certificate by --cert FILE and --key FILE"),
     ];
     if let Some((_, hint)) = words.into_iter().find(|(word, _)| said.contains(word)) {
         return hint;

@@ -12,7 +12,7 @@ pub use read_back::{ReadBack, read_back};
 use crate::config::Config;
 use crate::drivers::StoreDriver;
 use crate::protocol::Protocol;
-use crate::store::{Before, Failed, Link, Socket, Store, Talk, Transport};
+use crate::store::{Before, Failed, Link, Socket, Store, Talk};
 use crate::way::Endpoint;
 use hint::hint;
 use std::io;
@@ -38,7 +38,7 @@ fn converse<T>(
     };
     let socket = connect(&endpoint, patience)
         .map_err(|source| CheckError::Unreachable { endpoint: endpoint.clone(), source })?;
-    let (transport, tls) = (Transport::of(config), config.tls.clone());
+    let (transport, tls) = (config.transport(), config.tls.clone());
     let link = Link { socket, transport, tls, patience };
     let mut answer = Err(Failed::Malformed);
     let asked = (driver.ask)(store.first_opening(before), link, &mut |talk| {

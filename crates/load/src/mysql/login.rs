@@ -3,8 +3,8 @@
 //!
 //! - `mysql_native_password`: SHA1(p) ⊕ SHA1(nonce + SHA1(SHA1(p))).
 //! - `caching_sha2_password`: SHA256(p) ⊕ SHA256(SHA256(SHA256(p)) + nonce). Where the server
-//!   does not have the user's digest in its cache it asks for the password itself, which goes over
-//!   TLS or a Unix socket only: nobody else may read it.
+//!   does not have the user's digest in its cache it asks for the password itself, which goes
+//!   over TLS or a Unix socket only: nobody else may read it.
 //!
 //! TLS begins behind the server's handshake: it is asked for by the head of an answer, and the whole
 //! answer follows in TLS (`SSLRequest`).
@@ -138,7 +138,6 @@ pub(super) struct Answer<'a> {
 }
 
 impl Answer<'_> {
-
     /// Appends its head, which alone asks for TLS. Servers go by the capabilities of that, and do
     /// not look at those that follow within TLS.
     pub(super) fn append_head(&self, out: &mut Vec<u8>) {

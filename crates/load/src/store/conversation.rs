@@ -5,7 +5,7 @@ use super::encryption::encrypt;
 use super::frames::Malformed;
 use super::{Heard, Opening, Reply, Speech, Spoken, Transport, shown};
 use crate::clock::Clock;
-use crate::config::Tls;
+use crate::tls::Tls;
 use plimsoll_workload::store::Operation;
 use std::io::{self, Read, Write};
 use std::time::Duration;

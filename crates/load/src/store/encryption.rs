@@ -2,7 +2,7 @@
 
 use super::Socket;
 use crate::clock::Clock;
-use crate::config::Tls;
+use crate::tls::Tls;
 use rustls::{ClientConnection, StreamOwned};
 use std::io;
 use std::time::Duration;

@@ -2,8 +2,6 @@
 //! first request.
 
 use super::{Replicas, Store};
-use crate::config::Config;
-use crate::way::Endpoint;
 use plimsoll_workload::store::Kind;
 
 /// Who logs in, and where. `Debug` shows no secret.
@@ -45,15 +43,6 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// That of the connections of a session.
-    pub(crate) fn of(config: &Config) -> Self {
-        match (&config.tls, &config.endpoint) {
-            (Some(_), _) => Self::Tls,
-            (None, Endpoint::Unix(_)) => Self::Unix,
-            (None, Endpoint::Tcp(_)) => Self::Tcp,
-        }
-    }
-
     /// Whether nobody on the way can hear what is said, so that a password may be.
     #[must_use]
     pub fn is_private(self) -> bool {

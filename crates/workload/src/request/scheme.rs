@@ -32,6 +32,8 @@ pub struct StoreScheme {
     pub tls_keys: &'static [&'static str],
     /// Why nobody may log in, where its protocol has no way to.
     pub refuses_login: Option<&'static str>,
+    /// Whether its servers may leave commands lying that are sent behind another one.
+    pub leaves_lying: bool,
     /// Whether it reads from a disk, and so may begin cold.
     pub has_disk: bool,
     /// Whether a record has several replicas.
@@ -46,6 +48,7 @@ impl StoreScheme {
         takes_bare_password: false,
         tls_keys: &[],
         refuses_login: None,
+        leaves_lying: false,
         has_disk: false,
         has_replicas: false,
     };

@@ -1,6 +1,6 @@
 //! Whether TLS is spoken, as URLs of databases say it in their queries: `?sslmode=require` of
-//! PostgreSQL's clients, `?ssl-mode=REQUIRED` of MySQL's. Those who rent out databases hand out such
-//! URLs.
+//! PostgreSQL's clients, `?ssl-mode=REQUIRED` of MySQL's. Those who rent out databases hand out
+//! such URLs.
 //!
 //! Such a URL is read as that of the scheme which means the same, without the key. What the words
 //! say of certificates is not told apart: a certificate is always checked, unless the plan accepts
