@@ -203,7 +203,10 @@ mod tests {
     }
 
     fn group(name: &str, at: &str) -> Members {
-        let keyed = |name: &str| name.starts_with("AWS_").then(|| "test-key".to_owned());
+        let environment = |name: &str| {
+            let is_key = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].contains(&name);
+            is_key.then(|| "key-of-the-test".to_owned())
+        };
         let whose = Whose::Group(name.to_owned());
         let (endpoint, region) = (Some(at.to_owned()), "us-east-1".to_owned());
         let at = Where { endpoint, region, api_version: "2016-11-15".into(), profile: None };
