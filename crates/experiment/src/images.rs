@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use plimsoll_plan::Plan;
+use plimsoll_plan::{Plan, Provider};
 use plimsoll_testbed::bed::Hears;
 use plimsoll_testbed::crew::{Baked, with_crew};
 use plimsoll_testbed::{Bed, recipe_of};
@@ -48,6 +48,13 @@ pub fn bake(
     installs: bool,
 ) -> Result<Baked, ExperimentError> {
     let conflict = |text: String| ExperimentError::Conflict(text);
+    if plan.testbed.as_ref().is_some_and(|of| of.provider == Provider::Ec2) {
+        return Err(conflict(
+            "make an image of a rented instance: the folder of one cannot be read from here; have \
+             its cloud make the image, and name that by `image` in [role.NAME]"
+                .to_owned(),
+        ));
+    }
     let id = bed_id(Path::new("bake"), 0, (place.now_ns)());
     let mut plan = plan.clone();
     // What it starts from now is what is made anew.

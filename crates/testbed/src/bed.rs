@@ -67,7 +67,10 @@ impl Bed {
             before.push(at);
         }
         for role in &self.roles {
-            self.provider.check(role)?;
+            // Nobody rents what is followed.
+            if !self.is_followed(role) || self.provider.rents().is_none() {
+                self.provider.check(role)?;
+            }
             self.check_start(role)?;
             let (mut ready, stand) = (Vec::new(), before_role(&outline.instances, &role.name));
             for number in 1..=role.count {

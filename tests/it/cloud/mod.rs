@@ -400,6 +400,8 @@ fn what_needs_commands_on_an_instance_is_refused_by_name() {
     files(&place, &whole);
     let up = begin(&place, &["testbed", "up", "plan.toml"]).wait().ended_with(2);
     up.says(&["leave rented instances standing"]);
+    let bake = begin(&place, &["testbed", "bake", "web", "plan.toml"]).wait().ended_with(2);
+    bake.says(&["make an image of a rented instance", "have its cloud make the image"]);
     assert!(events_of_none(&place));
 }
 

@@ -258,6 +258,19 @@ fn too_new(with: &BTreeMap<String, String>, path: &str) -> Option<&'static str> 
     }
 }
 
+/// Pages of two; and moto knows no filter by token: who asks chooses again.
+fn as_moto_knows(with: &mut BTreeMap<String, String>, is_of_test: bool) {
+    with.entry("MaxResults".to_owned()).and_modify(|most| "2".clone_into(most));
+    with.retain(|name, _| name != "By");
+    // It tells all groups, one on a page: who asks chooses.
+    if with.remove("AutoScalingGroupNames.member.1").is_some() && !is_of_test {
+        with.insert("MaxRecords".to_owned(), "1".to_owned());
+    }
+    if with.get("Filter.1.Name").is_some_and(|of| of == "client-token") {
+        with.retain(|name, _| !name.starts_with("Filter.1."));
+    }
+}
+
 fn serve(mut stream: TcpStream, moto: u16, kind: Kind, books: &Mutex<Books>) -> Option<()> {
     let (head, body) = message(&mut stream)?;
     let path = head.split_whitespace().nth(1)?.to_owned();
@@ -294,16 +307,7 @@ fn serve(mut stream: TcpStream, moto: u16, kind: Kind, books: &Mutex<Books>) -> 
     let whole = match known {
         Some(whole) => whole,
         None => {
-            // Pages of two; and moto knows no filter by token: who asks chooses again.
-            with.entry("MaxResults".to_owned()).and_modify(|most| "2".clone_into(most));
-            with.retain(|name, _| name != "By");
-            // It tells all groups, one on a page: who asks chooses.
-            if with.remove("AutoScalingGroupNames.member.1").is_some() && !is_of_test {
-                with.insert("MaxRecords".to_owned(), "1".to_owned());
-            }
-            if with.get("Filter.1.Name").is_some_and(|of| of == "client-token") {
-                with.retain(|name, _| !name.starts_with("Filter.1."));
-            }
+            as_moto_knows(&mut with, is_of_test);
             handed_on(moto, &with)?
         }
     };

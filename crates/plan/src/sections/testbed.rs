@@ -69,7 +69,7 @@ section! {
             "https://cloud.example:8773/services/compute" }
         /// Where its Auto Scaling API is, for a pool that follows a group, where that is another
         /// place than `endpoint`.
-        scaling_endpoint: Option<String> { Line("URL"), said "`endpoint`, or Amazon's of the region",
+        scaling_endpoint: Option<String> { Line("URL"), said "`endpoint`, or Amazon's",
             "https://cloud.example:8773/services/AutoScaling" }
         /// The version of the API: older ones know neither pages nor tags.
         api_version: String { VERSION, or API_VERSION.to_owned(), "2013-02-01" }

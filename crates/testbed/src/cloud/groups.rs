@@ -1,6 +1,7 @@
 //! Auto Scaling groups: which instances one has in service. Groups are looked at and never changed.
 //!
-//! Source: *Amazon EC2 Auto Scaling API Reference* (docs.aws.amazon.com): DescribeAutoScalingGroups.
+//! Source: *Amazon EC2 Auto Scaling API Reference* (docs.aws.amazon.com):
+//! DescribeAutoScalingGroups.
 
 use super::answer::is_plain;
 use super::client::{Cloud, MOST_PAGES, PAGE, Parameters, Surroundings, Where, parameter};

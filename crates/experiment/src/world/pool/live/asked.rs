@@ -127,7 +127,7 @@ impl Shared {
                     (None, self.every)
                 }
                 // Who was told before stays.
-                Err(error) => (Some(chain(&error)), (pause * 2).min(PAUSE.max(self.every))),
+                Err(error) => (Some(chain(&error)), (pause * 2).min(PAUSE)),
             };
         }
     }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use plimsoll_load::clock::Clock;
 use plimsoll_monitor::announce::{Announced, Hearing};
 use plimsoll_plan::{Follow, Plan};
+use plimsoll_testbed::crew::Crew;
 use plimsoll_testbed::recipe::Check;
 use plimsoll_testbed::{Instance as Server, TestbedError, is_ready};
 use plimsoll_units::secret;
@@ -104,14 +105,14 @@ pub(super) fn begin(
 
 /// Those who are followed, and where servers of other roles are made anew.
 pub(super) struct Followed<'a> {
-    pub(super) who: &'a dyn Tells,
-    pub(super) crew: &'a dyn Servers,
+    who: &'a dyn Tells,
+    crew: &'a dyn Servers,
     /// Whether the pool was left by a process before.
-    pub(super) is_adopted: bool,
+    is_adopted: bool,
     /// The role that the instances are of.
-    pub(super) role: String,
+    role: String,
     /// The path that one answers that is well; `None`: it takes connections.
-    pub(super) check: Option<String>,
+    check: Option<String>,
 }
 
 impl Servers for Followed<'_> {
@@ -128,7 +129,18 @@ impl Servers for Followed<'_> {
     }
 }
 
-impl Followed<'_> {
+impl<'a> Followed<'a> {
+    /// Those who are told, of the pool of a plan; `check` is what one answers that is well.
+    pub(super) fn new(
+        who: &'a dyn Tells,
+        crew: &'a Crew<'_>,
+        plan: &Plan,
+        check: Option<String>,
+    ) -> Self {
+        let role = plan.followed().unwrap_or_default().to_owned();
+        Self { who, crew, is_adopted: crew.is_adopted(), role, check }
+    }
+
     /// The servers that are told. Those of a pool that is adopted have the time to be heard again.
     #[expect(clippy::disallowed_methods, reason = "waits for other processes to be heard")]
     pub(super) fn standing(&self) -> Vec<Server> {

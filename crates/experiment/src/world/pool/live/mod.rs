@@ -325,14 +325,8 @@ impl<'a> Live<'a> {
         let tested = Tested::new(crew, &test, lacking);
         let is_tested =
             of.plan.elastic.as_ref().is_some_and(|of| of.balancer.weights == Weights::SelfTest);
-        let pool = of.plan.elastic.as_ref().map(|of| &of.pool);
-        let followed = follows.map(|who| Followed {
-            who,
-            crew,
-            is_adopted: crew.is_adopted(),
-            role: pool.and_then(|of| of.role.clone()).unwrap_or_default(),
-            check: settings.check.clone(),
-        });
+        let check = settings.check.clone();
+        let followed = follows.map(|who| Followed::new(who, crew, of.plan, check));
         let servers_of: &dyn Servers = match &followed {
             Some(followed) => followed,
             None if is_tested => &tested,
