@@ -98,13 +98,13 @@ fn the_client_passes_every_case_without_compression() {
 }
 
 #[test]
-#[ignore = "minutes of large and compressed messages: make conformance"]
+#[ignore = "long: make conformance"]
 fn the_server_passes_the_long_cases() {
     server("the_server_passes_the_long_cases", MANY, MANY_CASES);
 }
 
 #[test]
-#[ignore = "minutes of large and compressed messages: make conformance"]
+#[ignore = "long: make conformance"]
 fn the_client_passes_the_long_cases() {
     client("the_client_passes_the_long_cases", MANY, MANY_CASES);
 }
