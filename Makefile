@@ -69,6 +69,11 @@ bench-balance: build ## compare the balancers of pools on one core, and change a
 	bash benches/balance/run.sh rate
 	bash benches/balance/run.sh changes
 
+.PHONY: conformance
+conformance: toolchain ## judge WebSocket by Autobahn's long cases and by a million frames of others
+	@.ci/websocket-peers
+	$(CARGO) test --package plimsoll-websocket --test it $(CARGO_FLAGS) -- --ignored --nocapture
+
 .PHONY: dist
 dist: toolchain ## build the program as one static file for any Linux (packaging/dist.sh)
 	packaging/dist.sh

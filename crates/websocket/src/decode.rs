@@ -179,11 +179,11 @@ impl Decoder {
 
     /// The next head, which may come in pieces too.
     fn header(&mut self, input: &mut &[u8]) -> Result<Option<Header>, Error> {
-        if self.head_length == 0 {
-            if let Some((header, length)) = Header::read(input)? {
-                *input = &input[length..];
-                return Ok(Some(header));
-            }
+        if self.head_length == 0
+            && let Some((header, length)) = Header::read(input)?
+        {
+            *input = &input[length..];
+            return Ok(Some(header));
         }
         let before = self.head_length;
         let count = input.len().min(HEAD_BYTES - before);

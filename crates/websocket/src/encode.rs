@@ -12,7 +12,7 @@ use crate::mask::{self, Mask};
 use crate::{Close, Message};
 
 /// A buffer of at most this many bytes is kept from one message to the next.
-const KEPT_BYTES: usize = 4096;
+const KEPT_BYTES: usize = 1024;
 
 /// Makes frames of what one end sends.
 pub struct Encoder {

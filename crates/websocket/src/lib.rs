@@ -11,6 +11,20 @@
 //!
 //! What a peer sends is bounded by [`Limits`], and nothing is reserved for what it only announces.
 //!
+//! ```
+//! use plimsoll_websocket::{Connection, Limits, Masks, Message};
+//!
+//! let mut client = Connection::client(None, Limits::default(), Masks::secure());
+//! let mut server = Connection::server(None, Limits::default());
+//! let (mut up, mut down) = (Vec::new(), Vec::new());
+//! client.send(Message::Text("Hello"), &mut up)?;
+//! let mut received = &up[..];
+//! while let Some(message) = server.receive(&mut received, &mut down)? {
+//!     assert_eq!(message, Message::Text("Hello"));
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Source: RFC 6455 (the protocol) and RFC 7692 (permessage-deflate).
 
 mod close;

@@ -6,6 +6,6 @@ mod bounds;
 mod conformance;
 mod frames;
 mod opening;
-mod python;
+mod others;
 mod round_trip;
 mod support;

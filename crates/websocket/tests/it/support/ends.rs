@@ -18,6 +18,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 pub(crate) struct End {
     stream: TcpStream,
     connection: Connection,
+    compresses: bool,
     /// What has come behind the opening handshake or the message before.
     left: Vec<u8>,
     out: Vec<u8>,
@@ -38,8 +39,9 @@ impl End {
         out.clear();
         let (head, left) = head(&mut stream).unwrap();
         let agreed = opening.check(&head).unwrap();
+        let compresses = agreed.deflate.is_some();
         let connection = Connection::client(agreed.deflate, Limits::default(), masks);
-        Self { stream, connection, left, out, buffer: vec![0; 64 * 1024] }
+        Self { stream, connection, compresses, left, out, buffer: vec![0; 64 * 1024] }
     }
 
     /// Takes a connection, as a server that allows this compression; `None` where what came was no
@@ -52,8 +54,9 @@ impl End {
             Ok(agreed) => {
                 stream.write_all(&out).ok()?;
                 out.clear();
+                let compresses = agreed.deflate.is_some();
                 let connection = Connection::server(agreed.deflate, Limits::default());
-                Some(Self { stream, connection, left, out, buffer: vec![0; 64 * 1024] })
+                Some(Self { stream, connection, compresses, left, out, buffer: vec![0; 64 * 1024] })
             }
             Err(refusal) => {
                 let _ = stream.write_all(&refusal.answer());
@@ -81,6 +84,11 @@ impl End {
                 Ok(count) => self.left.extend_from_slice(&self.buffer[..count]),
             }
         }
+    }
+
+    /// Whether compression was agreed on.
+    pub(crate) fn compresses(&self) -> bool {
+        self.compresses
     }
 
     /// Sends a message, in frames of at most so many bytes.

@@ -10,16 +10,27 @@ use std::time::Duration;
 /// The folder of peers, where it is not the one in the user's cache.
 const FOLDER: &str = "PLIMSOLL_WEBSOCKET_PEERS";
 
-/// A program of the peers, told by its name; `None`, said by name, where it does not answer to
-/// these arguments.
-pub(crate) fn find(test: &str, name: &str, probe: &[&str]) -> Option<PathBuf> {
+/// Where Node looks for what its programs need.
+pub(crate) const NODE_PATH: &str = "NODE_PATH";
+
+/// The folder of peers, where the environment tells of one.
+pub(crate) fn folder() -> Option<PathBuf> {
     let cache = env::var("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|_| env::var("HOME").map(|home| PathBuf::from(home).join(".cache")));
     let folder = env::var(FOLDER).map(PathBuf::from);
-    let folder = folder.or_else(|_| cache.map(|cache| cache.join("plimsoll/peers/websocket")));
-    let own = folder.map(|folder| folder.join("bin").join(name)).ok();
+    folder.or_else(|_| cache.map(|cache| cache.join("plimsoll/peers/websocket"))).ok()
+}
+
+/// A program of the peers, told by its name; `None`, said by name, where it does not answer to
+/// these arguments.
+pub(crate) fn find(test: &str, name: &str, probe: &[&str]) -> Option<PathBuf> {
+    let folder = folder();
+    let own = folder.as_ref().map(|folder| folder.join("bin").join(name));
     for program in own.into_iter().chain([PathBuf::from(name)]) {
         let mut command = Command::new(&program);
+        if let Some(folder) = &folder {
+            command.env(NODE_PATH, folder.join("node_modules"));
+        }
         command.args(probe).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         if command.status().is_ok_and(|status| status.success()) {
             return Some(program);

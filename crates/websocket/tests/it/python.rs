@@ -1,1 +1,0 @@
-//! The same messages through Python's `websockets`, an implementation that shares nothing with ours.
