@@ -164,7 +164,8 @@ impl<'a, S: Speech> Conversation<'a, S> {
     /// What it means that nothing more comes.
     fn ended(&self, error: io::Error) -> Failed {
         let is_silent = error.kind() == io::ErrorKind::WouldBlock;
-        let of_tls = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
+        let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        let of_tls = inner.is_some();
         match error {
             // What a socket says whose patience has ended.
             _ if is_silent => Failed::Io(io::ErrorKind::TimedOut.into()),

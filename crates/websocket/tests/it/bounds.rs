@@ -60,7 +60,7 @@ fn a_message_unpacks_to_its_limit_and_no_further() {
             match decoder.next(&mut input) {
                 Ok(Some(Message::Binary(payload))) => assert!(is_taken && payload.len() == bytes),
                 other => {
-                    assert_eq!((other, is_taken), (Err(Error::Message { limit: 1500 }), false))
+                    assert_eq!((other, is_taken), (Err(Error::Message { limit: 1500 }), false));
                 }
             }
         }
