@@ -88,3 +88,4 @@ mod transport;
 mod users;
 mod warm_up;
 mod watching;
+mod web;

@@ -77,14 +77,19 @@ impl Run {
         Ok(Self { path: path.to_path_buf(), opened, meta, end, goes_on: false })
     }
 
-    /// Opens the folder of a run that the caller knows to go on: its summary is one so far. What is
-    /// under way counts neither as offered nor as failed, and no summary is kept.
+    /// Opens the folder of a run that the caller knows to go on: it is seen as of this moment, however
+    /// much is written, and its summary is one so far. What is under way counts neither as offered nor
+    /// as failed, and no summary is kept.
     ///
     /// # Errors
     /// As for [`Run::open`].
     pub fn open_going_on(path: &Path) -> Result<Self, RunError> {
         let run = Self::open(path)?;
         let goes_on = run.end.is_none();
+        if goes_on {
+            // Ends with the connection. Until then the writer cannot tidy its log up.
+            run.opened.database.execute_batch("BEGIN").map_err(run.unreadable())?;
+        }
         Ok(Self { goes_on, ..run })
     }
 
@@ -518,9 +523,11 @@ impl Run {
         Ok(())
     }
 
-    /// Sees the database as of one moment until the guard is dropped, however much is written.
-    pub(crate) fn as_of_one_moment(&self) -> Result<rusqlite::Transaction<'_>, RunError> {
-        self.opened.database.unchecked_transaction().map_err(self.unreadable())
+    /// Sees the database as of one moment until the guard is dropped, however much is written; there
+    /// is none where it was opened so.
+    pub(crate) fn as_of_one_moment(&self) -> Result<Option<rusqlite::Transaction<'_>>, RunError> {
+        let begin = || self.opened.database.unchecked_transaction().map_err(self.unreadable());
+        (!self.goes_on).then(begin).transpose()
     }
 
     /// Visits the log's histograms that `wanted` accepts; none where there is no log.

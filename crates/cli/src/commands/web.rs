@@ -103,7 +103,7 @@ impl Web {
         let failed: u64 = ErrorKind::ALL.iter().map(|kind| second.events.errors_of(*kind)).sum();
         let now_ns = second.start_ns + second.len_ns;
         format!(
-            "{}. In the last second: offered {}, completed {}, failed {}; response p50 {}, p99 {}; \
+            "{}. Last second: {} offered, {} completed, {} failed; response p50 {}, p99 {}; \
              {} in flight, {} waiting.",
             clock(now_ns, (total_ns, warmup_ns)),
             show_rate(second.events.offered as f64 / seconds),

@@ -188,7 +188,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves at a listening socket. `name` is that of the thread.
+    /// Serves at a listening socket. `name` is that of its threads.
     ///
     /// # Errors
     /// The socket cannot be used, or there is no thread to be had.
@@ -214,8 +214,11 @@ impl Server {
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
         let (stop, stops) = watch::channel(false);
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .thread_name(name)
+            .build()?;
         let listener = {
             let _inside = runtime.enter();
             tokio::net::TcpListener::from_std(listener)?

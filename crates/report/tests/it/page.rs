@@ -181,7 +181,20 @@ fn a_day_stays_below_two_megabytes() {
         refusing: Some((1100, 1150, 0.1)),
         ..Course::ramp("hour")
     };
-    let page = page_of(&[course]);
+    let began = std::time::Instant::now();
+    let page = page_of(std::slice::from_ref(&course));
+    eprintln!("WITH WRITING {:?}", began.elapsed());
+    let root = tempfile::tempdir().unwrap();
+    let run = course.write(root.path());
+    let path = run.path().to_owned();
+    drop(run);
+    let began = std::time::Instant::now();
+    let run = plimsoll_runs::Run::open(&path).unwrap();
+    eprintln!("OPEN {:?}", began.elapsed());
+    let d = document(Source::Runs(&[run]), None).unwrap();
+    eprintln!("DOCUMENT {:?}", began.elapsed());
+    let h = d.html();
+    eprintln!("HTML {:?} {}", began.elapsed(), h.len());
     checked(&page);
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
 }
