@@ -11,9 +11,9 @@
 //!
 //! Answers may be encrypted ([`Serving::tls`]).
 //!
-//! A body may come in parts over a long time ([`Body::Parts`]), as events do. Such an answer may last
-//! longer than others: it ends when its function says so, when its client goes, or when it is the
-//! oldest of too many.
+//! A body may come in parts over a long time ([`Body::Parts`]), as events do. Such an answer may
+//! last longer than others: it ends when its function says so, when its client goes, or when it is
+//! the oldest of too many.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -432,12 +432,12 @@ enum Sent {
     File {
         file: Option<File>,
         left: u64,
-        part: Option<Task<(File, io::Result<Vec<u8>>)>>,
+        part: Option<Task<FilePart>>,
     },
     /// What gives the parts, and the part that is being made.
     Parts {
         next: Option<Parts>,
-        part: Option<Task<(Parts, Option<Vec<u8>>)>>,
+        part: Option<Task<NextPart>>,
     },
 }
 
@@ -494,9 +494,14 @@ impl HttpBody for Sent {
     }
 }
 
+/// A file, and what was read of it.
+type FilePart = (File, io::Result<Vec<u8>>);
+/// Parts, and the next one of them; `None` behind the last.
+type NextPart = (Parts, Option<Vec<u8>>);
+
 fn poll_file(
     (file, left): (&mut Option<File>, &mut u64),
-    part: &mut Option<Task<(File, io::Result<Vec<u8>>)>>,
+    part: &mut Option<Task<FilePart>>,
     context: &mut Context<'_>,
 ) -> Polled {
     if let Some(open) = file.take().filter(|_| *left > 0) {
@@ -523,7 +528,7 @@ fn poll_file(
 
 fn poll_parts(
     next: &mut Option<Parts>,
-    part: &mut Option<Task<(Parts, Option<Vec<u8>>)>>,
+    part: &mut Option<Task<NextPart>>,
     context: &mut Context<'_>,
 ) -> Polled {
     loop {

@@ -111,12 +111,13 @@ fn beyond_the_bound_the_oldest_connection_is_cut() {
     assert!(others.iter().all(|one| one.try_recv().is_err()), "there was room for the others");
 }
 
-/// A body in parts lasts longer than a request may take, ends where its function does, and nobody is
-/// asked for more of it once its client has gone.
+/// A body in parts lasts longer than a request may take, ends where its function does, and nobody
+/// is asked for more of it once its client has gone.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "parts that take long to be made")]
 fn parts_come_as_they_are_made_until_their_end_or_that_of_their_client() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (left, gone) = channel();
+    let (left, gone) = channel::<()>();
     let answer = move |request: &Request<'_>| {
         let (mut n, ends, left) = (0, request.path == "/three", left.clone());
         let next = move || {
@@ -151,7 +152,7 @@ fn parts_come_as_they_are_made_until_their_end_or_that_of_their_client() {
     drop(endless);
     drop(server);
     // The server and all of its answers are gone.
-    assert!(gone.recv_timeout(PATIENCE).is_err());
+    assert_eq!(gone.recv_timeout(PATIENCE), Err(std::sync::mpsc::RecvTimeoutError::Disconnected));
 }
 
 #[test]

@@ -31,6 +31,7 @@ const fn store(name: &'static str, port: u16, databases: Databases) -> Scheme {
         },
         has_disk: !matches!(databases, Databases::None | Databases::Numbers),
         has_replicas: matches!(databases, Databases::Words),
+        ..StoreScheme::PLAIN
     };
     Scheme::plain(name, port, Some(store))
 }

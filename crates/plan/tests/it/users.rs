@@ -22,6 +22,9 @@ fn at(ns: u64) -> Now {
     Now { ns, unix_ns: 1_764_201_600_000_000_000 + ns }
 }
 
+/// Status, headers and body.
+type Answer = (u16, Vec<(&'static str, String)>, String);
+
 /// A user whose clock is his own.
 struct Driven {
     user: User,
@@ -45,7 +48,7 @@ impl Driven {
         &mut self,
         scenario: &Scenario,
         delay_ns: u64,
-        answer: &dyn Fn(&str) -> (u16, Vec<(&'static str, String)>, String),
+        answer: &dyn Fn(&str) -> Answer,
     ) -> bool {
         match self.user.next(scenario, at(self.ns), &mut self.groups) {
             Next::Think { until_ns } => {
