@@ -131,7 +131,9 @@ pub(crate) struct Load {
     /// Ask each line of --urls once, and write those that answered 200 to this file; no run is kept
     #[arg(
         long, value_name = "FILE",
-        conflicts_with_all = ["check", "print_plan", "report", "prometheus", "web", "junit", "markdown"]
+        conflicts_with_all = [
+            "check", "print_plan", "report", "prometheus", "web", "junit", "markdown",
+        ]
     )]
     pub(crate) clean: Option<PathBuf>,
     #[command(flatten)]

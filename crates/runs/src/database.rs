@@ -73,8 +73,8 @@ fn enter_wal(database: &Connection, syncs: Syncs) -> rusqlite::Result<()> {
 }
 
 /// Brings everything into the one file. Whoever reads the database just now, as for a page, is
-/// awaited for up to a second. Where it is still read then, it stays in WAL mode: complete, and every
-/// reader but one of a read-only copy fine.
+/// awaited for up to a second. Where it is still read then, it stays in WAL mode: complete, and
+/// every reader but one of a read-only copy fine.
 pub(crate) fn leave_wal(database: &Connection) -> rusqlite::Result<()> {
     for _ in 0..LOOKS {
         if try_leave_wal(database)? {

@@ -77,9 +77,9 @@ impl Run {
         Ok(Self { path: path.to_path_buf(), opened, meta, end, goes_on: false })
     }
 
-    /// Opens the folder of a run that the caller knows to go on: it is seen as of this moment, however
-    /// much is written, and its summary is one so far. What is under way counts neither as offered nor
-    /// as failed, and no summary is kept.
+    /// Opens the folder of a run that the caller knows to go on: it is seen as of this moment,
+    /// however much is written, and its summary is one so far. What is under way counts neither as
+    /// offered nor as failed, and no summary is kept.
     ///
     /// # Errors
     /// As for [`Run::open`].
@@ -523,8 +523,8 @@ impl Run {
         Ok(())
     }
 
-    /// Sees the database as of one moment until the guard is dropped, however much is written; there
-    /// is none where it was opened so.
+    /// Sees the database as of one moment until the guard is dropped, however much is written;
+    /// there is none where it was opened so.
     pub(crate) fn as_of_one_moment(&self) -> Result<Option<rusqlite::Transaction<'_>>, RunError> {
         let begin = || self.opened.database.unchecked_transaction().map_err(self.unreadable());
         (!self.goes_on).then(begin).transpose()

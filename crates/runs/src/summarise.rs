@@ -384,8 +384,8 @@ fn settle(counters: &mut Counters, ended: Option<&Ended>, warnings: &mut Vec<Str
     }
 }
 
-/// Makes the sums of a run that goes on hold: what is still under way, of which nobody knows yet how
-/// it ends, is left out.
+/// Makes the sums of a run that goes on hold: what is still under way, of which nobody knows yet
+/// how it ends, is left out.
 fn leave_out_under_way(counters: &mut Counters) {
     let (unsent, unanswered) = validity::unaccounted(counters);
     let [unsent, unanswered] = [unsent, unanswered].map(|n| u64::try_from(n).unwrap_or(0));

@@ -31,8 +31,8 @@ pub(crate) struct Web {
     /// Dropped after the end was told.
     server: Option<Server>,
     stays: bool,
-    /// How long the load takes that goes on, nanoseconds, and the warm-up within it; 0 where that is
-    /// not known.
+    /// How long the load takes that goes on, nanoseconds, and the warm-up within it; 0 where that
+    /// is not known.
     total_ns: AtomicU64,
     warmup_ns: AtomicU64,
 }
@@ -44,8 +44,8 @@ impl Web {
         let address = read("--web", text, address)?;
         if !address.ip().is_loopback() {
             let text = format!(
-                "serve the page on {address}: it is for browsers on this host only; take a loopback \
-                 address, and come from elsewhere by ssh -L"
+                "serve the page on {address}: it is for browsers on this host only; take a \
+                 loopback address, and come from elsewhere by ssh -L"
             );
             return Err(UsageError(text).into());
         }

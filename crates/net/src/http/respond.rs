@@ -11,9 +11,9 @@
 //!
 //! Answers may be encrypted ([`Serving::tls`]).
 //!
-//! A body may come in parts over a long time ([`Body::Parts`]), as events do. Such an answer may last
-//! longer than others: it ends when its function says so, when its client goes, or when it is the
-//! oldest of too many.
+//! A body may come in parts over a long time ([`Body::Parts`]), as events do. Such an answer may
+//! last longer than others: it ends when its function says so, when its client goes, or when it is
+//! the oldest of too many.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;

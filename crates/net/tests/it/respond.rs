@@ -111,8 +111,8 @@ fn beyond_the_bound_the_oldest_connection_is_cut() {
     assert!(others.iter().all(|one| one.try_recv().is_err()), "there was room for the others");
 }
 
-/// A body in parts lasts longer than a request may take, ends where its function does, and nobody is
-/// asked for more of it once its client has gone.
+/// A body in parts lasts longer than a request may take, ends where its function does, and nobody
+/// is asked for more of it once its client has gone.
 #[test]
 fn parts_come_as_they_are_made_until_their_end_or_that_of_their_client() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

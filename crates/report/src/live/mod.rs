@@ -8,8 +8,8 @@
 //! # What it costs
 //!
 //! The page is drawn where somebody looks at it, and nowhere else: after a second of the run was
-//! written, at most once a second, and so seldom that drawing takes at most 2% of a core. The thread
-//! that draws gives way to those of the load.
+//! written, at most once a second, and so seldom that drawing takes at most 2% of a core. The
+//! thread that draws gives way to those of the load.
 //!
 //! # Who may ask
 //!
@@ -117,8 +117,8 @@ impl Live {
         self.news.notify_all();
     }
 
-    /// All is over, and this is the report; without one the page stays as it is. Waits a moment until
-    /// whoever looks was told.
+    /// All is over, and this is the report; without one the page stays as it is. Waits a moment
+    /// until whoever looks was told.
     pub fn ends(&self, report: Option<&Document>) {
         let mut state = self.state();
         if let Some(report) = report {
@@ -244,7 +244,8 @@ struct Stream {
 }
 
 impl Stream {
-    /// What is to be told next; a comment where there is no news for a while, and `None` after the end.
+    /// What is to be told next; a comment where there is no news for a while, and `None` after the
+    /// end.
     fn next(&mut self) -> Option<Vec<u8>> {
         if self.has_ended {
             return None;

@@ -1,5 +1,5 @@
-//! The page of what goes on, in its versions: which parts have changed since one that a browser has,
-//! and the events that tell it of them.
+//! The page of what goes on, in its versions: which parts have changed since one that a browser
+//! has, and the events that tell it of them.
 
 use std::fmt::Write;
 
@@ -53,8 +53,8 @@ impl Page {
         self.parts.html(|_| {}, &[])
     }
 
-    /// The page that changes while it is looked at: by the events at a path. `now` is the line above
-    /// it.
+    /// The page that changes while it is looked at: by the events at a path. `now` is the line
+    /// above it.
     pub(super) fn live(&self, events: &str, now: &str) -> String {
         let attributes: [Attribute<'_>; 4] =
             [("class", &"live"), ("id", &"live"), ("role", &"status"), ("data-events", &events)];
