@@ -116,7 +116,7 @@ fn beyond_the_bound_the_oldest_connection_is_cut() {
 #[test]
 fn parts_come_as_they_are_made_until_their_end_or_that_of_their_client() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (left, gone) = channel();
+    let (left, gone) = channel::<()>();
     let answer = move |request: &Request<'_>| {
         let (mut n, ends, left) = (0, request.path == "/three", left.clone());
         let next = move || {
