@@ -7,12 +7,13 @@ pub(crate) const HTML: &str = "text/html; charset=utf-8";
 
 /// What a page of ours may do in a browser: show itself.
 pub(crate) const OF_PAGES: &str = "default-src 'none'; style-src 'unsafe-inline'; \
-                        script-src 'unsafe-inline'; img-src data:; \
-                        base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+                                   script-src 'unsafe-inline'; img-src data:; \
+                                   base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// What one of what goes on may do besides: take events of the server that it came from.
 pub(crate) const OF_LIVE_PAGES: &str = "default-src 'none'; style-src 'unsafe-inline'; \
-                        script-src 'unsafe-inline'; img-src data:; connect-src 'self'; \
-                        base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+                                        script-src 'unsafe-inline'; img-src data:; \
+                                        connect-src 'self'; base-uri 'none'; \
+                                        form-action 'none'; frame-ancestors 'none'";
 /// What anything else may do: nothing.
 pub(crate) const OF_FILES: &str = "default-src 'none'; sandbox; frame-ancestors 'none'";
 
