@@ -6,8 +6,8 @@
 //!   does not have the user's digest in its cache it asks for the password itself, which goes
 //!   over TLS or a Unix socket only: nobody else may read it.
 //!
-//! TLS begins behind the server's handshake: it is asked for by the head of an answer, and the whole
-//! answer follows in TLS (`SSLRequest`).
+//! TLS begins behind the server's handshake: it is asked for by the head of an answer, and the
+//! whole answer follows in TLS (`SSLRequest`).
 //!
 //! Source: MySQL Client/Server Protocol, "Connection Phase Packets" (`HandshakeV10`,
 //! `HandshakeResponse41`, `AuthSwitchRequest`, `AuthMoreData`) and "Authentication methods".
