@@ -31,7 +31,7 @@ pub struct Members {
 /// How instances are found.
 enum By {
     /// The group tells their ids.
-    Group(Groups, String),
+    Group(Box<Groups>, String),
     /// The cloud knows their tags.
     Tag(Filter),
 }
@@ -50,7 +50,8 @@ impl Members {
         let by = match whose {
             Whose::Group(name) => {
                 let endpoint = scaling.or_else(|| at.endpoint.clone());
-                By::Group(Groups::new(Where { endpoint, ..at.clone() }, surroundings)?, name)
+                let groups = Groups::new(Where { endpoint, ..at.clone() }, surroundings)?;
+                By::Group(Box::new(groups), name)
             }
             Whose::Tag(..) if !at.has_tags() => {
                 return Err(CloudError::Wrong(format!(
