@@ -189,7 +189,6 @@ fn a_cloud_that_does_not_tell_leaves_the_pool_as_it_is() {
     assert!(decisions.iter().all(|of| of.done == 0), "{decisions:?}");
     let last = decisions.last().unwrap();
     assert!(last.reason.contains("there is none in us-east-1"), "{last:?}");
-    assert!(!decisions[0].reason.contains("told last"), "{:?}", decisions[0]);
     let told = told();
     assert!(told.iter().any(|text| text.contains("ExpiredToken")), "{told:?}");
     only_looks(&cloud);
