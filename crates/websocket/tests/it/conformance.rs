@@ -20,8 +20,8 @@ const FEW_CASES: usize = 247;
 const MANY: &[&str] = &["9.*", "12.*", "13.*"];
 const MANY_CASES: usize = 270;
 
-/// Those of the long cases in which the suite's server wants a client without a context: played only
-/// to a client that offers to be one.
+/// Those of the long cases in which the suite's server wants a client without a context: played
+/// only to a client that offers to be one.
 const ALONE: &[&str] = &["13.2.*", "13.5.*", "13.6.*"];
 const ALONE_CASES: usize = 54;
 
