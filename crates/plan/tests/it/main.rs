@@ -22,8 +22,6 @@ use plimsoll_workload::request::{Databases, OF_HTTP, Scheme, StoreScheme};
 
 const fn store(name: &'static str, port: u16, databases: Databases) -> Scheme {
     let store = StoreScheme {
-        tls_keys: &[],
-        leaves_lying: false,
         databases,
         needs_user: matches!(databases, Databases::Names),
         takes_bare_password: false,
