@@ -66,7 +66,9 @@ fn port(pid: i32) -> Option<u16> {
 fn goes_on(place: &Place, before: &BTreeMap<String, i32>) -> Value {
     let again = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
     wait_for("the load of who goes on", || has_begun(place).then_some(()));
-    assert_eq!(&servers(place), before, "nobody was started, nobody ended");
+    let now = servers(place);
+    let stands = |(name, pid): (&String, &i32)| now.get(name) == Some(pid);
+    assert!(before.iter().all(stands), "of {before:?}: {now:?}, {}", again.err());
     let again = again.wait().went_well();
     again.says(&["going on with"]);
     let of = again.json()["cells"][0].clone();
@@ -129,7 +131,6 @@ fn two_balancers_are_adopted_as_they_stand_also_where_one_is_gone() {
         if kills_first {
             let first = before.remove("balancer-1").unwrap();
             kill(first, Signal::KILL);
-            wait_for("its end", || (!servers(&place).contains_key("balancer-1")).then_some(()));
             // Its address is moved within a look, which it may be killed before: both are right.
         }
         going.signal(Signal::KILL);
