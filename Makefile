@@ -60,10 +60,19 @@ bench-cache: toolchain ## replay the reference trace beside libcachesim (benches
 bench-shoal: toolchain ## look caches up while others come and go (benches/shoal)
 	bash benches/shoal/run.sh
 
+.PHONY: bench-scenario
+bench-scenario: build ## steps a second of users with state, beside Locust (benches/scenario)
+	bash benches/scenario/run.sh
+
 .PHONY: bench-balance
 bench-balance: build ## compare the balancers of pools on one core, and change a pool under load (benches/balance)
 	bash benches/balance/run.sh rate
 	bash benches/balance/run.sh changes
+
+.PHONY: conformance
+conformance: toolchain ## judge WebSocket by Autobahn's long cases and by a million frames of others
+	@.ci/websocket-peers
+	$(CARGO) test --package plimsoll-websocket --test it $(CARGO_FLAGS) -- --ignored --nocapture
 
 .PHONY: dist
 dist: toolchain ## build the program as one static file for any Linux (packaging/dist.sh)

@@ -4,6 +4,7 @@
 #   plimsoll               /usr/bin/plimsoll, one program for everything
 #   plimsoll-shoal-server  the registry's unit and configuration
 #   plimsoll-shoal-agent   those of a cache's announcer
+#   plimsoll-shoal-client  those of a client of caches, and the timer that starts it
 #   plimsoll-agent         those of the agent that tells a host's figures, and its user
 #
 # The small ones hold no program: all commands are in the one of `plimsoll`.
@@ -81,6 +82,12 @@ service() { # NAME FOLDERS…
         "$root/lib/systemd/system/$package.service"
     install -D -m 644 "packaging/etc/$name" "$root/etc/plimsoll/$name"
     echo "/etc/plimsoll/$name" >"$root/DEBIAN/conffiles"
+    # A command that does its work and ends is started by a timer, which is what is on or off.
+    local unit=$package.service
+    if [ -e "packaging/systemd/$package.timer" ]; then
+        unit=$package.timer
+        install -D -m 644 "packaging/systemd/$unit" "$root/lib/systemd/system/$unit"
+    fi
     if grep -q '^LoadCredential=' "packaging/systemd/$package.service"; then
         # For secrets, which only root reads; the unit hands them on.
         install -d -m 700 "$root/etc/plimsoll/credentials"
@@ -106,14 +113,14 @@ if [ "$1" = configure ] && [ -e /usr/lib/sysusers.d/UNIT.conf ]; then
 fi
 if [ "$1" = configure ] && [ -d /run/systemd/system ]; then
     systemctl daemon-reload
-    systemctl try-restart UNIT.service || true
+    systemctl try-restart STARTED || true
 fi
 SCRIPT
     cat >"$root/DEBIAN/prerm" <<'SCRIPT'
 #!/bin/sh
 set -e
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
-    systemctl disable --now UNIT.service || true
+    systemctl disable --now STARTED || true
 fi
 SCRIPT
     cat >"$root/DEBIAN/postrm" <<'SCRIPT'
@@ -131,7 +138,7 @@ if [ -d /run/systemd/system ]; then
     systemctl daemon-reload
 fi
 SCRIPT
-    sed -i "s|UNIT|$package|g; s|FOLDERS|/etc/plimsoll/$name $*|" \
+    sed -i "s|STARTED|$unit|g; s|UNIT|$package|g; s|FOLDERS|/etc/plimsoll/$name $*|" \
         "$root"/DEBIAN/{postinst,prerm,postrm}
     chmod 755 "$root"/DEBIAN/{postinst,prerm,postrm}
 }
@@ -167,6 +174,12 @@ control plimsoll-shoal-agent all "plimsoll (>= $version)" 'announces a cache to 
     'Speaks the protocol of Shoal. Configured in /etc/plimsoll/shoal-agent.'
 finish
 
+service shoal-client /var/lib/plimsoll-shoal-client
+control plimsoll-shoal-client all "plimsoll (>= $version)" 'sets the nearest caches for CVMFS' \
+    'Asks a registry every few minutes, and sets CVMFS_HTTP_PROXY of this host.' \
+    'Started by a timer. Configured in /etc/plimsoll/shoal-client.'
+finish
+
 service agent
 control plimsoll-agent all "plimsoll (>= $version)" 'tells the figures of this host' \
     'Processors, memory, disks, network, processes and pressure, of now and of the' \
@@ -175,6 +188,7 @@ control plimsoll-agent all "plimsoll (>= $version)" 'tells the figures of this h
     '/etc/plimsoll/agent.'
 finish
 
-for package in plimsoll plimsoll-shoal-server plimsoll-shoal-agent plimsoll-agent; do
+for package in plimsoll plimsoll-shoal-server plimsoll-shoal-agent plimsoll-shoal-client \
+    plimsoll-agent; do
     ls "$out/${package}_${version}_"*.deb
 done

@@ -134,7 +134,7 @@ fn a_list_of_nothing() {
     let with = |file| [&["--urls", file], &GENTLY[..]].concat();
     let nothing = ["expected at least one URL, found none in none.txt", "path on each line"];
     refused(&place, &with("none.txt"), &nothing);
-    refused(&place, &with("wrong.txt"), &["wrong.txt, line 2: ", "ftp"]);
+    refused(&place, &with("wrong.txt"), &["wrong.txt:2:1: ", "ftp"]);
     refused(&place, &with("missing.txt"), &["missing.txt", "No such file"]);
 
     place.write("empty.log", "");

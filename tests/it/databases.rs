@@ -2,6 +2,7 @@
 //! folders of their own, and what they count themselves.
 
 mod cassandra;
+mod encrypted;
 mod mariadb;
 mod postgres;
 

@@ -51,18 +51,27 @@ fn logs_of_other_programs_are_read_or_refused_by_name() {
         assert!(warnings.contains(warning.unwrap_or_default()), "{name}: {warnings}");
         assert_eq!(json["warnings"] == serde_json::json!([]), warning.is_none(), "{warnings}");
     }
-    for (name, part) in [
-        ("alb.log", "AWS"),
-        ("cloudfront.log", "CloudFront"),
-        ("docker.json", "Docker"),
-        ("ecs.json", "Elastic Common Schema"),
-        ("fraction-in-brackets.log", "fractions of a second"),
-        ("haproxy-httplog.log", "HAProxy"),
-        ("iis.log", "IIS"),
+    for (name, format, urls) in [
+        ("alb.log", "alb", "https://shop.example:443/a?x=1,1\nhttps://shop.example:443/b,1\n"),
+        ("cloudfront.log", "w3c", "/a?x=1,1\n/b,1\n"),
+        ("docker.json", "combined", "/a,1\n/b,1\n"),
+        ("ecs.json", "json", "/a?x=1,1\n"),
+        ("fraction-in-brackets.log", "common", "/a,1\n/b,1\n"),
+        ("haproxy-httplog.log", "haproxy", "/a?x=1,1\n/b,1\n"),
+        ("iis.log", "w3c", "/a?x=1,1\n/b,1\n"),
     ] {
         let Some(log) = shared(&format!("logs/{name}")) else { return };
-        let done = place.plimsoll(&["trace", "from-log", log.to_str().unwrap()]);
-        done.ended_with(2).says(&[part, "is not read"]);
+        let arguments =
+            ["trace", "from-log", log.to_str().unwrap(), "--urls", "read.csv", "--json"];
+        let json = place.plimsoll(&arguments).ended_with(0).json();
+        assert_eq!(
+            (&json["format"], &json["requests"]),
+            (&format.into(), &urls.lines().count().into()),
+            "{name}"
+        );
+        assert_eq!(json["unreadable"], 0, "{name}");
+        let found = std::fs::read_to_string(place.path("read.csv")).unwrap();
+        assert_eq!(found, format!("url,count\n{urls}"), "{name}");
     }
 }
 
@@ -161,7 +170,7 @@ fn options_mean_what_they_say() {
         (&["--vus", "5"][..], "--users N"),
         (&["--duration", "30s"], "--for DURATION"),
         (&["-z", "30s"], "--for DURATION"),
-        (&["-n", "100"], "--rate and --for"),
+        (&["--iterations", "100"], "--requests N"),
         (&["-d", "30s"], "--for DURATION"),
     ] {
         let done = with(words).ended_with(2);

@@ -24,7 +24,7 @@ fn packages_hold_the_program_its_units_and_their_configuration() {
     command.env("PLIMSOLL", PLIMSOLL).env("COMPRESS", "-Znone");
     let built = place.start(command).wait().ended_with(0);
     let packages: Vec<&str> = built.out.lines().filter(|line| line.ends_with(".deb")).collect();
-    assert_eq!(packages.len(), 4, "{}", built.out);
+    assert_eq!(packages.len(), 5, "{}", built.out);
     let root = place.path("root");
     let root = root.to_str().unwrap();
     for package in &packages {
@@ -41,6 +41,11 @@ fn packages_hold_the_program_its_units_and_their_configuration() {
     let services = [
         ("shoal-server", &["shoal", "server"][..], &shoal[..]),
         ("shoal-agent", &["shoal", "agent"], &shoal),
+        (
+            "shoal-client",
+            &["shoal", "client", "--apply"],
+            &["Type=oneshot", "ReadWritePaths=/etc/cvmfs"],
+        ),
         ("agent", &["agent"], &["User=plimsoll-agent"]),
     ];
     for (command, words, own) in services {
@@ -63,6 +68,48 @@ fn packages_hold_the_program_its_units_and_their_configuration() {
             let said = said.ended_with(0);
             assert!(!said.err.contains(&name), "{}", said.err);
         }
+    }
+}
+
+#[test]
+fn the_client_is_started_by_a_timer_that_is_switched_on_and_off_in_its_place() {
+    let test = "the_client_is_started_by_a_timer_that_is_switched_on_and_off_in_its_place";
+    if installed(test, "dpkg-deb").is_none() || installed(test, "strip").is_none() {
+        return;
+    }
+    let place = Place::new();
+    let mut command = Command::new("bash");
+    command.arg(format!("{FOLDER}/build.sh")).arg(place.path("dist"));
+    command.env("PLIMSOLL", PLIMSOLL).env("COMPRESS", "-Znone");
+    let built = place.start(command).wait().ended_with(0);
+    let package = built.out.lines().find(|line| line.contains("/plimsoll-shoal-client_")).unwrap();
+    let root = place.path("root");
+    let shown = root.to_str().unwrap();
+    run(&place, "dpkg-deb", &["--extract", package, shown]).ended_with(0);
+    run(&place, "dpkg-deb", &["--control", package, &format!("{shown}/control")]).ended_with(0);
+    let units = root.join("lib/systemd/system");
+    let timer = units.join("plimsoll-shoal-client.timer");
+    let text = std::fs::read_to_string(&timer).unwrap();
+    assert!(
+        text.contains("OnUnitInactiveSec=5m") && text.contains("RandomizedDelaySec="),
+        "{text}"
+    );
+    let read = |name: &str| std::fs::read_to_string(root.join("control").join(name)).unwrap();
+    let (after, before) = (read("postinst"), read("prerm"));
+    assert!(after.contains("try-restart plimsoll-shoal-client.timer"), "{after}");
+    assert!(before.contains("disable --now plimsoll-shoal-client.timer"), "{before}");
+    if installed(test, "systemd-analyze").is_some() {
+        // Verified where the program and the service are.
+        let unit = std::fs::read_to_string(units.join("plimsoll-shoal-client.service")).unwrap();
+        let program = format!("{shown}/usr/bin/plimsoll");
+        let main = built.out.lines().find(|line| line.contains("/plimsoll_")).unwrap();
+        run(&place, "dpkg-deb", &["--extract", main, shown]).ended_with(0);
+        let unit = unit.replace("/usr/bin/plimsoll", &program);
+        place.write("plimsoll-shoal-client.service", unit);
+        let here = place.write("plimsoll-shoal-client.timer", text);
+        let said = run(&place, "systemd-analyze", &["verify", here.to_str().unwrap()]);
+        let said = said.ended_with(0);
+        assert!(!said.err.contains("plimsoll-shoal-client"), "{}", said.err);
     }
 }
 

@@ -145,7 +145,7 @@ fn policies_in_charge_of_real_servers_are_held_against_their_prediction() {
 }
 
 /// Whether the load of a cell of this place has begun: then all its servers are ready.
-fn has_begun(place: &Place) -> bool {
+pub(crate) fn has_begun(place: &Place) -> bool {
     let cells = place.runs("runs").pop().map(|run| run.join("cells"));
     cells.and_then(|cells| std::fs::read_dir(cells).ok()).is_some_and(|mut of| of.next().is_some())
 }
@@ -259,7 +259,7 @@ pub(crate) fn servers(place: &Place) -> BTreeMap<String, i32> {
     things.flatten().filter_map(process).collect()
 }
 
-fn kill(pid: i32, signal: Signal) {
+pub(crate) fn kill(pid: i32, signal: Signal) {
     rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), signal).unwrap();
 }
 

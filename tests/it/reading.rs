@@ -45,7 +45,7 @@ fn runs_are_listed_shown_exported_and_reported() {
     missing.says(&["failed to find a run in runs/none", "hint: name a folder"]);
     place.plimsoll(&["report", "runs/none"]).ended_with(2);
     place.plimsoll(&["report", run, "-o", "no/such/page.html"]).ended_with(4);
-    place.plimsoll(&["export", run, "--format", "xml"]).ended_with(2).says(&["csv, json or hgrm"]);
+    place.plimsoll(&["export", run, "--format", "xml"]).ended_with(2).says(&["csv, json, hgrm"]);
 }
 
 fn exports(place: &Place, run: &str) {

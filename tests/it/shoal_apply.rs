@@ -49,3 +49,71 @@ fn no_cache_and_no_list_end_with_4() {
     let done = place.plimsoll(&[&asked[..], &["--file", "none.conf"]].concat()).ended_with(4);
     done.says(&["failed to find a cache that delivers: http://127.0.0.1:1/", "hint: --fallback"]);
 }
+
+/// A program in the place of `cvmfs_talk`, which is not installed here: it notes what it is told.
+fn talker(place: &Place) -> String {
+    use std::os::unix::fs::PermissionsExt as _;
+    let told = place.path("told");
+    let script = format!("#!/bin/sh\nprintf '%s|' \"$@\" >>'{}'\n", told.display());
+    let program = place.write("cvmfs_talk", script);
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn file_systems_that_are_mounted_are_told_of_what_is_new() {
+    let place = Place::new();
+    let program = talker(&place);
+    let told = || std::fs::read_to_string(place.path("told")).unwrap_or_default();
+    let more = ["--talk", "--talk-by", &program];
+    apply(&place, "local.conf", &more).ended_with(0).says(&["mounted file systems were told"]);
+    let once = "proxy|set|http://site.example:3128;DIRECT|";
+    assert_eq!(told(), once);
+    apply(&place, "local.conf", &more).ended_with(0);
+    assert_eq!(told(), once, "nothing was new");
+    let nobody = ["--talk", "--talk-by", "/nonexistent/cvmfs_talk"];
+    let done = apply(&place, "other.conf", &nobody).ended_with(0);
+    done.says(&["/nonexistent/cvmfs_talk did not tell mounted file systems"]);
+    place.plimsoll(&["shoal", "client", "--server", "http://127.0.0.1:1", "--talk"]).ended_with(2);
+}
+
+#[test]
+fn a_service_asks_again_and_puts_back_what_was_changed() {
+    use crate::program::{PLIMSOLL, wait_for};
+    let place = Place::new();
+    let program = talker(&place);
+    let list = "http://site.example:3128;DIRECT";
+    let asked = [
+        "shoal",
+        "client",
+        "--server",
+        "http://127.0.0.1:1",
+        "--object",
+        "none",
+        "--fallback",
+        list,
+        "--apply",
+        "--file",
+        "local.conf",
+        "--talk",
+        "--talk-by",
+        &program,
+        "--every",
+        "300ms",
+        "--jitter",
+    ];
+    let mut service = place.start(place.command(PLIMSOLL, &asked));
+    let file = place.path("local.conf");
+    let is_set = || std::fs::read_to_string(&file).is_ok_and(|text| text.contains(list));
+    wait_for("the list", || is_set().then_some(()));
+    place.write("local.conf", "CVMFS_HTTP_PROXY=DIRECT\n");
+    wait_for("the list again", || is_set().then_some(()));
+    assert!(!service.has_ended());
+    service.signal(rustix::process::Signal::TERM);
+    let done = service.wait().ended_with(0);
+    assert_eq!(done.out.lines().count(), 1, "what is as before is not printed again: {}", done.out);
+    let told = std::fs::read_to_string(place.path("told")).unwrap();
+    assert_eq!(told.matches("proxy|set|").count(), 2, "{told}");
+    let wrong = ["shoal", "client", "--server", "http://127.0.0.1:1", "--every", "0s"];
+    place.plimsoll(&wrong).ended_with(2).says(&["above zero"]);
+}

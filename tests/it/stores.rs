@@ -1,6 +1,8 @@
 //! Key-value stores: Debian's Redis and memcached, on ports and in folders of their own, and what
 //! they count themselves.
 
+pub(crate) mod encrypted;
+
 use crate::json::assert_sums;
 use crate::place::Place;
 use crate::program::{Going, PLIMSOLL, wait_for};

@@ -262,7 +262,14 @@ fn whole_slices(seconds: f64) -> u64 {
 
 /// Whether a failure is the target's, and not that of what was not sent any more.
 fn is_targets(kind: ErrorKind) -> bool {
-    !matches!(kind, ErrorKind::Cut | ErrorKind::Dns | ErrorKind::InFlightAtEnd | ErrorKind::Local)
+    !matches!(
+        kind,
+        ErrorKind::Cut
+            | ErrorKind::Dns
+            | ErrorKind::InFlightAtEnd
+            | ErrorKind::Local
+            | ErrorKind::Variable
+    )
 }
 
 /// A request that has ended.

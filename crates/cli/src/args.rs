@@ -2,11 +2,13 @@
 //! by the plan's own reader ([`crate::flags`]), so that both say the same of the same mistake.
 
 use crate::cache_args::Cache;
-use crate::flags::{LoadFlags, RequestFlags, SearchFlags};
+use crate::ci_args::Ci;
+use crate::flags::{LoadFlags, RequestFlags, SearchFlags, TlsFlags};
 use crate::plan_args::Plans;
 use crate::series_args::{CapacityCommand, SeriesFlags};
 use crate::shoal_args::Shoal;
 use crate::simulate_args::{Simulate, Tune};
+use crate::web_args::Web;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -46,8 +48,10 @@ pub(crate) enum Command {
     Tune(Box<Tune>),
     /// Look at what policies decided about real servers, and what others would have
     Elastic(crate::elastic_args::Elastic),
-    /// Make traces from access logs, and look at traces
-    Trace(Trace),
+    /// Make traces from access logs; scale, resample and look at traces
+    Trace(crate::trace_args::Trace),
+    /// Make scenarios, which say what a user does step by step
+    Scenario(crate::scenario_args::Scenario),
     /// Run a server of known behaviour
     Target(Target),
     /// Run a balancer: give each request to one of several servers
@@ -85,8 +89,11 @@ Examples:
   plimsoll load http://127.0.0.1:8080/ --users 64 --for 30s --think exp:1s
   plimsoll load http://h/ --schedule '100/s for 1m, 100/s..600/s in 10m' --slo 'p99<200ms'
   plimsoll load http://h/ --trace day.csv --scale 35/s..600/s --speed 60
+  plimsoll load http://h/ --urls urls.csv --clean good.csv
   plimsoll load redis://127.0.0.1:6379 --workload read-heavy --rate 5000/s --for 10s
   plimsoll load plan.toml --repeat 5
+  plimsoll load plan.toml --web 8089
+  plimsoll load plan.toml --quiet --junit plimsoll.xml --markdown plimsoll.md
 
 Exit codes: 0 all held, 2 wrong use or plan, 3 an SLO did not hold, 4 not completed,
 5 a verdict hangs on the generator itself, or, without an SLO, the run is not valid.")]
@@ -116,9 +123,21 @@ pub(crate) struct Load {
     /// Expose live figures for Prometheus at this address
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) prometheus: Option<std::net::SocketAddr>,
+    #[command(flatten)]
+    pub(crate) web: Web,
     /// Write the HTML report to this file as well
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// Ask each line of --urls once, and write those that answered 200 to this file; no run is kept
+    #[arg(
+        long, value_name = "FILE",
+        conflicts_with_all = [
+            "check", "print_plan", "report", "prometheus", "web", "junit", "markdown"
+        ]
+    )]
+    pub(crate) clean: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) ci: Ci,
 }
 
 #[derive(Args)]
@@ -126,12 +145,14 @@ pub(crate) struct Load {
 Examples:
   plimsoll prepare redis://127.0.0.1:6379 --records 100k --value-size 1KiB
   plimsoll prepare memcached://127.0.0.1:11211
+  plimsoll prepare rediss://cache.example --basic-env LOGIN --ca ca.pem
   plimsoll prepare mysql://127.0.0.1:3306/shop --basic-env LOGIN
   plimsoll prepare cassandra://127.0.0.1/shop --replication 3 --consistency quorum
 
 Exit codes: 0 every record is written, 2 wrong use or plan, 4 not every record is.")]
 pub(crate) struct Prepare {
-    /// A redis://, memcached://, mysql://, postgres:// or cassandra:// URL, or a plan file
+    /// A redis://, memcached://, mysql://, postgres:// or cassandra:// URL (over TLS rediss://,
+    /// memcacheds://, mysqls://, postgresqls://, cassandras://), or a plan file
     pub(crate) target: String,
     /// Records of the data set
     #[arg(long, value_name = "N")]
@@ -160,12 +181,14 @@ pub(crate) struct Prepare {
     /// Connections
     #[arg(long, short = 'c', value_name = "N", default_value = "4")]
     pub(crate) connections: String,
-    /// Records on their way at once on one connection
-    #[arg(long, value_name = "N", default_value = "64")]
-    pub(crate) streams: String,
+    /// Records on their way at once on one connection [default: 64; with memcacheds:// 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) streams: Option<String>,
     /// Time after sending at which a record is given up
     #[arg(long, value_name = "DURATION")]
     pub(crate) timeout: Option<String>,
+    #[command(flatten)]
+    pub(crate) tls: TlsFlags,
     /// Set any value of the plan
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
@@ -207,6 +230,8 @@ pub(crate) struct Capacity {
     /// Write the service model that was found, for `plimsoll target --model` (adaptive)
     #[arg(long, value_name = "FILE")]
     pub(crate) model_out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) ci: Ci,
     #[command(flatten)]
     pub(crate) series: SeriesFlags,
     #[command(flatten)]
@@ -266,60 +291,12 @@ pub(crate) struct Infer {
 }
 
 #[derive(Args)]
-pub(crate) struct Trace {
-    #[command(subcommand)]
-    pub(crate) command: TraceCommand,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum TraceCommand {
-    /// Make a trace of an access log (Common, Combined, Squid, JSON lines; plain or gzip)
-    #[command(after_help = "\
-Example:
-  plimsoll trace from-log access.log.gz -o my-day.csv --urls my-urls.csv")]
-    FromLog {
-        /// The access log; - for standard input
-        #[arg(value_parser = crate::files::input)]
-        log: PathBuf,
-        /// The trace: requests of each second
-        #[arg(long, short, value_name = "FILE")]
-        output: Option<PathBuf>,
-        /// The distinct URLs with their counts
-        #[arg(long, value_name = "FILE")]
-        urls: Option<PathBuf>,
-        /// How many distinct URLs are kept; others are counted together
-        #[arg(long, value_name = "N", default_value = "200000")]
-        max_urls: String,
-        /// The log's format, where it is not told from its first lines
-        #[arg(long, value_name = "FORMAT")]
-        format: Option<String>,
-        /// Print what was found as JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Say what a trace is: length, rates, gaps
-    Info {
-        /// The trace: CSV or gzip; - for standard input
-        #[arg(value_parser = crate::files::input)]
-        trace: PathBuf,
-        /// What each count is of, where the file does not say
-        #[arg(long, value_name = "DURATION")]
-        counts_per: Option<String>,
-        /// What the columns are, such as time_ms,rate or time,-,count
-        #[arg(long, value_name = "NAMES")]
-        columns: Option<String>,
-        /// Print it as JSON
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-#[derive(Args)]
 #[command(after_help = "\
 Examples:
   plimsoll target --listen 127.0.0.1:8080 --service-time exp:5ms --workers 4     # M/M/4
   plimsoll target --service-time const:2ms --stall 5s:1s                         # freezes 1 s in 5
-  plimsoll target --errors 1% --body 10KiB --queue 100")]
+  plimsoll target --errors 1% --body 10KiB --queue 100
+  plimsoll target --sessions --path '/slow=exp:20ms' --workers 100             # users who log in")]
 pub(crate) struct Target {
     /// Where to listen: an address, or unix:/path
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
@@ -333,6 +310,13 @@ pub(crate) struct Target {
     /// A measured service model in place of the service time and workers
     #[arg(long, value_name = "FILE", value_parser = crate::files::input)]
     pub(crate) model: Option<PathBuf>,
+    /// A path with a service time of its own; may be repeated
+    #[arg(long, value_name = "PATH=DISTRIBUTION")]
+    pub(crate) path: Vec<String>,
+    /// Users have a session: POST /login sets a cookie, and every other path wants it and the
+    /// newest token back
+    #[arg(long)]
+    pub(crate) sessions: bool,
     /// How many may wait; beyond it the answer is 503
     #[arg(long, value_name = "N")]
     pub(crate) queue: Option<String>,
@@ -363,6 +347,9 @@ pub(crate) struct Target {
     /// End by itself after this time
     #[arg(long = "for", value_name = "DURATION")]
     pub(crate) run_for: Option<String>,
+    /// Print what it counted as JSON at its end; where it listens is then said beside
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]
@@ -448,12 +435,14 @@ Examples:
 #[command(after_help = "\
 Examples:
   plimsoll export runs/20261120T105245Z-1bdc --format hgrm -o response.hgrm
+  plimsoll export runs/20261120T105245Z-1bdc --format samples-csv > samples.csv
   plimsoll export runs/E > cells.csv
   plimsoll export runs/E --format csv --every 1m > minutes.csv")]
 pub(crate) struct Export {
     /// The run, experiment or cell, by folder or by name
     pub(crate) run: PathBuf,
-    /// csv, json or hgrm; of an experiment csv or json, a row for each cell
+    /// csv, json, hgrm, names-csv, samples-csv or samples-jsonl; of an experiment csv or json, a
+    /// row for each cell
     #[arg(long, value_name = "FORMAT", default_value = "csv")]
     pub(crate) format: String,
     /// The series in periods of this length: a row a period, instance and series, as csv
@@ -480,6 +469,7 @@ Examples:
   curl -s 127.0.0.1:5555/metrics
   echo STATS | nc 127.0.0.1 5555
   plimsoll agent --listen 0.0.0.0:5555 --allow 10.0.0.0/8 --token-file /etc/plimsoll/token
+  plimsoll agent --announce http://10.0.0.1:5556 --name web7 --serves 8080 --token-file token
 
 Exit codes: 0 ended by a signal, 2 wrong use, 4 the port cannot be had.")]
 pub(crate) struct Agent {
@@ -501,4 +491,10 @@ pub(crate) struct Agent {
     /// Names of processes that are counted, joined by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) processes: Vec<String>,
+    /// Announce this host, by --name, to a pool that follows its instances; gives the token
+    #[arg(long, value_name = "URL", requires = "name", requires = "serves")]
+    pub(crate) announce: Option<String>,
+    /// The port on which this host serves the pool's requests, or an address
+    #[arg(long, value_name = "PORT", requires = "announce")]
+    pub(crate) serves: Option<String>,
 }

@@ -31,7 +31,7 @@ pub(crate) struct Flags<T> {
 
 /// Declares which groups of flags a command has.
 macro_rules! flags {
-    ($($(#[$about:meta])* $name:ident = $of:ident [$($group:ident),+]
+    ($($(#[$about:meta])* $name:ident = $of:ident [$($group:ident),*]
         $(, $heading:literal $single:expr)?;)+) => {$(
         $(#[$about])*
         pub(crate) type $name = Flags<$of>;
@@ -41,7 +41,7 @@ macro_rules! flags {
         pub(crate) struct $of;
 
         impl Groups for $of {
-            const GROUPS: &'static [Group] = &[$(Group::$group),+];
+            const GROUPS: &'static [Group] = &[$(Group::$group),*];
             $(const SINGLE: (&'static str, &'static [&'static str]) = ($heading, &$single);)?
         }
     )+};
@@ -52,6 +52,8 @@ flags! {
     LoadFlags = OfLoad [Shape, Load, Cold, Asked, Store, Sent, Measured];
     /// The flags that say what is asked and how it is sent, whatever the load.
     RequestFlags = OfRequests [Asked, Store, Sent, Measured];
+    /// The flags of TLS, where nothing else is said of how requests are sent.
+    TlsFlags = OfTls [], "TLS" ["insecure", "ca", "cert", "key", "sni"];
     /// The flags of a simulated pool.
     PoolFlags = OfPool [Shape], "What is simulated" ["seed", "slo"];
     /// The flags that say how a capacity is searched for.
@@ -172,6 +174,10 @@ impl<T> Flags<T> {
             let common = row.path.strip_prefix(TRACE.0);
             let common = common.filter(|key| key_at(&format!("{}{key}", PROFILE.0)).is_some());
             let key = match common {
+                // A replay has a log of its own.
+                _ if row.flag.long == "log-format" && speed == REPLAY.1 => {
+                    "target.replay.format".to_owned()
+                }
                 Some("speed") => speed.to_owned(),
                 Some(key) => format!("{curve}{key}"),
                 None => row.path.clone(),

@@ -4,6 +4,7 @@
 mod args;
 mod balance_args;
 mod cache_args;
+mod ci_args;
 mod commands;
 mod doctor_args;
 mod elastic_args;
@@ -16,12 +17,15 @@ mod peers;
 mod place;
 mod plan_args;
 mod run_args;
+mod scenario_args;
 mod series_args;
 mod serve_args;
 mod shoal_args;
 mod simulate_args;
 mod terminal;
 mod testbed_args;
+mod trace_args;
+mod web_args;
 
 use args::{Arguments, Command};
 use clap::Parser;
@@ -52,6 +56,7 @@ fn main() -> std::process::ExitCode {
         Command::Elastic(elastic) => commands::elastic::run(&elastic),
         Command::Tune(tune) => commands::tune::run(&tune),
         Command::Trace(trace) => commands::trace::run(&trace.command),
+        Command::Scenario(scenario) => commands::scenario::run(&scenario.command),
         Command::Agent(agent) => commands::agent::run(&agent),
         Command::Serve(serve) => commands::serve::run(&serve),
         Command::Target(target) => commands::target::run(&target),

@@ -5,22 +5,19 @@ use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use plimsoll_units::nearest;
 
-const REQUESTS: &str = "the number of requests follows from --rate and --for, or from a list with \
-                        --order in-order";
+const REQUESTS: &str = "the number of requests is --requests N";
 const BODY_FILE: &str = "a file as the body is --body-file FILE";
 const DURATION: &str = "how long is --for DURATION, such as --for 30s";
 const USERS: &str = "a closed loop of N users is --users N; connections are -c N";
 const RATE: &str = "the rate is --rate RATE, such as --rate 500/s";
 
 /// Words of wrk, wrk2, hey, oha, k6, ab, vegeta and h2load, and what they are here.
-const WORDS: [(&str, &str); 37] = [
+const WORDS: [(&str, &str); 35] = [
     ("-d", "how long is --for DURATION; a body is --body TEXT"),
     ("--duration", DURATION),
     ("-z", DURATION),
     ("--time", DURATION),
     ("--duration-seconds", DURATION),
-    ("-n", REQUESTS),
-    ("--requests", REQUESTS),
     ("--num-requests", REQUESTS),
     ("-i", REQUESTS),
     ("--iterations", REQUESTS),
@@ -102,7 +99,7 @@ mod tests {
     fn words_of_other_programs_get_the_advice_that_fits() {
         for (word, wanted) in [
             ("-d", "--for DURATION"),
-            ("-n", "--rate and --for"),
+            ("--iterations", "--requests N"),
             ("--duration", "--for 30s"),
             ("--duration=30s", "--for 30s"),
             ("--vus", "--users N"),

@@ -1,5 +1,7 @@
 //! The command line of plans of any kind.
 
+use crate::ci_args::Ci;
+use crate::web_args::Web;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -35,6 +37,8 @@ Examples:
   plimsoll run plan.toml --simulated --json
   plimsoll run plan.toml --scale 20%
   plimsoll run plan.toml --budget 2h
+  plimsoll run plan.toml --web 8089
+  plimsoll run plan.toml --quiet --junit plimsoll.xml --markdown plimsoll.md
 
 Exit codes: 0 all held, 2 wrong use or plan, 3 an SLO did not hold, 4 not completed, 5 not valid. Of
 several policies one that holds the SLO in most replications is enough.")]
@@ -75,6 +79,10 @@ pub(crate) struct Run {
     /// Keep a run of every simulated cell, even of more than 100
     #[arg(long)]
     pub(crate) keep_cells: bool,
+    #[command(flatten)]
+    pub(crate) web: Web,
+    #[command(flatten)]
+    pub(crate) ci: Ci,
     /// Print the results as JSON
     #[arg(long)]
     pub(crate) json: bool,

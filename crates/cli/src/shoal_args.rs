@@ -194,6 +194,7 @@ Examples:
   plimsoll shoal client --server http://registry.example:8080
   plimsoll shoal client --server http://registry.example:8080 --apply --dry-run
   plimsoll shoal client --server http://registry.example:8080 --frontier
+  plimsoll shoal client --server http://registry.example:8080 --apply --talk --every 5m --jitter
 
 Where no registry answers, the last good answer is used (--state), then the static list
 (--fallback).")]
@@ -233,6 +234,19 @@ pub(crate) struct ShoalClient {
     /// [default: what the file held before it was first written]
     #[arg(long, value_name = "LIST")]
     pub(crate) fallback: Option<String>,
+    /// Go on until it is interrupted, and ask again every so often
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) every: Option<String>,
+    /// Vary each of these intervals at random by up to this share of it; alone: 10%
+    #[arg(long, value_name = "SHARE", requires = "every", num_args = 0..=1,
+          default_missing_value = "10%")]
+    pub(crate) jitter: Option<String>,
+    /// Tell file systems that are mounted of a new list, too, by cvmfs_talk
+    #[arg(long, requires = "apply", conflicts_with = "dry_run")]
+    pub(crate) talk: bool,
+    /// The program that tells them
+    #[arg(long, value_name = "FILE", requires = "talk", default_value = client::talk::PROGRAM)]
+    pub(crate) talk_by: PathBuf,
     /// Ask and print as the original client does
     #[arg(long)]
     pub(crate) old: bool,
@@ -341,6 +355,8 @@ pub(crate) enum Order {
     Bands,
     /// By the original server's cost
     Shoal,
+    /// The nearest first by whole km, of equally near ones the least loaded
+    Distance,
 }
 
 impl From<Order> for server::Order {
@@ -348,6 +364,7 @@ impl From<Order> for server::Order {
         match order {
             Order::Bands => Self::Bands,
             Order::Shoal => Self::Shoal,
+            Order::Distance => Self::Distance,
         }
     }
 }

@@ -12,15 +12,24 @@ Examples:
   plimsoll simulate plan.toml --replications 20 --report day.html
   plimsoll simulate plan.toml --only auto-scale --set instance.boot=const:60s,const:5m
   plimsoll simulate plan.toml --trace day.csv --scale 35/s..600/s --json
+  plimsoll simulate access.log --service exp:70ms --policy hpa --price 0.17
+
+An access log in the place of the plan makes one: it is written to the working folder, and said.
 
 Exit codes: 0 simulated, 2 wrong use or plan, 4 interrupted.")]
 pub(crate) struct Simulate {
-    /// A plan file with a pool
+    /// A plan file with a pool, or an access log
     #[arg(required_unless_present = "list_policies")]
     pub(crate) plan: Option<String>,
     /// One more policy: its kind and parameters, such as 'slo headroom=0.2' or 'calm: threshold'
     #[arg(long, value_name = "POLICY", help_heading = "What is simulated")]
     pub(crate) policy: Vec<String>,
+    /// How long a request takes at a server, such as exp:70ms
+    #[arg(long, value_name = "DISTRIBUTION", help_heading = "What is simulated")]
+    pub(crate) service: Option<String>,
+    /// What an instance costs a unit of time (an hour)
+    #[arg(long, value_name = "PRICE", help_heading = "What is simulated")]
+    pub(crate) price: Option<String>,
     /// Only these policies, or instance types, of the plan
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',', help_heading = "What is simulated")]
     pub(crate) only: Vec<String>,

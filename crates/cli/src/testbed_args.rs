@@ -16,11 +16,18 @@ pub(crate) enum TestbedCommand {
     Status(TestbedStatus),
     /// Undo what a killed experiment has left: processes, namespaces, cgroups, folders
     Down(TestbedDown),
+    /// Make an image of a server that is installed, configured and warm, to start others from
+    Bake(TestbedBake),
+    /// List the images of this machine, or remove some
+    Images(TestbedImages),
     /// Test what the processors and the disk of this place can do
     SelfTest(SelfTest),
     /// Wait for an order on standard input, and become the server that it names
     #[command(hide = true)]
     Wait,
+    /// Do on this host what is asked for on standard input, as its copy of the program
+    #[command(hide = true)]
+    Host,
 }
 
 #[derive(Args)]
@@ -71,6 +78,56 @@ pub(crate) struct TestbedUp {
 
 #[derive(Args)]
 #[command(after_help = "\
+Starts an instance of the role behind the roles that stand before it, keeps what it has in its
+folder when it is ready, and starts another from that. `image = \"NAME\"` in [role.NAME] has its
+instances start so. What is written anew for each instance is not kept: the files of its recipe and
+those beside the plan, with their secrets.
+
+Examples:
+  plimsoll testbed bake web plan.toml
+  plimsoll testbed bake web plan.toml --name web-warm --json
+
+Exit codes: 0 it is made, 2 wrong use or plan, 4 an instance could not be started, or not kept.")]
+pub(crate) struct TestbedBake {
+    /// The role whose instance it is of
+    pub(crate) role: String,
+    /// A plan file with a test-bed
+    pub(crate) plan: String,
+    /// The name of the image; the role's where none is given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Set any value of the plan
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Another test-bed: a file with that section and roles, whose keys win one by one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) testbed: Option<String>,
+    /// Install the packages that it lacks; no service of theirs is started
+    #[arg(long)]
+    pub(crate) install: bool,
+    /// Print what was made as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll testbed images
+  plimsoll testbed images --remove web-warm
+
+Exit codes: 0 listed or removed, 2 no such image, 4 not readable.")]
+pub(crate) struct TestbedImages {
+    /// Remove the image of this name; may be given again
+    #[arg(long, value_name = "NAME")]
+    pub(crate) remove: Vec<String>,
+    /// Print the list as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
 Example:
   plimsoll testbed status --json
 
@@ -85,7 +142,8 @@ pub(crate) struct TestbedStatus {
 #[command(after_help = "\
 Only what is proved the test-bed's own is touched: a process by its number and the time of its
 start, a network interface by its alias, namespaces and cgroups by its id, folders by a mark in
-them.
+them. What is on other hosts is undone there, by ssh; a host that is away is named, and what it has
+stays in the ledger.
 
 Examples:
   plimsoll testbed down --all

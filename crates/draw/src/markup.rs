@@ -67,6 +67,17 @@ impl Markup {
         self.out.push_str(markup);
     }
 
+    /// Writes what another one wrote.
+    pub fn append(&mut self, other: &Self) {
+        self.out.push_str(&other.out);
+    }
+
+    /// What was written so far.
+    #[must_use]
+    pub fn written(&self) -> &str {
+        &self.out
+    }
+
     /// Writes what the clock alone changes; `key` stands for it in the digest.
     pub fn moving(&mut self, key: u64, inside: impl FnOnce(&mut Self)) {
         let from = self.out.len();

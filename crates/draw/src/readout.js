@@ -1,6 +1,7 @@
 'use strict';
 // Read-outs: a line under the pointer (or moved by the arrow keys) and the values of its column.
 // The values are those of the table below the chart; without this script nothing is missing.
+// A part of the page that was drawn anew says so by the event `drawn`.
 (() => {
   const PLOT_HEIGHT = 220;
 
@@ -98,7 +99,6 @@
     });
     plot.addEventListener('pointerleave', hide);
     plot.addEventListener('blur', hide);
-    window.addEventListener('resize', hide);
     plot.addEventListener('keydown', (event) => {
       const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[event.key];
       if (event.key === 'Escape') return hide();
@@ -108,5 +108,11 @@
     });
   }
 
-  document.querySelectorAll('.plot').forEach(attach);
+  const attachAll = (part) => part.querySelectorAll('.plot').forEach(attach);
+  attachAll(document);
+  document.addEventListener('drawn', (event) => attachAll(event.target));
+  window.addEventListener('resize', () => {
+    const all = document.querySelectorAll('.crosshair, .readout');
+    all.forEach((shown) => { shown.hidden = true; });
+  });
 })();

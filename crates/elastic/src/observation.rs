@@ -62,11 +62,17 @@ pub enum Metric {
     /// The figure that collectors watch and the policy asks for: its mean over the instances, in
     /// its own unit. The simulator has none.
     Watched,
+    /// Memory in use of what an instance may have, per cent, in the mean over the instances. The
+    /// simulator has none.
+    Memory,
+    /// Connections of clients that are open at the balancer, in the mean. The simulator has them
+    /// where each request has a connection of its own.
+    Connections,
 }
 
 impl Metric {
     /// All of them, in the order of the manual.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Cpu,
         Self::Rate,
         Self::Lost,
@@ -74,6 +80,8 @@ impl Metric {
         Self::Concurrency,
         Self::Queue,
         Self::Watched,
+        Self::Memory,
+        Self::Connections,
     ];
 
     /// The word for it.
@@ -87,7 +95,16 @@ impl Metric {
             Self::Concurrency => "concurrency",
             Self::Queue => "queue",
             Self::Watched => "watched",
+            Self::Memory => "memory",
+            Self::Connections => "connections",
         }
+    }
+
+    /// Whether it is a mean over the instances, which fewer of them would raise; others are sums
+    /// over the pool, which do not depend on how many there are.
+    #[must_use]
+    pub fn is_mean(self) -> bool {
+        matches!(self, Self::Cpu | Self::Response | Self::Watched | Self::Memory)
     }
 }
 

@@ -224,15 +224,24 @@ pub struct Future {
 const WATCHED: &str = "watch:";
 const FIGURE: &str = "FIGURE";
 /// The metrics that bounds can be of.
-const METRICS: Takes =
-    Takes::WordOr(&["cpu", "rate", "lost", "response", "concurrency", "queue"], WATCHED, FIGURE);
+const METRICS: Takes = Takes::WordOr(
+    &["cpu", "memory", "rate", "lost", "response", "concurrency", "connections", "queue"],
+    WATCHED,
+    FIGURE,
+);
 
 /// The figure of instances that a policy with these parameters goes by, where it is one that
 /// collectors watch: `memory` of `metric = "watch:memory"`.
 #[must_use]
 pub fn watched(parameters: &[(String, String)]) -> Option<&str> {
+    metric(parameters)?.strip_prefix(WATCHED)
+}
+
+/// The metric that a policy with these parameters names.
+#[must_use]
+pub fn metric(parameters: &[(String, String)]) -> Option<&str> {
     let metric = parameters.iter().find(|(name, _)| name == "metric");
-    metric?.1.strip_prefix(WATCHED)
+    Some(&metric?.1)
 }
 
 /// A policy that can be begun again and again: for replications.

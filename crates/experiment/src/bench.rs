@@ -8,9 +8,10 @@ use std::cell::Cell as Local;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::time::Duration;
 
 use plimsoll_monitor::Source;
-use plimsoll_plan::{FactorPlan, Places, Plan, PlanErrors, Setting, Written};
+use plimsoll_plan::{FactorPlan, Places, Plan, PlanErrors, Provider, Setting, Written};
 use plimsoll_runs::event::Class;
 use plimsoll_runs::experiment::Cell;
 use plimsoll_runs::{Event, Kind as RunKind, World as Takes};
@@ -27,7 +28,9 @@ use crate::control::News;
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
 use crate::factors::settings;
+use crate::hosts::OnHosts;
 use crate::locks::Locks;
+use crate::money;
 use crate::outputs::{Ends, Live};
 use crate::plans;
 use crate::prepare::{Place, Prepared, prepare};
@@ -263,7 +266,15 @@ pub fn up(
 ) -> Result<Left, ExperimentError> {
     let plan = text.plan(&[], None, place.environment)?;
     let id = bed_id(Path::new(&text.origin), 0, (place.now_ns)());
-    let Some(bed) = bed(&plan, id, place)? else {
+    if plan.testbed.as_ref().is_some_and(|of| of.provider == Provider::Ec2) {
+        let text = "leave rented instances standing: they would cost more for every hour that \
+                    nobody uses them; `plimsoll run` starts and ends them";
+        return Err(ExperimentError::Conflict(text.to_owned()));
+    }
+    // Agents watch for those who use it, and go with them.
+    let mut unwatched = plan.clone();
+    unwatched.collect.from.clear();
+    let Some(bed) = bed(&unwatched, id, place)? else {
         let text = "leave a test-bed standing: the plan has no [testbed]";
         return Err(ExperimentError::Conflict(text.to_owned()));
     };
@@ -279,6 +290,9 @@ pub fn up(
     let instances = leave_up(&bed, place.runtime, hears, &frame)?;
     Ok(Left { id: bed.id, instances, stood: false, changes: Vec::new() })
 }
+
+/// How long a search may last, as far as its instances are concerned.
+const DAY: Duration = Duration::from_secs(86_400);
 
 impl Bench<'_> {
     fn plan(&self, levels: &[Setting], places: Option<&Places>) -> Result<Plan, ExperimentError> {
@@ -305,14 +319,21 @@ impl Bench<'_> {
             // Where the journal cannot be written, the cell's end tells it.
             let _ = to.record.happened(Some(cell), event.class, (&event.kind, &event.text));
         };
-        let result = kept.hearing(to.control, &happens, |hears| {
-            with_bed(&bed, self.place.runtime, hears, |servers| {
-                let plan = self.plan(&levels, Some(&places(servers)))?;
-                let before = kept.actions();
-                let sources = sources(&plan, servers, self.place.system)?;
-                in_run.set(Some(before.len()));
-                let _live = Live::start(&self.path, cell.number, servers, self.place.now_ns);
-                self.load(&plan, &levels, cell, to, (&before, &sources))
+        let rents = bed.provider.rents();
+        rents.into_iter().for_each(|of| of.lasts(self.lasts(&plan)));
+        let ledgers = money::ledgers(&plan, &self.place);
+        let result = money::watched(rents, (cell, to), || {
+            kept.hearing(to.control, &happens, |hears| {
+                with_bed(&bed, &ledgers, hears, |servers| {
+                    let plan = self.plan(&levels, Some(&places(servers)))?;
+                    let before = kept.actions();
+                    let sources = sources(&plan, servers, self.place.system)?;
+                    in_run.set(Some(before.len()));
+                    let _live = Live::start(&self.path, cell.number, servers, self.place.now_ns);
+                    let control = OnHosts { control: to.control, client: &bed.client };
+                    let to = &to.under(&control);
+                    self.load(&plan, &levels, cell, to, (&before, &sources))
+                })
             })
         });
         let (actions, outputs) = kept.all();
@@ -322,6 +343,12 @@ impl Bench<'_> {
         let after = &actions[in_run.get().unwrap_or(0)..];
         to.record.afterwards(cell, after, &outputs)?;
         result
+    }
+
+    /// How long a cell is planned to last; a day where that is not known.
+    fn lasts(&self, plan: &Plan) -> Duration {
+        let prepared = prepare(plan, &self.place, false).ok().filter(|_| plan.search.is_none());
+        prepared.map_or(DAY, |of| Duration::from_nanos(of.offer.duration_ns()))
     }
 
     /// Executes a cell on a test-bed that stands already, and is left standing: what differs from
@@ -496,7 +523,7 @@ impl World for Bench<'_> {
         if self.is_simulated {
             return self.rounds.simulated(batch, to, &one);
         }
-        let left = left_of(&self.path, &self.place)?;
+        let left = left_of(&self.path, &self.place, true)?;
         left.iter().try_for_each(|of| undo_left(of, &self.place, to.control))?;
         self.rounds.live(batch, to, &one)
     }

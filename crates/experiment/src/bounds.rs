@@ -23,6 +23,8 @@ pub struct Budget {
 pub(crate) struct Bounds {
     budget: Option<Budget>,
     why: OnceLock<String>,
+    /// Why no more money may be spent, where that is so.
+    spent: OnceLock<String>,
     course: Mutex<Course>,
 }
 
@@ -47,7 +49,12 @@ impl Bounds {
     /// had taken so much time.
     pub(crate) fn new(session_ns: u64, before_ns: u64) -> Self {
         let course = Course { session_ns, before_ns, last_ns: session_ns, ..Course::default() };
-        Self { budget: None, why: OnceLock::new(), course: Mutex::new(course) }
+        Self {
+            budget: None,
+            why: OnceLock::new(),
+            spent: OnceLock::new(),
+            course: Mutex::new(course),
+        }
     }
 
     pub(crate) fn set_budget(&mut self, budget: Budget) {
@@ -62,6 +69,17 @@ impl Bounds {
     pub(crate) fn end(&self, why: String) {
         // A second reason changes nothing.
         let _ = self.why.set(why);
+    }
+
+    /// Ends the experiment, and its present cells: what it may cost is spent.
+    pub(crate) fn end_spent(&self, why: String) {
+        let _ = self.spent.set(why.clone());
+        self.end(why);
+    }
+
+    /// Why no more may be spent; `None` where it may.
+    pub(crate) fn spent(&self) -> Option<&str> {
+        self.spent.get().map(String::as_str)
     }
 
     /// Why it ends early; `None` where it does not.

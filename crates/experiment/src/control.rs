@@ -3,8 +3,10 @@
 
 use plimsoll_capacity::conduct::Judged;
 use plimsoll_runs::experiment::Cell;
-use plimsoll_runs::{Interval, Run};
+use plimsoll_runs::{Interval, Names, Run};
 use plimsoll_stats::figure::Round;
+use plimsoll_testbed::TestbedError;
+use std::path::Path;
 
 pub use plimsoll_load::run::Wish;
 
@@ -15,6 +17,10 @@ pub enum News<'a> {
     Begins(&'a Cell),
     /// How long the load of the cell is that begins, nanoseconds, and the warm-up within it.
     Length(u64, u64),
+    /// What the requests of the cell that begins are called.
+    Names(&'a Names),
+    /// The run of the cell that begins is written to this folder, second by second.
+    Writes(&'a Path),
     /// What is done besides, such as a restart: one short sentence.
     Says(&'a str),
     /// What a user has to know at once, however quiet it is to be: one short sentence.
@@ -57,6 +63,17 @@ pub trait Control: Sync {
 
     /// What the user wishes. It is asked several times a second.
     fn wish(&self) -> Wish;
+
+    /// Why what is executed came to nothing, where something is gone that it stands on: a host. It
+    /// has failed then, and is ended at once.
+    fn broken(&self) -> Option<TestbedError> {
+        None
+    }
+
+    /// Why it is to end although the user wishes to go on: what it may cost is spent.
+    fn is_spent(&self) -> Option<String> {
+        None
+    }
 
     /// Whether the user wishes to go on.
     fn goes_on(&self) -> bool {

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use plimsoll_runs::experiment::{Cell, Stop};
-use plimsoll_runs::{Ended, FigureRow};
+use plimsoll_runs::{Ended, FigureRow, RunMeta, RunWriter};
+use plimsoll_testbed::TestbedError;
 
 use crate::control::{Control, News, Wish};
 use crate::error::ExperimentError;
@@ -81,8 +82,17 @@ impl Control for Stoppable<'_> {
     fn wish(&self) -> Wish {
         match self.control.wish() {
             Wish::Continue if self.record.asked() == Some(Stop::Now) => Wish::Abort,
+            Wish::Continue if self.record.is_spent().is_some() => Wish::Stop,
             wish => wish,
         }
+    }
+
+    fn broken(&self) -> Option<TestbedError> {
+        self.control.broken()
+    }
+
+    fn is_spent(&self) -> Option<String> {
+        self.record.is_spent().map(str::to_owned)
     }
 }
 
@@ -97,6 +107,22 @@ pub fn ending(executed: &Result<(), ExperimentError>, control: &dyn Control) -> 
 }
 
 impl Execution<'_> {
+    /// The same under another control, for one cell of them.
+    pub(crate) fn under<'a>(&'a self, control: &'a dyn Control) -> Execution<'a> {
+        let done = AtomicU64::new(self.done.load(Ordering::Relaxed));
+        Execution { record: self.record, control, threads: self.threads, of: self.of, done }
+    }
+
+    /// Begins the run of a live cell, and tells where it is written.
+    ///
+    /// # Errors
+    /// Where it cannot be.
+    pub(crate) fn begin(&self, cell: &Cell, meta: RunMeta) -> Result<RunWriter, ExperimentError> {
+        let writer = self.record.begin(cell, meta)?;
+        self.control.tell(News::Writes(writer.path()));
+        Ok(writer)
+    }
+
     /// Whether another cell may begin: the user wishes to go on, nobody has asked the experiment to
     /// stop, and its budget has room.
     #[must_use]

@@ -15,13 +15,15 @@ use plimsoll_plan::{Asked, Between, Plan, WarmUp};
 use plimsoll_testbed::Op;
 use plimsoll_testbed::outline::Planned;
 use plimsoll_testbed::thing::Thing;
-use plimsoll_workload::request::{Order, UrlListReader};
+use plimsoll_workload::request::{Order, RequestListReader};
 
 /// What the program needs for a cell beside its load: to open connections, to wait for the last
 /// answers, to write the run.
 const CELL_S: f64 = 0.25;
 /// One command, such as those of `ip`.
 const COMMAND_S: f64 = 0.012;
+/// The longest that reaching a host is thought to take, with this program copied there.
+const HOST: Duration = Duration::from_secs(20);
 /// Beginning a process that becomes a server.
 const START_S: f64 = 0.003;
 /// Removing a network interface, a network namespace, a cgroup.
@@ -140,8 +142,8 @@ fn before(plan: &Plan) -> Span {
 fn urls(plan: &Plan) -> usize {
     let Asked::List(file) = &plan.target.asked else { return 0 };
     let commas = matches!(plan.target.order, Some(Order::Weighted(_)));
-    let reader = UrlListReader { base: plan.target.url.as_ref(), commas };
-    reader.file(file).map_or(0, |list| list.urls.len())
+    let reader = RequestListReader { base: plan.target.url.as_ref(), commas };
+    reader.file(file).map_or(0, |list| list.requests.len())
 }
 
 /// How long servers take to stand, side by side where the steps allow it, and to end one by one.
@@ -161,6 +163,8 @@ fn servers(steps: &[Planned]) -> Span {
 fn act(op: &Op, step: &Planned, steps: &[Planned]) -> Span {
     match op {
         Op::Make { by, .. } => Span::exactly(by.len() as f64 * COMMAND_S),
+        // It depends on the network how long this program takes to arrive there.
+        Op::Host { .. } => Span::up_to(HOST),
         Op::Start { .. } => Span::exactly(START_S),
         Op::Ready { instance, .. } => {
             let ops = steps.iter().flat_map(|step| &step.ops);
@@ -171,7 +175,7 @@ fn act(op: &Op, step: &Planned, steps: &[Planned]) -> Span {
                 None => Span::up_to(step.limit),
             }
         }
-        Op::Run { .. } => Span::up_to(step.limit),
+        Op::Run { .. } | Op::Rent { .. } => Span::up_to(step.limit),
         _ => Span::exactly(0.0),
     }
 }
@@ -240,7 +244,8 @@ mod tests {
     fn step(after: Vec<usize>, ops: Vec<Op>) -> Planned {
         let class = plimsoll_testbed::flow::Class::Service;
         let limit = Duration::from_secs(20);
-        Planned { name: String::new(), instance: String::new(), class, after, limit, ops }
+        let (name, instance) = (String::new(), String::new());
+        Planned { name, instance, host: None, class, after, limit, ops }
     }
 
     fn server(program: &str, instance: usize, after: usize) -> [Planned; 2] {

@@ -1,5 +1,5 @@
 //! The files that a plan reads. Cells depend on what they hold as they do on the plan's text, and
-//! an experiment keeps copies of the small ones.
+//! an experiment keeps copies of the small ones. A folder is a run, and known by its database.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -19,6 +19,8 @@ use crate::error::ExperimentError;
 const MAX_DIGESTED: u64 = 1 << 28;
 /// Files up to this size are kept, bytes.
 const MAX_KEPT: u64 = 1 << 24;
+/// The database of a run.
+const DATABASE: &str = "run.sqlite";
 /// The list of the files, in the folder that keeps them.
 const LIST: &str = "inputs.json";
 
@@ -33,7 +35,8 @@ pub(crate) struct Input {
     sha256: Option<String>,
     /// When it was last changed, nanoseconds since 1970, where there is no digest of it.
     changed_ns: Option<u64>,
-    /// Its copy in the folder; `None` of a pipe and of a file beyond 16 MiB.
+    /// Its copy in the folder; `None` of a pipe, of a run, and of a file beyond
+    /// 16 MiB.
     kept_as: Option<String>,
 }
 
@@ -60,7 +63,13 @@ pub(crate) fn of(inputs: &[Input], files: &[PathBuf]) -> Vec<Input> {
 }
 
 fn input(file: &Path, number: usize) -> io::Result<Input> {
-    let (path, about) = (std::path::absolute(file)?, fs::metadata(file)?);
+    let (path, mut about) = (std::path::absolute(file)?, fs::metadata(file)?);
+    let is_run = about.is_dir();
+    let database = file.join(DATABASE);
+    let file = if is_run { &database } else { file };
+    if is_run {
+        about = fs::metadata(file)?;
+    }
     if !about.is_file() {
         return Ok(Input { path, bytes: None, sha256: None, changed_ns: None, kept_as: None });
     }
@@ -72,7 +81,7 @@ fn input(file: &Path, number: usize) -> io::Result<Input> {
         false => (None, Some(changed_ns)),
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let kept_as = (bytes <= MAX_KEPT).then(|| format!("{number}-{name}"));
+    let kept_as = (!is_run && bytes <= MAX_KEPT).then(|| format!("{number}-{name}"));
     Ok(Input { path, bytes: Some(bytes), sha256, changed_ns, kept_as })
 }
 

@@ -23,6 +23,7 @@ use crate::engine::{self, World};
 use crate::error::ExperimentError;
 use crate::estimate::{self, Cells, Span};
 use crate::locks::Locks;
+use crate::money::{self, Cost};
 use crate::plans;
 use crate::prepare::{Place, Prepared, prepare};
 use crate::ready::designed::Designed;
@@ -149,6 +150,8 @@ impl Ready {
     pub fn of(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
         let mut ready = Self::unscaled(ask)?;
         ready.notes.extend(ask.scale.map(note));
+        // What would cost more than it may is told before anything is rented.
+        ready.cost()?;
         Ok(ready)
     }
 
@@ -376,6 +379,20 @@ impl Ready {
         let number = (self.cells.len() as u64, self.most_cells());
         let cells = Cells { loads_s: self.length_s?, number, steps: &self.steps };
         Some(estimate::takes(plan, &cells))
+    }
+
+    /// What its rented instances can cost at most; `None` where it rents none.
+    ///
+    /// # Errors
+    /// As for [`money::cost`].
+    pub fn cost(&self) -> Result<Option<Cost>, ExperimentError> {
+        match &self.of {
+            Of::Designed(of) => {
+                let cells = (self.most_cells(), self.length_s.map(|_| self.cell_s));
+                of.live().map_or(Ok(None), |plan| money::cost(plan, cells))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// What is done before each cell, a sentence each; and to servers that stand already.

@@ -397,6 +397,9 @@ impl<'a> Record<'a> {
         let at_ns = self.since_start_ns();
         // What ends an experiment early is its end, unless a fault or the user was before it.
         let ended = match (ended, self.bounds.why()) {
+            (Ended::Complete, Some(_)) if self.is_spent().is_some() => {
+                Ended::Budget(self.is_spent().unwrap_or_default().to_owned())
+            }
             (Ended::Complete, Some(why)) => Ended::Stopped(why.to_owned()),
             (ended, _) => ended,
         };

@@ -117,6 +117,11 @@ impl Rounds {
         {
             return if to.control.goes_on() { Err(error) } else { Ok(()) };
         }
+        if to.record.is_kept(cell)? {
+            let text = format!("cell {} is done, and then: {}", cell.number, told(&error));
+            to.control.tell(News::Warns(&text));
+            return Ok(());
+        }
         let again =
             if is_first && !self.is_fail_fast { "; it is tried once more at the end" } else { "" };
         let text = format!("cell {} failed: {}{again}", cell.number, told(&error));

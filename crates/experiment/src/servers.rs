@@ -9,19 +9,24 @@ use plimsoll_plan::{Given, Place as Stands, Places, Plan, Provider as Kind, with
 use plimsoll_runs::Event;
 use plimsoll_runs::event::Class;
 use plimsoll_testbed::bed::Hears;
+use plimsoll_testbed::down::Means;
+use plimsoll_testbed::image::Images;
 use plimsoll_testbed::launch::Launcher;
 use plimsoll_testbed::ledger::{Found as Left, Owner, Serves};
 use plimsoll_testbed::outline::Outline;
 use plimsoll_testbed::provider::{Namespace, Process, Provider};
 use plimsoll_testbed::recipe::{Content, Found, Scalar, find};
 use plimsoll_testbed::role::{CopiedFile, Limits, Secrets};
+use plimsoll_testbed::ssh::{Client, VARIABLES};
 use plimsoll_testbed::{Action, Bed, Instance as Server, Ledger, Role, TestbedError};
-use plimsoll_units::failure::chain;
+use plimsoll_units::failure::{Failure, chain};
 use plimsoll_units::hash::fnv_1a;
 use plimsoll_units::secret::{SecretError, Source, variable};
 
 use crate::control::{Control, News};
 use crate::error::ExperimentError;
+use crate::hosts;
+use crate::money;
 use crate::prepare::Place;
 
 /// The letters of a bed's id.
@@ -48,15 +53,27 @@ pub(crate) fn bed_with(
     place: &Place<'_>,
 ) -> Result<Option<Bed>, ExperimentError> {
     let Some(testbed) = &plan.testbed else { return Ok(None) };
+    // The image of what is rented is the cloud's.
+    let is_here = testbed.provider != Kind::Ec2;
+    let of = |name: &str, role: &plimsoll_plan::Role| plimsoll_plan::Role {
+        image: role.image.clone().filter(|_| is_here),
+        // Somebody else starts those of a pool that follows.
+        count: if plan.is_followed(name) { 0 } else { role.count },
+        ..role.clone()
+    };
+    let roles = plan.roles.iter();
+    let roles = roles.map(|(name, role)| role_of(name, &of(name, role), &plan.folder, place));
+    let roles: Vec<Role> = roles.collect::<Result<_, _>>()?;
+    let client = client(place);
     let provider: Box<dyn Provider> = match (testbed.provider, left.first()) {
+        (Kind::Ssh, _) => Box::new(hosts::provider(plan, testbed, &roles, &client)?),
         (Kind::Process, _) => Box::new(Process),
+        (Kind::Ec2, _) => Box::new(money::provider(plan, testbed, place)?),
         (Kind::Namespace, None) => Box::new(Namespace::probe(place.system, place.runtime)?),
         (Kind::Namespace, Some(of)) => {
             Box::new(Namespace::around(&of.address, place.system, place.runtime)?)
         }
     };
-    let roles = plan.roles.iter().map(|(name, role)| role_of(name, role, &plan.folder, place));
-    let roles = roles.collect::<Result<_, _>>()?;
     let arguments = ["testbed", "wait"].map(str::to_owned).to_vec();
     let folders = (place.environment)("TMPDIR").filter(|folder| !folder.is_empty());
     Ok(Some(Bed {
@@ -65,9 +82,25 @@ pub(crate) fn bed_with(
         left,
         provider,
         roles,
+        followed: plan.followed().map(str::to_owned),
         folders: PathBuf::from(folders.unwrap_or_else(|| FOLDERS.to_owned())),
         launcher: Launcher { program: place.program.to_owned(), arguments },
+        client,
     }))
+}
+
+/// What it takes to undo what plans have made elsewhere.
+#[must_use]
+pub fn means(place: &Place<'_>) -> Means {
+    Means { client: client(place), surroundings: Some(money::surroundings(place)) }
+}
+
+/// How other hosts are reached from here.
+#[must_use]
+pub fn client(place: &Place<'_>) -> Client {
+    let variable = |name: &&str| Some(((*name).to_owned(), (place.environment)(name)?));
+    let environment = VARIABLES.iter().filter_map(variable).collect();
+    Client { program: place.program.to_owned(), environment, ..Client::default() }
 }
 
 /// A role of a plan, as the test-bed takes it.
@@ -115,7 +148,27 @@ fn role_of(
         secrets,
         files,
         user: role.user.clone(),
+        image: match &role.image {
+            Some(image) => Some(Box::new(images(place).find(image).map_err(|error| {
+                let hint = error.hint().map_or(String::new(), |hint| format!("; {hint}"));
+                let text = format!("start role.{name}: {}{hint}", chain(&error));
+                ExperimentError::Conflict(text)
+            })?)),
+            None => None,
+        },
     })
+}
+
+/// The images of this host: below `XDG_DATA_HOME`, for root in `/var/lib`, else in the home folder.
+#[must_use]
+pub fn images(place: &Place<'_>) -> Images {
+    let set = |name: &str| (place.environment)(name).filter(|of| !of.is_empty());
+    let folder = match (set("XDG_DATA_HOME"), set("HOME")) {
+        (Some(data), _) => PathBuf::from(data),
+        (None, Some(home)) if home != "/root" => PathBuf::from(home).join(".local/share"),
+        (None, _) => PathBuf::from("/var/lib"),
+    };
+    Images::below(folder.join("plimsoll/images"))
 }
 
 /// The files that parameters of a recipe name, beside the plan.
@@ -229,15 +282,26 @@ pub(crate) fn owner(path: &Path, cell: u32, place: &Place<'_>) -> Owner {
 }
 
 /// The beds that a process has left that was killed while it executed an experiment, which this one
-/// goes on with.
+/// goes on with. With `waits`, before it holds any itself, the locks that a killed process has let
+/// go only a moment ago are waited for.
 ///
 /// # Errors
 /// Ledgers that cannot be read.
-pub(crate) fn left_of(path: &Path, place: &Place<'_>) -> Result<Vec<Left>, ExperimentError> {
+pub(crate) fn left_of(
+    path: &Path,
+    place: &Place<'_>,
+    waits: bool,
+) -> Result<Vec<Left>, ExperimentError> {
     let experiment = place.here.join(path);
-    let mut all = Ledger::all(place.runtime)?;
     let is_its = |of: &Owner| of.experiment == experiment;
-    all.retain(|of| !of.is_held && of.stood.is_none() && of.of.as_ref().is_some_and(is_its));
+    let mut all = Vec::new();
+    for ledgers in money::all_ledgers(place) {
+        let its = Ledger::all(&ledgers)?.into_iter().filter(|of| {
+            let is_its = of.stood.is_none() && of.of.as_ref().is_some_and(is_its);
+            is_its && (!of.is_held || (waits && Ledger::becomes_free(&ledgers, &of.bed)))
+        });
+        all.extend(its);
+    }
     Ok(all)
 }
 
@@ -252,7 +316,11 @@ pub(crate) fn undo_left(
 ) -> Result<(), ExperimentError> {
     let text = format!("undoes what a killed process has left of it: {}", found.bed);
     control.tell(News::Says(&text));
-    Ledger::take_down(place.runtime, &found.bed, false)?;
+    for ledgers in money::all_ledgers(place) {
+        if ledgers.join(&found.bed).exists() {
+            Ledger::take_down(&ledgers, &found.bed, false, &means(place))?;
+        }
+    }
     Ok(())
 }
 

@@ -243,7 +243,7 @@ fn course(
         _ if is_held => Course::Running,
         None => Course::Killed,
         Some(Ended::Complete) => Course::Complete,
-        Some(Ended::Stopped(_)) => Course::Stopped,
+        Some(Ended::Stopped(_) | Ended::Budget(_)) => Course::Stopped,
         Some(Ended::Interrupted) => Course::Interrupted,
         Some(Ended::Failed(_)) => Course::Failed,
     }

@@ -3,57 +3,15 @@
 
 use crate::http1::encode::Head;
 use crate::protocol::Protocol;
-use crate::store::Store;
+use crate::store::{Store, Transport};
+use crate::tls::Tls;
+use crate::way::{Endpoint, Proxies, Way};
 use plimsoll_runs::Secrets;
+use plimsoll_workload::check::Check;
 use plimsoll_workload::request::{Request, Requests};
+use plimsoll_workload::scenario::Scenario;
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Where connections go.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Endpoint {
-    /// TCP.
-    Tcp(SocketAddr),
-    /// A Unix socket.
-    Unix(PathBuf),
-}
-
-impl Endpoint {
-    /// Whether nobody else can hear what is said.
-    #[must_use]
-    pub fn is_private(&self) -> bool {
-        matches!(self, Self::Unix(_))
-    }
-}
-
-impl std::fmt::Display for Endpoint {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Tcp(address) => address.fmt(f),
-            Self::Unix(path) => path.display().fmt(f),
-        }
-    }
-}
-
-/// TLS on every connection.
-#[derive(Clone)]
-pub struct Tls {
-    /// Roots, verification and the application protocols that are offered.
-    pub config: Arc<rustls::ClientConfig>,
-    /// The server's name, for SNI and verification.
-    pub name: rustls::pki_types::ServerName<'static>,
-}
-
-impl Tls {
-    /// Offers one application protocol and no other (ALPN, RFC 7301).
-    pub(crate) fn offer_only(&mut self, protocol: &[u8]) {
-        let mut config = (*self.config).clone();
-        config.alpn_protocols = vec![protocol.to_vec()];
-        self.config = Arc::new(config);
-    }
-}
 
 /// How a thread waits for the next due request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,11 +61,24 @@ impl Default for Expected {
     }
 }
 
+/// Users who go through a scenario, and the servers that they ask.
+#[derive(Clone)]
+pub struct Users {
+    /// What they do.
+    pub scenario: Arc<Scenario>,
+    /// The servers besides the target, in the order of [`Scenario::origins`].
+    pub others: Vec<(Endpoint, Option<Tls>)>,
+    /// So many of the first users of a closed load begin in a second; `None`: all at once.
+    pub connect_rate: Option<f64>,
+}
+
 /// A session's settings.
 #[derive(Clone)]
 pub struct Config {
     /// Where connections go.
     pub endpoint: Endpoint,
+    /// Further addresses, ours and theirs, and proxies.
+    pub way: Way,
     /// TLS, where it is spoken.
     pub tls: Option<Tls>,
     /// Which driver speaks.
@@ -116,6 +87,10 @@ pub struct Config {
     pub requests: Arc<Requests>,
     /// The order of what is asked, as indices into the list, in place of the list's own.
     pub sequence: Option<Arc<[u32]>>,
+    /// The number of the name of each request of the list, where requests have names.
+    pub names: Option<Arc<[u16]>>,
+    /// What users do, in place of the list, and where the servers are that they ask.
+    pub users: Option<Users>,
     /// What a store is asked for, in place of the list.
     pub store: Option<Store>,
     /// How HTTP requests are headed.
@@ -124,6 +99,10 @@ pub struct Config {
     pub connection_per_request: bool,
     /// What counts as success.
     pub expected: Expected,
+    /// How many redirects are followed for a request, within the server under load.
+    pub follow: u32,
+    /// What an answer with such a code must be besides; where there is none, answers are not kept.
+    pub checks: Arc<[Check]>,
     /// Connections in all: opened before the start, and opened at most.
     pub connections: (u32, u32),
     /// Requests at once on one connection, where the protocol lets several share it.
@@ -150,6 +129,24 @@ pub struct Config {
 }
 
 impl Config {
+    /// Where connections to a server go, by its number, and what TLS is spoken there.
+    pub(crate) fn place_of(&self, origin: u16) -> (&Endpoint, Option<&Tls>) {
+        let others = self.users.as_ref().map_or(&[][..], |users| &users.others);
+        match usize::from(origin).checked_sub(1).and_then(|at| others.get(at)) {
+            Some((endpoint, tls)) => (endpoint, tls.as_ref()),
+            None => (&self.endpoint, self.tls.as_ref()),
+        }
+    }
+
+    /// What carries the bytes of its connections.
+    pub(crate) fn transport(&self) -> Transport {
+        match (&self.tls, &self.endpoint) {
+            (Some(_), _) => Transport::Tls,
+            (None, Endpoint::Unix(_)) => Transport::Unix,
+            (None, Endpoint::Tcp(_)) => Transport::Tcp,
+        }
+    }
+
     /// How many connections may be under way at once: a server's backlog is finite.
     pub const MAX_CONNECTING: u32 = 512;
 
@@ -160,6 +157,9 @@ impl Config {
             self.requests.list.iter().flat_map(Request::secrets).collect();
         let login = self.store.as_ref().and_then(|store| store.login.credentials.as_ref());
         secrets.extend(login.map(|(_, password)| password.clone()));
+        secrets.extend(self.way.proxies.iter().flat_map(Proxies::secrets));
+        let of_users = self.users.iter().flat_map(|users| users.scenario.secrets());
+        secrets.extend(of_users.map(|secret| secret.clone().into_bytes()));
         Secrets::new(secrets)
     }
 

@@ -1,15 +1,18 @@
 //! One connection: its socket, its TLS, what is still to be written, and a driver's state.
 
-use crate::config::{Endpoint, Tls};
 use crate::driver::Slot;
+use crate::in_flight::NOBODY;
 use crate::sys;
+use crate::tls::Tls;
+use crate::way::Endpoint;
 use plimsoll_runs::LocalCause;
 use rustix::event::epoll;
 use rustix::net::{
-    AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, ipproto, send,
-    socket_with, sockopt,
+    AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, connect, ipproto,
+    send, socket_with, sockopt,
 };
 use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// How far a connection has come.
@@ -19,6 +22,8 @@ pub(crate) enum State {
     Closed,
     /// The kernel is connecting.
     Connecting,
+    /// A proxy is asked for a tunnel.
+    Tunnelling,
     /// TLS is being agreed on.
     Handshaking,
     /// The protocol's own login is under way.
@@ -72,6 +77,12 @@ pub(crate) struct Connection<C> {
     pub(crate) dirty: bool,
     /// The request it is opened for, if that was sent in vain on a stale one.
     pub(crate) reserved: Option<Slot>,
+    /// The seat of the user whose own it is; [`NOBODY`] where any request may go on it.
+    pub(crate) owner: u32,
+    /// Whether it has been free since it was last used, where it is a user's own.
+    pub(crate) is_idle: bool,
+    /// The number of the server that it leads to.
+    pub(crate) origin: u16,
 }
 
 impl<C> Connection<C> {
@@ -102,6 +113,9 @@ impl<C> Connection<C> {
             timed_out: false,
             dirty: false,
             reserved: None,
+            owner: NOBODY,
+            is_idle: false,
+            origin: 0,
         }
     }
 
@@ -302,14 +316,20 @@ pub(crate) fn local_cause(error: &io::Error) -> Option<LocalCause> {
     })
 }
 
-/// Begins to connect; the socket is non-blocking and sends small writes at once.
-pub(crate) fn begin(endpoint: &Endpoint) -> io::Result<OwnedFd> {
+/// Begins to connect, from an address of ours where one is given; the socket is non-blocking and
+/// sends small writes at once.
+pub(crate) fn begin(endpoint: &Endpoint, from: Option<IpAddr>) -> io::Result<OwnedFd> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let (socket, result) = match endpoint {
         Endpoint::Tcp(address) => {
             let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
             let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
             sockopt::set_tcp_nodelay(&socket, true)?;
+            if let Some(from) = from {
+                // The port is chosen when it is known where to: each pair has ports of its own.
+                sys::bind_address_only(socket.as_fd())?;
+                bind(&socket, &SocketAddr::new(from, 0))?;
+            }
             let result = connect(&socket, address);
             (socket, result)
         }

@@ -9,6 +9,8 @@
 //! (docs/extending.md).
 
 use plimsoll_runs::ErrorKind;
+use plimsoll_workload::check::Answer;
+use plimsoll_workload::scenario::Message;
 use std::collections::VecDeque;
 
 /// A request on its way, by its place in the engine's table.
@@ -38,6 +40,17 @@ pub enum Event {
     },
     /// The peer has not begun to work on it and will not: it may be sent on another connection.
     Refused(Slot),
+}
+
+/// What becomes of a request whose whole answer is here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Follow {
+    /// It has ended.
+    Answer,
+    /// It was led elsewhere and is to be sent again, on any connection.
+    Again,
+    /// It was led where nobody is asked; the driver's words say where.
+    Astray,
 }
 
 /// What becomes of a connection.
@@ -102,6 +115,9 @@ pub trait Driver: Send {
     /// Whether several requests go out on one connection together, so that it pays to gather the
     /// bytes of a turn and send them at once.
     const GATHERS: bool = false;
+    /// Whether TLS, where it is spoken, begins within the protocol: then a new connection speaks
+    /// plainly until [`Driver::wants_tls`]. Otherwise TLS comes before its first byte.
+    const BEGINS_PLAIN: bool = false;
     /// How many bytes are read at once.
     const READ: usize = 16 * 1024;
 
@@ -114,6 +130,15 @@ pub trait Driver: Send {
     fn is_ready(&self, _connection: &Self::Connection) -> bool {
         true
     }
+
+    /// Whether TLS begins now, behind all that was received and sent. Asked of a connection that is
+    /// not ready.
+    fn wants_tls(&self, _connection: &Self::Connection) -> bool {
+        false
+    }
+
+    /// TLS is there that was wanted; appends what is sent next.
+    fn encrypted(&mut self, _connection: &mut Self::Connection, _out: &mut Vec<u8>) {}
 
     /// Why it was not let in, where the peer has said so.
     fn refusal(&self, _connection: &Self::Connection) -> Option<String> {
@@ -133,10 +158,23 @@ pub trait Driver: Send {
         out: &'a mut Vec<u8>,
     ) -> &'a [u8];
 
-    /// Whether request `index` of the list may be sent a second time where it is not known whether
-    /// it has been worked on: doing it twice must do no more than doing it once (RFC 9110, section
-    /// 9.2.2).
-    fn is_repeatable(&self, index: u32) -> bool;
+    /// Takes what the user in that seat sends next, of whose answer so many bytes are kept; `host`
+    /// is the server's. The requests of users are begun by their seats in the place of an index.
+    fn prepare(&mut self, _seat: u32, _message: &Message, _host: &str, _keep: u64) {}
+
+    /// Whether request `index` of the list, on its way as `slot`, may be sent a second time where
+    /// it is not known whether it has been worked on: doing it twice must do no more than doing it
+    /// once (RFC 9110, section 9.2.2).
+    fn is_repeatable(&self, slot: Slot, index: u32) -> bool;
+
+    /// Whether request `index` of the list goes on behind an answer of a code that may lead
+    /// elsewhere. Asked once for each such answer, before bytes are received again.
+    fn follow(&mut self, _slot: Slot, _index: u32, _code: u16) -> Follow {
+        Follow::Answer
+    }
+
+    /// A request has ended: what was kept of it is forgotten.
+    fn forget(&mut self, _slot: Slot) {}
 
     /// Takes received bytes, all of them; appends what has to be sent in answer.
     fn receive(
@@ -166,6 +204,12 @@ pub trait Driver: Send {
     /// What can be said of a request that has failed, or was answered by an error, by one of the
     /// events made last. Asked once for each, before bytes are received again.
     fn words(&mut self, _slot: Slot) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// The answer that an event made last says is whole, where answers are kept: its head, and its
+    /// body up to a bound. Once.
+    fn answer(&mut self, _connection: &mut Self::Connection, _slot: Slot) -> Option<Answer> {
         None
     }
 

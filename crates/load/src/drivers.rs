@@ -43,7 +43,7 @@ fn start_store<S: Spoken>(
     let none = || io::Error::other("ask a store: the configuration has no operations for it");
     let store = config.store.as_ref().ok_or_else(none)?;
     let (depth, once) = (config.streams_per_connection, config.connection_per_request);
-    let speech = S::begun(store.opening(), config.endpoint.is_private());
+    let speech = S::begun(store.opening(), config.transport());
     let driver = Pipeline::new(speech, store.operations.clone(), depth, once);
     start(config, line, driver, source, recorder)
 }

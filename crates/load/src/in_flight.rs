@@ -18,8 +18,10 @@ pub(crate) struct Sent {
     pub(crate) first_byte: u64,
     /// How late it was sent by our own doing, the first time.
     pub(crate) late: u64,
-    /// What was asked.
+    /// What was asked: its place in the list, or the seat of its user.
     pub(crate) request: u32,
+    /// The number of its name.
+    pub(crate) name: u16,
     /// On which connection, unique in the run.
     pub(crate) connection: u32,
     /// The phase it was due in.
@@ -135,6 +137,15 @@ impl InFlight {
         Some(std::mem::replace(&mut entry.holder, NOBODY))
     }
 
+    /// Takes it off its connection, which is returned: it was answered, and goes on elsewhere as
+    /// one that was never tried.
+    pub(crate) fn lead_on(&mut self, slot: Slot) -> Option<u32> {
+        let entry = self.entries.get_mut(slot.0 as usize).filter(|entry| entry.live)?;
+        entry.sent.first_byte = 0;
+        (entry.retried, entry.refusals) = (false, 0);
+        Some(std::mem::replace(&mut entry.holder, NOBODY))
+    }
+
     /// Whether it waits to be sent again. It may have ended meanwhile, and its slot be another's.
     #[must_use]
     pub(crate) fn awaits_retry(&self, slot: Slot) -> bool {
@@ -200,6 +211,7 @@ impl InFlight {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_runs::names::NO_NAME;
 
     fn sent(request: u32) -> Sent {
         Sent {
@@ -208,6 +220,7 @@ mod tests {
             late: 0,
             first_byte: 0,
             request,
+            name: NO_NAME,
             connection: 0,
             phase: Phase::Measured,
         }

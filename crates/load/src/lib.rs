@@ -23,12 +23,17 @@ pub mod run;
 pub mod session;
 pub mod store;
 pub mod sys;
+pub mod way;
+
+pub use worker::tunnel::answered as tunnel_answered;
 
 mod connection;
 mod in_flight;
 mod pick;
 mod recorder;
+mod redirects;
 mod source;
+mod tls;
 mod worker;
 
 // A new store is a folder and a line here.
@@ -40,8 +45,10 @@ stores! {
     cassandra: Cassandra, of feature "cassandra", without it "cassandra/scheme.rs";
 }
 
-pub use config::{Config, Endpoint, Expected, Pacing, Tls};
+pub use config::{Config, Expected, Pacing, Users};
 pub use protocol::{Protocol, schemes};
 pub use recorder::{SLICE_NS, Slice};
 pub use session::{Session, SessionError};
 pub use source::Times;
+pub use tls::Tls;
+pub use way::Endpoint;

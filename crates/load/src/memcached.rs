@@ -8,7 +8,7 @@
 
 use crate::store::Opening;
 use crate::store::frames::{Malformed, length, push_decimal};
-use crate::store::{Dialect, Next, Reply, Spoken};
+use crate::store::{Dialect, Next, Reply, Spoken, Transport};
 use plimsoll_workload::request::{Scheme, StoreScheme};
 use plimsoll_workload::store::{Kind, Operation};
 
@@ -33,12 +33,17 @@ pub enum Place {
 const STORE: StoreScheme =
     StoreScheme { refuses_login: Some("its text protocol has none"), ..StoreScheme::PLAIN };
 /// `memcached://`.
-pub static SCHEME: Scheme = Scheme::plain("memcached", 11211, Some(STORE));
+pub static SCHEME: Scheme =
+    Scheme { over_tls: Some(&SECURE), ..Scheme::plain("memcached", 11211, Some(STORE)) };
+/// `memcacheds://`, the same over TLS. Version 1.6.18 at least does not look at what OpenSSL has
+/// read of a pipeline beyond its own buffer, until more comes.
+static SECURE: Scheme =
+    Scheme::secure("memcacheds", 11211, Some(StoreScheme { leaves_lying: true, ..STORE }));
 
 impl Spoken for Memcached {
     const NAME: &'static str = "memcached's text protocol";
 
-    fn begun(_: Opening, _: bool) -> Self {
+    fn begun(_: Opening, _: Transport) -> Self {
         Self
     }
 

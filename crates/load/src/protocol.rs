@@ -18,7 +18,7 @@ pub enum Protocol {
 
 /// A store's protocol.
 pub struct StoreProtocol {
-    /// Its scheme.
+    /// Its scheme, without TLS.
     pub scheme: &'static Scheme,
     /// What is spoken, in words.
     pub(crate) name: &'static str,
@@ -45,10 +45,14 @@ impl StoreProtocol {
 }
 
 impl Protocol {
-    /// The protocol of a store's scheme; `None` where the scheme is that of no store.
+    /// The protocol of a store's scheme, over TLS or not; `None` where the scheme is that of no
+    /// store.
     #[must_use]
     pub fn of(scheme: &Scheme) -> Option<Self> {
-        STORES.iter().copied().find(|store| store.scheme == scheme).map(Self::Store)
+        let speaks = |store: &&&StoreProtocol| {
+            store.scheme == scheme || store.scheme.over_tls.is_some_and(|over| over == scheme)
+        };
+        STORES.iter().find(speaks).map(|store| Self::Store(store))
     }
 
     /// The feature that would bring its driver, where it was left out of the program.
@@ -63,7 +67,8 @@ impl Protocol {
 
 /// The schemes of all URLs that can be asked.
 pub fn schemes() -> impl Iterator<Item = &'static Scheme> {
-    OF_HTTP.into_iter().chain(STORES.iter().map(|store| store.scheme))
+    let of_stores = STORES.iter().map(|store| store.scheme);
+    OF_HTTP.into_iter().chain(of_stores.flat_map(|plain| [plain].into_iter().chain(plain.over_tls)))
 }
 
 impl PartialEq for StoreProtocol {

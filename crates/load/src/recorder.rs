@@ -6,7 +6,11 @@
 //! in the ones that follow.
 
 use crate::in_flight::Sent;
-use plimsoll_runs::{ErrorKind, Interval, LocalCause, Phase, Sample, Secrets, Tag};
+use plimsoll_runs::names::NO_NAME;
+use plimsoll_runs::{
+    ErrorKind, Interval, LocalCause, NamedEvent, NamedPart, Phase, Sample, Secrets, Tag,
+};
+use plimsoll_workload::scenario::GroupEnd;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
@@ -229,8 +233,36 @@ impl Recorder {
         interval.phases[phase as usize].counters.bytes_out += n;
     }
 
-    /// A request ended that was never sent.
-    pub(crate) fn never_sent(&mut self, due: u64, at: u64, phase: Phase, why: impl Into<Unsent>) {
+    /// An answer has led its request elsewhere, whose name has that number.
+    pub(crate) fn redirected(&mut self, at: u64, phase: Phase, name: u16, bytes: u64) {
+        let interval = self.at(at);
+        if name != NO_NAME && phase == Phase::Measured {
+            interval.named.push(NamedEvent {
+                part: NamedPart::Hop,
+                name,
+                code: None,
+                error: None,
+                is_sent: true,
+                response_ns: 0,
+                service_ns: 0,
+                late_ns: 0,
+                bytes,
+            });
+        }
+        for counters in [&mut interval.events, &mut interval.phases[phase as usize].counters] {
+            counters.redirects += 1;
+            counters.bytes_in += bytes;
+        }
+    }
+
+    /// A request ended that was never sent; `name` is the number of its name.
+    pub(crate) fn never_sent(
+        &mut self,
+        (due, name): (u64, u16),
+        at: u64,
+        phase: Phase,
+        why: impl Into<Unsent>,
+    ) {
         let (why, keep_samples) = (why.into(), self.keep_samples);
         let slice = self.slice_at(at);
         let interval = &mut slice.interval;
@@ -241,6 +273,19 @@ impl Recorder {
             }
         }
         let kind = why.kind();
+        if name != NO_NAME && phase == Phase::Measured {
+            interval.named.push(NamedEvent {
+                part: NamedPart::Whole,
+                name,
+                code: None,
+                error: Some(kind),
+                is_sent: false,
+                response_ns: 0,
+                service_ns: 0,
+                late_ns: 0,
+                bytes: 0,
+            });
+        }
         if keep_samples {
             slice.samples.push(Sample {
                 due_ns: due,
@@ -249,6 +294,7 @@ impl Recorder {
                 done_ns: at,
                 bytes: 0,
                 request: 0,
+                name,
                 connection: 0,
                 status: 0,
                 phase,
@@ -291,6 +337,7 @@ impl Recorder {
         let phase = &mut interval.phases[sent.phase as usize];
         let response = ended.at.saturating_sub(sent.due);
         let service = ended.at.saturating_sub(sent.sent);
+        let is_late = ended.error.is_none() && sent.late.saturating_mul(NOTICEABLE) > response;
         if let Some(code) = ended.code {
             let first = if sent.first_byte == 0 { ended.at } else { sent.first_byte };
             phase.histograms[Tag::Ttfb as usize].record(first.saturating_sub(sent.sent));
@@ -306,7 +353,7 @@ impl Recorder {
             if ended.error.is_some() {
                 phase.histograms[Tag::FailedResponse as usize].record(response);
                 phase.histograms[Tag::FailedService as usize].record(service);
-            } else if sent.late.saturating_mul(NOTICEABLE) > response {
+            } else if is_late {
                 let punctual = response.saturating_sub(sent.late);
                 phase.histograms[Tag::Late as usize].record(response);
                 phase.histograms[Tag::Punctual as usize].record(punctual);
@@ -318,9 +365,39 @@ impl Recorder {
                 Some(kind) => counters.error(kind),
             }
         }
+        if sent.name != NO_NAME && sent.phase == Phase::Measured {
+            interval.named.push(NamedEvent {
+                part: NamedPart::Whole,
+                name: sent.name,
+                code: ended.code,
+                error: ended.error,
+                is_sent: true,
+                response_ns: response,
+                service_ns: service,
+                late_ns: if is_late { sent.late } else { 0 },
+                bytes: ended.bytes,
+            });
+        }
         if keep_samples {
             slice.samples.push(sample(sent, ended));
         }
+    }
+}
+
+impl Recorder {
+    /// A group of steps has ended, which was due in the measured phase.
+    pub(crate) fn group(&mut self, name: u16, group: &GroupEnd) {
+        self.at(group.done_ns).named.push(NamedEvent {
+            part: NamedPart::Group,
+            name,
+            code: None,
+            error: (!group.is_good).then_some(ErrorKind::Check),
+            is_sent: true,
+            response_ns: group.response_ns,
+            service_ns: group.done_ns.saturating_sub(group.first_due_ns),
+            late_ns: 0,
+            bytes: 0,
+        });
     }
 }
 
@@ -336,6 +413,7 @@ fn sample(sent: &Sent, ended: &Ended) -> Sample {
         done_ns: ended.at,
         bytes: ended.bytes,
         request: sent.request,
+        name: sent.name,
         connection: sent.connection,
         status: ended.code.unwrap_or(0),
         phase: sent.phase,

@@ -10,7 +10,7 @@
 use crate::ask::hint::DATABASE;
 use crate::store::Opening;
 use crate::store::frames::{Malformed, length};
-use crate::store::{Dialect, Login, Next, Reply, Spoken};
+use crate::store::{Dialect, Login, Next, Reply, Spoken, Transport};
 use plimsoll_workload::request::{Databases, Scheme, StoreScheme};
 use plimsoll_workload::store::{Kind, Operation};
 
@@ -37,12 +37,14 @@ const STORE: StoreScheme = StoreScheme {
 };
 /// `redis://`.
 pub static SCHEME: Scheme =
-    Scheme { over_tls: Some("rediss"), ..Scheme::plain("redis", 6379, Some(STORE)) };
+    Scheme { over_tls: Some(&SECURE), ..Scheme::plain("redis", 6379, Some(STORE)) };
+/// `rediss://`, the same over TLS.
+static SECURE: Scheme = Scheme::secure("rediss", 6379, Some(STORE));
 
 impl Spoken for Redis {
     const NAME: &'static str = "RESP2";
 
-    fn begun(opening: Opening, _: bool) -> Self {
+    fn begun(opening: Opening, _: Transport) -> Self {
         Self::new(opening.login)
     }
 

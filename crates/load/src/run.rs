@@ -282,7 +282,7 @@ struct Fold<'a> {
 impl Fold<'_> {
     fn all(&mut self, session: &mut Session) -> Result<(), RunError> {
         let mut wish = Wish::Continue;
-        let mut fault = None;
+        let (mut fault, mut ends) = (None, false);
         loop {
             let said = match session.next_slice(Duration::from_millis(50)) {
                 Some(slice) => {
@@ -292,6 +292,7 @@ impl Fold<'_> {
                     }
                     self.connections.add(&slice.interval);
                     let said = self.seconds.add(&slice.interval, self.sink, self.watch)?;
+                    ends |= slice.interval.users.end_run;
                     self.measure(session)?;
                     said
                 }
@@ -299,6 +300,11 @@ impl Fold<'_> {
             };
             if session.has_ended() {
                 break;
+            }
+            if std::mem::take(&mut ends) && wish == Wish::Continue {
+                // A step of a user has failed whose failure ends the run.
+                wish = Wish::Stop;
+                self.obey(session, wish)?;
             }
             if said != Wish::Continue && said != wish && wish != Wish::Abort {
                 wish = said;

@@ -4,8 +4,12 @@
 //! A run is one use of it ([`crate::run`]); the search for a capacity and the control of live
 //! servers are others.
 
+mod users;
+
+use users::{numbers, users};
+
 use crate::clock::Clock;
-use crate::config::{Config, Endpoint};
+use crate::config::Config;
 use crate::connection::local_cause;
 use crate::drivers::{StoreDriver, start};
 use crate::http1::Http1;
@@ -13,7 +17,9 @@ use crate::http1::encode::Encoder;
 use crate::http2::{self, Http2};
 use crate::protocol::Protocol;
 use crate::recorder::{Recorder, Slice};
+use crate::source::users::Numbers;
 use crate::source::{Closed, Open, Source, Times};
+use crate::way::Endpoint;
 use crate::worker::{Command, Connected, Line, Shared};
 use plimsoll_runs::{ErrorKind, LocalCause, Secrets};
 use plimsoll_units::failure::{Failure, Kind};
@@ -156,13 +162,14 @@ impl Session {
         load: &Load,
         interrupted: impl FnMut() -> bool,
     ) -> Result<Self, SessionError> {
-        allow_descriptors(config)?;
+        allow_descriptors(config, load)?;
         let count = config.threads.clamp(1, config.connections.1.max(1));
         let shared = Arc::new(Shared {
             free: (0..count).map(|_| AtomicU32::new(0)).collect(),
             commands: (0..count).map(|_| AtomicBool::new(false)).collect(),
             serial: AtomicU32::new(0),
             open: AtomicU32::new(0),
+            users: numbers(load),
         });
         let (filled_in, filled) = channel();
         let (connected_in, connected) = channel();
@@ -358,10 +365,14 @@ impl Drop for Session {
 }
 
 /// Raises the soft limit of descriptors as far as this session needs and the hard limit allows.
-fn allow_descriptors(config: &Config) -> Result<(), SessionError> {
+fn allow_descriptors(config: &Config, load: &Load) -> Result<(), SessionError> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let needed = config.descriptors() + OTHER_DESCRIPTORS;
     let limit = getrlimit(Resource::Nofile);
+    // How many users there are at a time is not known of those who arrive by the clock: they have
+    // what there is, and who finds none fails by a limit of this host's own.
+    let is_known = config.users.is_none() || matches!(load, Load::Closed { .. });
+    let most = if is_known { u64::MAX } else { limit.maximum.unwrap_or(u64::MAX) };
+    let needed = (config.descriptors() + OTHER_DESCRIPTORS).min(most);
     if limit.current.is_none_or(|current| current >= needed) {
         return Ok(());
     }
@@ -400,21 +411,29 @@ fn spawn(
     };
     let (keep, secrets) = (config.samples, secrets.clone());
     let recorder = Recorder::new(share.index, keep, secrets, filled.clone(), empty_out);
-    let source = source(config, load, share);
+    let source = source(config, load, share, &shared.users);
     let render = RenderState::new(config.seed, share);
     let requests = config.requests.clone();
     let mut config = config.clone();
     let (head, once) = (config.head.clone(), config.connection_per_request);
+    let keeps = !config.checks.is_empty();
+    let is_of_users = config.users.is_some();
     let handle = match config.protocol {
         Protocol::Http1 => {
             let driver = Http1::new(Encoder::new(requests, head, render), once);
+            let driver = driver.following(config.follow);
+            let driver = if keeps { driver.keeping() } else { driver };
+            let driver = if is_of_users { driver.of_users() } else { driver };
             start(config, line, driver, source, recorder)?
         }
         Protocol::Http2 => {
             if let Some(tls) = &mut config.tls {
                 tls.offer_only(http2::ALPN);
             }
-            let driver = Http2::new(requests, head, render, config.streams_per_connection, once);
+            let streams = config.streams_per_connection;
+            let driver = Http2::new(requests, head, render, streams, once);
+            let driver = driver.following(config.follow);
+            let driver = if keeps { driver.keeping() } else { driver };
             start(config, line, driver, source, recorder)?
         }
         Protocol::Store(store) => {
@@ -426,7 +445,10 @@ fn spawn(
     Ok(Thread { handle: Some(handle), commands, wake, empty, last: None })
 }
 
-fn source(config: &Config, load: &Load, share: Share) -> Source {
+fn source(config: &Config, load: &Load, share: Share, numbers: &Arc<Numbers>) -> Source {
+    if let Some(users) = users(config, load, share, numbers) {
+        return users;
+    }
     let part = |all: u64| {
         all / u64::from(share.of) + u64::from(u64::from(share.index) < all % u64::from(share.of))
     };
@@ -437,11 +459,20 @@ fn source(config: &Config, load: &Load, share: Share) -> Source {
         }
         Load::Closed { users, think, end_ns, limit } => {
             let random = Stream::named(config.seed, &format!("think/{}", share.index));
-            let users = u32::try_from(part(u64::from(*users))).unwrap_or(u32::MAX);
-            let closed = Closed::new(users, *think, random, *end_ns, limit.map(part));
+            let all = *users;
+            let users = u32::try_from(part(u64::from(all))).unwrap_or(u32::MAX);
+            let limit = limit.map(|limit| part_of_users(limit, all, share));
+            let closed = Closed::new(users, *think, random, *end_ns, limit);
             Source::Closed(closed)
         }
     }
+}
+
+/// One share's part of the requests of a closed load: shares that have no user make none.
+fn part_of_users(limit: u64, users: u32, share: Share) -> u64 {
+    let of = share.of.min(users).max(1);
+    let (index, of) = (u64::from(share.index), u64::from(of));
+    if index >= of { 0 } else { limit / of + u64::from(index < limit % of) }
 }
 
 impl Failure for SessionError {

@@ -6,6 +6,8 @@
 //! due, the other says which request is next to start. Between them lie the waiting requests, as a
 //! number only; a server that stalls for an hour costs nothing but that number.
 
+pub(crate) mod users;
+
 use plimsoll_workload::arrivals::{Arrivals, DueTimes, Share};
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::random::Stream;
@@ -13,6 +15,7 @@ use plimsoll_workload::schedule::Schedule;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
+use users::Users;
 
 /// A request that is due and not started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +32,8 @@ pub(crate) enum Source {
     Open(Open),
     /// By the previous answer.
     Closed(Closed),
+    /// By users who go through a scenario.
+    Users(Box<Users>),
 }
 
 /// When requests of an open loop are due.
@@ -143,7 +148,7 @@ pub(crate) struct Open {
     counted: u64,
     started: u64,
     /// Nothing is due from here on.
-    end_ns: u64,
+    pub(crate) end_ns: u64,
     max_waiting: u64,
     limit: u64,
     share: Share,
@@ -186,7 +191,22 @@ impl Open {
         self.segments.push_back(Segment { count: cursor.clone(), start: cursor, counted: 0 });
     }
 
-    fn poll(&mut self, now: u64, spare: impl Fn() -> u64, mut each: impl FnMut(u64, bool)) {
+    /// How many are due and not started.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.waiting
+    }
+
+    /// Whether no more than those that were counted is ever offered.
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.counted >= self.limit
+    }
+
+    pub(crate) fn poll(
+        &mut self,
+        now: u64,
+        spare: impl Fn() -> u64,
+        mut each: impl FnMut(u64, bool),
+    ) {
         let mut bound = None;
         while let Some(segment) = self.segments.get_mut(self.counting) {
             match segment.count.peek() {
@@ -214,7 +234,7 @@ impl Open {
         }
     }
 
-    fn next_due(&mut self) -> Option<u64> {
+    pub(crate) fn next_due(&mut self) -> Option<u64> {
         if self.counted >= self.limit {
             return None;
         }
@@ -255,7 +275,7 @@ impl Open {
         }
     }
 
-    fn take(&mut self) -> Option<Due> {
+    pub(crate) fn take(&mut self) -> Option<Due> {
         let at = self.peek_start()?;
         let segment = self.segments.front_mut()?;
         segment.start.advance();
@@ -265,7 +285,7 @@ impl Open {
         Some(Due { at, user: 0 })
     }
 
-    fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         for segment in &mut self.segments {
             segment.count.until = 0;
         }
@@ -369,6 +389,8 @@ impl Source {
         match self {
             Self::Open(open) => open.poll(now, spare, each),
             Self::Closed(closed) => closed.poll(now, each),
+            // Those who arrive ask later.
+            Self::Users(_) => {}
         }
     }
 
@@ -377,8 +399,9 @@ impl Source {
     #[must_use]
     pub(crate) fn waiting(&self) -> u64 {
         match self {
-            Self::Open(open) => open.waiting,
+            Self::Open(open) => open.waiting(),
             Self::Closed(closed) => closed.ready.len() as u64,
+            Self::Users(users) => users.waiting(),
         }
     }
 
@@ -388,6 +411,8 @@ impl Source {
         match self {
             Self::Open(open) => open.take(),
             Self::Closed(closed) => closed.ready.pop_front(),
+            // Each of their requests goes on a connection of its user's own.
+            Self::Users(_) => None,
         }
     }
 
@@ -396,6 +421,7 @@ impl Source {
         match self {
             Self::Open(open) => open.peek_start(),
             Self::Closed(closed) => closed.ready.front().map(|due| due.at),
+            Self::Users(users) => users.oldest_waiting(),
         }
     }
 
@@ -408,14 +434,17 @@ impl Source {
                 Some(due) => Some(due.at),
                 None => closed.thinking.peek().map(|Reverse((at, _))| *at),
             },
+            Self::Users(users) => users.next_due(),
         }
     }
 
     /// A request of this user has ended.
     #[inline]
     pub(crate) fn finished(&mut self, user: u32, at: u64) {
-        if let Self::Closed(closed) = self {
-            closed.finished(user, at);
+        match self {
+            Self::Open(_) => {}
+            Self::Closed(closed) => closed.finished(user, at),
+            Self::Users(users) => users.finished(user, at),
         }
     }
 
@@ -424,6 +453,7 @@ impl Source {
         match self {
             Self::Open(open) => open.end_ns = at,
             Self::Closed(closed) => closed.end_ns = closed.end_ns.min(at),
+            Self::Users(users) => users.end_at(at),
         }
     }
 
@@ -431,8 +461,9 @@ impl Source {
     #[must_use]
     pub(crate) fn is_used_up(&self) -> bool {
         match self {
-            Self::Open(open) => open.counted >= open.limit,
+            Self::Open(open) => open.is_used_up(),
             Self::Closed(closed) => closed.left == 0,
+            Self::Users(users) => users.is_used_up(),
         }
     }
 
@@ -441,6 +472,7 @@ impl Source {
         match self {
             Self::Open(open) => open.stop(),
             Self::Closed(closed) => closed.stop(),
+            Self::Users(users) => users.stop(),
         }
     }
 }

@@ -46,6 +46,27 @@ pub fn stamp_arrivals(socket: BorrowedFd<'_>) -> bool {
     code == 0
 }
 
+/// Has `bind(2)` choose an address and no port (`IP_BIND_ADDRESS_NO_PORT`, ip(7)): `connect(2)`
+/// chooses that, and may take one that another connection elsewhere has.
+///
+/// # Errors
+/// As `setsockopt(2)`.
+pub fn bind_address_only(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    let len = libc::socklen_t::try_from(size_of_val(&on)).map_err(io::Error::other)?;
+    // SAFETY: the pointer and the length describe `on`, which outlives the call.
+    let code = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_IP,
+            libc::IP_BIND_ADDRESS_NO_PORT,
+            (&raw const on).cast(),
+            len,
+        )
+    };
+    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Receives bytes, and when the last of them arrived: nanoseconds of the wall clock.
 ///
 /// # Errors

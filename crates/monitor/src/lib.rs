@@ -8,6 +8,7 @@
 //! never an error of the run: hosts differ, and a run on any of them is still a run.
 
 pub mod agent;
+pub mod announce;
 #[cfg(test)]
 mod any_text;
 mod cgroup;

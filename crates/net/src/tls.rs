@@ -10,9 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rustls::client::WantsClientCert;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, InvalidMessage, ServerConfig, StreamOwned};
+use rustls::{
+    ClientConfig, ClientConnection, ConfigBuilder, InvalidMessage, ServerConfig, StreamOwned,
+};
 
 pub use chain::ChainFault;
 
@@ -77,7 +80,7 @@ pub enum TlsError {
     /// A chain of certificates that is not to be served.
     #[error("the chain in {0}")]
     Chain(PathBuf, #[source] ChainFault),
-    /// A server's certificate and key that are none, or do not belong together.
+    /// A certificate and a key that are none, or do not belong together.
     #[error("use the certificate {0} with the key {1}")]
     Pair(PathBuf, PathBuf, #[source] rustls::Error),
 }
@@ -140,13 +143,28 @@ impl Files {
             .with_safe_default_protocol_versions()
             .map_err(TlsError::Certificates)?
             .with_root_certificates(Roots::read(self.ca.as_deref())?.store);
-        match &self.identity {
-            None => Ok(builder.with_no_client_auth()),
-            Some((chain, key)) => builder
-                .with_client_auth_cert(certificates(chain)?, private_key(key)?)
-                .map_err(TlsError::Certificates),
-        }
+        let identity = self.identity.as_ref();
+        identified(builder, identity.map(|(chain, key)| (&**chain, &**key)))
     }
+}
+
+/// Completes the settings of a client. `identity` is a chain of certificates and its key, PEM both,
+/// for servers that want to know who connects.
+///
+/// # Errors
+///
+/// A file cannot be read, or they do not belong together.
+pub fn identified(
+    builder: ConfigBuilder<ClientConfig, WantsClientCert>,
+    identity: Option<(&Path, &Path)>,
+) -> Result<ClientConfig, TlsError> {
+    let Some((chain, key)) = identity else { return Ok(builder.with_no_client_auth()) };
+    let (certificates, private) = (certificates(chain)?, private_key(key)?);
+    if let Some(fault @ ChainFault::Reversed) = Chain::read(chain)?.order() {
+        return Err(TlsError::Chain(chain.to_owned(), fault));
+    }
+    let pair = |error| TlsError::Pair(chain.to_owned(), key.to_owned(), error);
+    builder.with_client_auth_cert(certificates, private).map_err(pair)
 }
 
 /// The algorithms that are spoken.

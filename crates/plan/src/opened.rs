@@ -8,9 +8,10 @@ use crate::merged;
 use crate::overlay;
 use crate::reading::error::PlanErrors;
 use crate::reading::source::{Place, Source};
+use crate::reading::standing::Places;
 use crate::reading::tree::{self, Entry, Node, Table, Value, is_source};
 use crate::reading::{Reading, parts};
-use crate::roles::{Environment, Places, fill_in, uses_environment};
+use crate::roles::{Environment, fill_in, uses_environment};
 use crate::sections::SECTIONS;
 use crate::sections::testbed::join_names;
 use crate::setting::{Setting, lay_over, write_out};
@@ -229,6 +230,7 @@ pub(crate) fn plan_of<T>(
     let written = |path: &str, node: &Node| merged::value(&reading, path, node);
     let unfilled = fill_in(&mut root, &reading, (of.places, of.environment), &written);
     reading.unfilled = unfilled;
+    reading.places = of.places.cloned().unwrap_or_default();
     reading.vocabulary = Some(vocabulary);
     match read(&reading, &root) {
         Some(plan) if !reading.is_faulty() => Ok(plan),

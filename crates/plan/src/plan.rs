@@ -6,6 +6,7 @@ use crate::caches;
 use crate::key::SectionKeys;
 use crate::opened::{Written, plan_of};
 use crate::reading::error::PlanErrors;
+use crate::reading::standing::Places;
 use crate::reading::tree::Table;
 use crate::reading::{Reading, Unfilled};
 use crate::section::Section;
@@ -14,6 +15,7 @@ use crate::sections::elastic::Elastic;
 use crate::sections::experiment::{
     Experiment, FactorPlan, check_between, check_constraints, read_factors, write_factors,
 };
+use crate::sections::hosts::check_hosts;
 use crate::sections::load::Load;
 use crate::sections::measure::Measure;
 use crate::sections::own_factors::{POLICY, TYPE, add_of_pool, compares_types, only};
@@ -71,6 +73,8 @@ pub struct Plan {
     pub folder: PathBuf,
     /// Keys that were filled in from the environment, as they were written.
     pub unfilled: Unfilled,
+    /// Where its roles stand, where that is known: scenarios name them too.
+    pub places: Places,
 }
 
 impl Plan {
@@ -111,15 +115,17 @@ impl Plan {
             add_of_pool(reading, root, &mut factors);
         }
         check_types(&top, root, is_pool);
-        if let Some(of) = &experiment {
-            check_constraints(&open(Experiment::SECTION), &of.constraints, &factors);
-        }
-        let testbed = given(Testbed::SECTION).and_then(|of| Testbed::read(&of));
+        let asks = is_simulated && elastic.as_ref().is_none_or(|of| of.pool.asks_cloud());
+        let testbed = given(Testbed::SECTION).and_then(|of| Testbed::read(&of, asks));
         if let Some(of) = &experiment {
             let can_restart = testbed.is_some() || target.restart.is_some();
             check_between(&open(Experiment::SECTION), of, can_restart);
+            check_constraints(&open(Experiment::SECTION), &of.constraints, &factors);
         }
-        let roles = read_roles(reading, root);
+        let roles = read_roles(reading, root, testbed.as_ref());
+        if let Some(testbed) = &testbed {
+            check_hosts(reading, root, &open(Testbed::SECTION), testbed, &roles);
+        }
         if testbed.is_none() && !roles.is_empty() {
             let hint = "say where it stands: [testbed] and provider = \"process\"";
             top.fault("role", "`role` goes with [testbed]", Some(hint));
@@ -150,6 +156,7 @@ impl Plan {
             tune,
             folder: reading.folder().to_owned(),
             unfilled: reading.unfilled.clone(),
+            places: reading.places.clone(),
         })
     }
 
@@ -273,6 +280,20 @@ impl Plan {
         self
     }
 
+    /// The role whose instances somebody else starts and ends: that of a pool that follows.
+    #[must_use]
+    pub fn followed(&self) -> Option<&str> {
+        let pool = &self.elastic.as_ref()?.pool;
+        pool.follow.as_ref()?;
+        pool.role.as_deref()
+    }
+
+    /// Whether somebody else starts and ends the instances of a role.
+    #[must_use]
+    pub fn is_followed(&self, role: &str) -> bool {
+        self.followed() == Some(role)
+    }
+
     /// Whether it is an experiment: what it varies, or how often, is its own to say.
     #[must_use]
     pub fn is_experiment(&self) -> bool {
@@ -295,7 +316,10 @@ impl Plan {
         let elastic = self.elastic.iter().flat_map(Elastic::files);
         let copied = self.roles.iter().flat_map(|(_, role)| role.files.values());
         let copied = copied.filter(|of| !of.is_secret).map(|of| &of.from);
-        self.target.files().chain(self.load.files()).chain(elastic).chain(copied).cloned().collect()
+        let of_all = self.testbed.iter().filter_map(|of| of.user_data.as_ref());
+        let rented = self.roles.iter().filter_map(|(_, role)| role.user_data.as_ref());
+        let own = self.target.files().chain(self.load.files());
+        own.chain(elastic).chain(copied).chain(of_all).chain(rented).cloned().collect()
     }
 }
 

@@ -5,25 +5,12 @@
 //! What the environment has is in no copy of the plan: a key with such a text is printed as it was
 //! written, and the value is hidden wherever a text is shown.
 
-use std::collections::BTreeMap;
-
 use plimsoll_units::secret;
 
+use crate::reading::standing::Places;
 use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::reading::{Reading, Unfilled};
 use crate::sections::key_at;
-
-/// Where a role stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// The address of its first instance.
-    pub address: String,
-    /// Its port.
-    pub port: u16,
-}
-
-/// The places of roles, by their names.
-pub type Places = BTreeMap<String, Place>;
 
 /// What a plan's `{{env.NAME}}` is filled in by.
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,7 +28,7 @@ pub enum Environment {
 type Print<'a> = &'a dyn Fn(&str, &Node) -> String;
 
 /// What stands for an address before a role has one: of the block for documentation (RFC 5737).
-const NOWHERE: (&str, u16) = ("192.0.2.1", 80);
+pub(crate) const NOWHERE: (&str, u16) = ("192.0.2.1", 80);
 
 /// What texts are filled in by.
 struct Known<'a> {
@@ -227,7 +214,7 @@ mod tests {
 
     #[test]
     fn roles_are_filled_in_and_other_names_left() {
-        let place = Place { address: "10.0.0.2".to_owned(), port: 8080 };
+        let place = crate::Place { address: "10.0.0.2".to_owned(), port: 8080 };
         let places = Places::from([("web".to_owned(), place)]);
         let text = "http://{{role.web.address}}:{{ role.web.port }}/{{counter}}{{";
         let stands = known(Some(&places), Environment::Unread);

@@ -78,7 +78,13 @@ pub(crate) fn write_out(root: &mut Table) {
             continue;
         };
         let Some(entry) = section.get_mut(name) else { continue };
-        if matches!(entry.node.value, Value::Text(_)) {
+        let is_list = keys.key(shorthand).is_some_and(|key| key.takes.is_list());
+        let is_short = match entry.node.value {
+            Value::Text(_) => true,
+            Value::List(_) => is_list,
+            _ => false,
+        };
+        if is_short {
             let place = entry.node.place;
             let key_place = entry.key_place;
             let node = std::mem::replace(
@@ -107,6 +113,7 @@ pub(crate) fn lay_over(
         let path = path_of(&setting.key);
         if path.iter().any(|part| secret::key_is_secret(part))
             || secret::holds_password(&setting.value)
+            || path.last().is_some_and(|key| secret::proxy_is_secret(key, &setting.value))
         {
             source.secrets.push((0, setting.value.len()));
         }
@@ -212,7 +219,12 @@ fn insert(root: &mut Table, path: &[&str], node: Node, files: usize) {
     }
     let takes = |key: &str| keys?.key(key).map(|key| key.takes);
     let is_map_entry = path.len() == 3 && takes(path[1]).is_some_and(Describe::is_map);
-    let appends = path.len() == 2 && takes(last).is_some_and(Describe::is_list);
+    let of_nested = || section_at(&walked)?.key(last).map(|key| key.takes);
+    let appends = match path.len() {
+        2 => takes(last).is_some_and(Describe::is_list),
+        3 => of_nested().is_some_and(Describe::is_list),
+        _ => false,
+    };
     if is_map_entry {
         add_to_map(table, last, (node, place), files);
     } else if appends {

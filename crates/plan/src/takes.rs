@@ -19,6 +19,7 @@ use crate::describe::{Describe, Meant};
 use crate::reading::tree::{Node, Value};
 use crate::reading::{Reading, parts};
 
+pub(crate) use crate::each::Each;
 use crate::reading::text::{exact, quoted};
 pub(crate) use crate::value::Takes;
 

@@ -9,6 +9,8 @@ mod text;
 
 use plimsoll_draw::chart::Chart;
 
+pub(crate) use html::Parts;
+
 pub(crate) use crate::table::{Cell, Column, Grid, Table};
 
 /// A page.

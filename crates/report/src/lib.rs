@@ -22,10 +22,13 @@
 
 mod asked;
 mod cells;
+pub mod ci;
 mod columns;
 mod document;
 mod error;
 mod figure_text;
+mod guarded;
+pub mod live;
 mod others;
 mod pages;
 mod searched;

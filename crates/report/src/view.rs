@@ -64,7 +64,8 @@ impl View {
             rows: run.intervals()?,
             host: run.host_series()?,
             events: run.events()?,
-            figures: run.figures()?,
+            // Of a run that goes on they would be those of its summary once more.
+            figures: if run.goes_on() { Vec::new() } else { run.figures()? },
             failed: run.histogram(Phase::Measured, Tag::FailedResponse)?,
             service: run.histogram(Phase::Measured, Tag::Service)?,
             extent_ns: least.zip(most),

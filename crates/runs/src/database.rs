@@ -24,6 +24,10 @@ pub(crate) enum Syncs {
     Never,
 }
 
+/// How often, and how many times, is looked whether a database is still read.
+const LOOK: Duration = Duration::from_millis(10);
+const LOOKS: u32 = 100;
+
 /// Makes a database, fills it by `tables`, and puts it into WAL mode. What `tables` writes is in
 /// the file itself, so that even a folder that has lost its WAL has it.
 pub(crate) fn make(
@@ -68,9 +72,21 @@ fn enter_wal(database: &Connection, syncs: Syncs) -> rusqlite::Result<()> {
     }
 }
 
-/// Brings everything into the one file. Where another program reads the database just now, it
-/// stays in WAL mode: complete, and every reader but one of a read-only copy fine.
+/// Brings everything into the one file. Whoever reads the database just now, as for a page, is
+/// awaited for up to a second. Where it is still read then, it stays in WAL mode: complete, and
+/// every reader but one of a read-only copy fine.
 pub(crate) fn leave_wal(database: &Connection) -> rusqlite::Result<()> {
+    for _ in 0..LOOKS {
+        if try_leave_wal(database)? {
+            break;
+        }
+        std::thread::park_timeout(LOOK);
+    }
+    Ok(())
+}
+
+/// Leaves WAL mode, unless somebody reads the database; says whether it is left.
+fn try_leave_wal(database: &Connection) -> rusqlite::Result<bool> {
     let left =
         database.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).and_then(|()| {
             database.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get::<_, String>(0))
@@ -79,10 +95,10 @@ pub(crate) fn leave_wal(database: &Connection) -> rusqlite::Result<()> {
         Err(rusqlite::Error::SqliteFailure(cause, _))
             if matches!(cause.code, ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) =>
         {
-            Ok(())
+            Ok(false)
         }
         Err(error) => Err(error),
-        Ok(_) => Ok(()),
+        Ok(_) => Ok(true),
     }
 }
 

@@ -135,6 +135,12 @@ pub enum RunError {
         /// The experiment's folder.
         path: PathBuf,
     },
+    /// A run whose requests were not kept one by one.
+    #[error("export the samples of {}: the run kept none", .path.display())]
+    NoSamples {
+        /// The run's folder.
+        path: PathBuf,
+    },
     /// The export's destination refused.
     #[error("write the export")]
     Export(#[source] std::io::Error),
@@ -163,7 +169,10 @@ fn named(holder: Option<u32>) -> String {
 impl Failure for RunError {
     fn kind(&self) -> Kind {
         match self {
-            Self::NotARun { .. } | Self::OtherPlan { .. } | Self::InUse { .. } => Kind::Usage,
+            Self::NotARun { .. }
+            | Self::OtherPlan { .. }
+            | Self::NoSamples { .. }
+            | Self::InUse { .. } => Kind::Usage,
             _ => Kind::Incomplete,
         }
     }
@@ -184,6 +193,7 @@ impl Failure for RunError {
                 let cell = path.join("cells/0001");
                 return Some(format!("name one of its cells, such as {}", cell.display()));
             }
+            Self::NoSamples { .. } => "keep them with --samples, or `samples = true` in [measure]",
             Self::File { source, .. } => return hint_for_write(source),
             _ => return None,
         };

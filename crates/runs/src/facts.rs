@@ -47,6 +47,7 @@ fn of_load(load: &LoadMeta) -> Vec<(&'static str, String)> {
         ("patience_ns", load.patience_ns.to_string()),
         ("samples", u8::from(load.samples).to_string()),
     ];
+    facts.extend((!load.names.is_empty()).then(|| ("names", json(&load.names))));
     facts.extend(load.workload.iter().map(|workload| ("workload", json(workload))));
     facts
 }
@@ -152,6 +153,12 @@ impl Facts {
             pacing: self.text("pacing")?.to_owned(),
             patience_ns: self.parsed("patience_ns")?,
             samples: self.text("samples")? == "1",
+            names: self
+                .0
+                .contains_key("names")
+                .then(|| self.json("names"))
+                .transpose()?
+                .unwrap_or_default(),
         })
     }
 

@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_stats::Histogram;
 use rusqlite::{Connection, ErrorCode};
 
+use crate::by_name::NameBooks;
 use crate::database::{self, Syncs};
 use crate::decision::{self, DecisionRow};
 use crate::error::RunError;
@@ -34,12 +35,14 @@ use crate::failures::Failures;
 use crate::hlog;
 use crate::index;
 use crate::meta::{End, HostSample, Kind, RunMeta};
+use crate::name_table;
 use crate::opened::PLAN;
 use crate::run::Run;
 use crate::samples;
 use crate::schema::{self, Place, Statements};
 use crate::series::{self, Pending};
 use crate::tag::Tagged;
+use crate::users::{self, UserCounts};
 use crate::window::{self, WindowRow};
 use crate::writing;
 use crate::{
@@ -52,6 +55,9 @@ pub(crate) const ARTIFACTS: &str = "artifacts";
 
 /// So many samples of series gather in memory at most.
 const MAX_PENDING: usize = 1024;
+
+/// Books of names are stored once in so many seconds, and at the end.
+const NAMES_EVERY_S: u64 = 10;
 
 /// Why a second cannot be stored, where there is no file any more.
 const REMOVED: &str = "it is not there any more: somebody has removed or moved the run's folder";
@@ -213,6 +219,8 @@ pub struct RunWriter {
     samples: Option<Samples>,
     totals: [Counters; Phase::ALL.len()],
     failures: Failures,
+    names: NameBooks,
+    users: UserCounts,
     scratch: Histogram,
     /// End of the host's last second.
     host_ns: u64,
@@ -288,6 +296,8 @@ impl RunWriter {
             samples,
             totals: Default::default(),
             failures: Failures::default(),
+            names: NameBooks::default(),
+            users: UserCounts::default(),
             scratch: Histogram::new(),
             host_ns: 0,
         })
@@ -334,6 +344,29 @@ impl RunWriter {
     /// Stores the samples of series that have gathered.
     fn flush(&mut self) -> Result<(), SinkError> {
         self.store.store("samples of series", "", |_, _| Ok(()))
+    }
+
+    /// Stores the books of names that have changed.
+    fn store_names(&mut self) -> Result<(), SinkError> {
+        if !self.names.have_changed() {
+            return Ok(());
+        }
+        let (cell, names) = (self.cell, &self.names);
+        let write =
+            |database: &Connection, _: &Statements| name_table::write(database, cell, names);
+        self.store.store("figures by name", "", write)?;
+        self.names.stored();
+        Ok(())
+    }
+
+    /// Stores what became of users, where there are any.
+    fn store_users(&mut self) -> Result<(), SinkError> {
+        if self.users.is_empty() {
+            return Ok(());
+        }
+        let (cell, users) = (self.cell, &self.users);
+        let write = |database: &Connection, _: &Statements| users::write(database, cell, users);
+        self.store.store("users", "", write)
     }
 
     /// Stores what was recorded under a tag in a stretch of the measured phase, where the run has
@@ -403,8 +436,10 @@ impl RunWriter {
     /// it was written.
     #[expect(clippy::needless_pass_by_value, reason = "a run ends once: its end goes with it")]
     pub fn finish(mut self, end: End) -> Result<Run, RunError> {
+        let named = self.store_names().and_then(|()| self.store_users());
+        let named = named.map_err(RunError::Unfinished);
         let flushed = if self.store.series.is_empty() { Ok(()) } else { self.flush() };
-        let flushed = flushed.map_err(RunError::Unfinished);
+        let flushed = named.and(flushed.map_err(RunError::Unfinished));
         let kept = self.samples.take().map_or(Ok(()), Samples::close);
         let synced = match syncs(self.world) {
             Syncs::WhereNeeded => self.store.log.sync(),
@@ -465,6 +500,8 @@ impl Sink for RunWriter {
         for (total, slice) in self.totals.iter_mut().zip(&interval.phases) {
             total.add(&slice.counters);
         }
+        self.names.add(&interval.named);
+        self.users.add(&interval.users);
         let place = self.place(interval.start_ns);
         let failed = self.failures.add(interval);
         let (scratch, totals, failures) = (&mut self.scratch, &self.totals, &self.failures);
@@ -476,6 +513,10 @@ impl Sink for RunWriter {
             }
             failures.write(database, place, &failed)
         })?;
+        if (interval.start_ns / 1_000_000_000 + 1).is_multiple_of(NAMES_EVERY_S) {
+            self.store_names()?;
+            self.store_users()?;
+        }
         self.samples.as_mut().map_or(Ok(()), |samples| samples.write(&[], true))
     }
 

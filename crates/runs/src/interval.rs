@@ -12,9 +12,11 @@
 
 use crate::handshakes::{Handshakes, TlsHandshakes};
 use crate::local::LocalCause;
+use crate::names::NamedEvent;
 use crate::outcome::{ErrorKind, Phase};
 use crate::reasons::Reasons;
 use crate::tag::{Named, Tag};
+use crate::users::UserCounts;
 use plimsoll_stats::Histogram;
 
 /// Counts of requests and bytes, by whichever rule the owner states.
@@ -34,6 +36,8 @@ pub struct Counters {
     pub local: [u64; LocalCause::ALL.len()],
     /// Answers by code, in order of first appearance; codes are distinct.
     pub status: Vec<(u16, u64)>,
+    /// Answers that led their requests elsewhere, where these went on.
+    pub redirects: u64,
     /// Bytes received, heads and bodies.
     pub bytes_in: u64,
     /// Bytes sent.
@@ -93,6 +97,7 @@ impl Counters {
         for &(code, n) in &other.status {
             self.status_n(code, n);
         }
+        self.redirects += other.redirects;
         self.bytes_in += other.bytes_in;
         self.bytes_out += other.bytes_out;
     }
@@ -198,6 +203,12 @@ pub struct Interval {
     pub denied_ns: u64,
     /// Whether at its end a request was due and had waited for more than a millisecond.
     pub behind: bool,
+    /// Requests of the measured phase that ended in it, where requests have names; not stored with
+    /// the run's seconds.
+    pub named: Vec<NamedEvent>,
+    /// Users that arrived and ended in it, and how many there were; not stored with the run's
+    /// seconds.
+    pub users: UserCounts,
 }
 
 impl Interval {
@@ -246,6 +257,8 @@ impl Interval {
         self.thread_ns += other.thread_ns;
         self.cpu_ns += other.cpu_ns;
         self.denied_ns += other.denied_ns;
+        self.named.extend_from_slice(&other.named);
+        self.users.add(&other.users);
     }
 
     /// Makes it an empty stretch that starts at `start_ns`, keeping allocations.
@@ -272,6 +285,8 @@ impl Interval {
         self.cpu_ns = 0;
         self.denied_ns = 0;
         self.behind = false;
+        self.named.clear();
+        self.users = UserCounts::default();
     }
 
     /// Answers completed (or given up) in the stretch, over all phases, by one tag.
@@ -301,6 +316,8 @@ pub struct Sample {
     pub bytes: u64,
     /// What was asked: its index in the list of requests.
     pub request: u32,
+    /// The number of its name, [`NO_NAME`](crate::names::NO_NAME) where it has none.
+    pub name: u16,
     /// The connection it used, unique in the run.
     pub connection: u32,
     /// The answer's code, 0 without one.

@@ -7,7 +7,7 @@
 //! | file | what | written |
 //! | --- | --- | --- |
 //! | `plan.toml` | the plan, complete, defaults filled in | at the start |
-//! | `run.sqlite` | tables `meta`, `interval`, `total`, `reason`, `event`, [`series`], [`window`], `figure` ([`figures`]); in WAL mode while it runs (then with `run.sqlite-wal` and `-shm` beside it), one plain file at the end | one transaction a second |
+//! | `run.sqlite` | tables `meta`, `interval`, `total`, `reason`, `event`, [`series`], [`window`], `figure` ([`figures`]), `name` ([`by_name`]), `users`; in WAL mode while it runs (then with `run.sqlite-wal` and `-shm` beside it), one plain file at the end | one transaction a second |
 //! | `latency.hlog` | histograms by second, phase and [`tag`]: HdrHistogram log 1.3, V2, nanoseconds | appended each second |
 //! | `artifacts/samples.bin` | every request, where samples are kept ([`samples`]) | in blocks |
 //! | `summary.json` | the [`Summary`], of what has a load | at the end; rebuilt when missing |
@@ -25,6 +25,7 @@
 //! writes the folder. [`Run`] reads it, whether finished, killed or still going on, and
 //! [`summarise`] is the one way a summary comes about.
 
+pub mod by_name;
 pub mod error;
 pub mod event;
 pub mod experiment;
@@ -36,6 +37,7 @@ pub mod index;
 pub mod interval;
 pub mod local;
 pub mod meta;
+pub mod names;
 pub mod outcome;
 pub mod reasons;
 pub mod row;
@@ -56,13 +58,16 @@ mod failures;
 mod hgrm;
 mod hlog;
 mod later;
+mod name_table;
 mod opened;
 mod schema;
 mod summarise;
 mod summary_figures;
 mod summary_file;
+mod users;
 mod validity;
 
+pub use by_name::{NameBook, NameBooks, NamedFigures};
 pub use decision::DecisionRow;
 pub use error::{RunError, SinkError, hint_for_write};
 pub use event::{Class, Event};
@@ -73,6 +78,7 @@ pub use interval::{Counters, Interval, PhaseSlice, Sample};
 pub use later::add_events;
 pub use local::LocalCause;
 pub use meta::{End, Ended, HostSample, Kind, LoadMeta, RunMeta, World};
+pub use names::{Name, NameKind, NamedEvent, NamedPart, Names, Naming};
 pub use outcome::{Blame, ErrorKind, Phase};
 pub use plimsoll_units::civil::iso8601;
 pub use reasons::{Reason, Reasons, Secrets};
@@ -83,5 +89,6 @@ pub use sink::Sink;
 pub use summarise::summarise;
 pub use summary::Summary;
 pub use tag::{Named, Tag, TagName};
+pub use users::UserCounts;
 pub use window::WindowRow;
 pub use writing::is_written;

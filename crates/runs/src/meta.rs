@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::TlsHandshakes;
+use crate::{Names, TlsHandshakes};
 use plimsoll_stats::Histogram;
 use plimsoll_stats::figure::{self, Figure};
 
@@ -121,6 +121,8 @@ pub struct LoadMeta {
     pub patience_ns: u64,
     /// Whether every request is kept in `artifacts/samples.bin`.
     pub samples: bool,
+    /// What requests are called; none where they have no names.
+    pub names: Names,
 }
 
 /// Everything that is known of a run before it begins.
@@ -195,18 +197,21 @@ pub enum Ended {
     Interrupted,
     /// Its stop rule held; the rule and its figures.
     Stopped(String),
+    /// What it may cost was spent; how much that is.
+    Budget(String),
     /// It could not go on; the reason.
     Failed(String),
 }
 
 impl Ended {
-    /// The name in files: `complete`, `interrupted`, `stopped`, `failed`.
+    /// The name in files: `complete`, `interrupted`, `stopped`, `budget`, `failed`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Complete => "complete",
             Self::Interrupted => "interrupted",
             Self::Stopped(_) => "stopped",
+            Self::Budget(_) => "budget",
             Self::Failed(_) => "failed",
         }
     }
@@ -216,7 +221,7 @@ impl Ended {
     pub fn reason(&self) -> &str {
         match self {
             Self::Complete | Self::Interrupted => "",
-            Self::Stopped(reason) | Self::Failed(reason) => reason,
+            Self::Stopped(reason) | Self::Budget(reason) | Self::Failed(reason) => reason,
         }
     }
 
@@ -228,6 +233,7 @@ impl Ended {
             "complete" => Some(Self::Complete),
             "interrupted" => Some(Self::Interrupted),
             "stopped" => Some(Self::Stopped(reason.to_owned())),
+            "budget" => Some(Self::Budget(reason.to_owned())),
             "failed" => Some(Self::Failed(reason.to_owned())),
             _ => None,
         }

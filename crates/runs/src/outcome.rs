@@ -40,11 +40,11 @@ pub enum Blame {
 
 /// Why a request did not succeed.
 ///
-/// Six kinds were never sent:
-/// `offered = sent + connect + local + dns + tls + client_saturated + cut`.
+/// Seven kinds were never sent:
+/// `offered = sent + connect + local + dns + tls + client_saturated + cut + variable`.
 /// Four were sent and not answered:
 /// `sent = completed + timeout + reset + protocol + in_flight_at_end`.
-/// `status` and `check` were answered: kinds within `completed`.
+/// `status`, `check`, `redirect` and `take` were answered: kinds within `completed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ErrorKind {
@@ -73,11 +73,18 @@ pub enum ErrorKind {
     /// This host let no connection be opened, for a [`LocalCause`](crate::LocalCause): nothing of
     /// the target's.
     Local = 11,
+    /// Answered by a redirect that is not followed: to another server, by a location that cannot be
+    /// read, or behind as many as are followed.
+    Redirect = 12,
+    /// Answered, and nothing was found where a user was to take something from the answer.
+    Take = 13,
+    /// Never sent: a variable of its user was empty, or could not be sent.
+    Variable = 14,
 }
 
 impl ErrorKind {
     /// Every kind, in the order of its discriminant.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Connect,
         Self::Dns,
         Self::Tls,
@@ -90,11 +97,21 @@ impl ErrorKind {
         Self::Status,
         Self::Check,
         Self::Local,
+        Self::Redirect,
+        Self::Take,
+        Self::Variable,
     ];
 
     /// The kinds that were never sent.
-    pub const NEVER_SENT: [Self; 6] =
-        [Self::Connect, Self::Local, Self::Dns, Self::Tls, Self::ClientSaturated, Self::Cut];
+    pub const NEVER_SENT: [Self; 7] = [
+        Self::Connect,
+        Self::Local,
+        Self::Dns,
+        Self::Tls,
+        Self::ClientSaturated,
+        Self::Cut,
+        Self::Variable,
+    ];
 
     /// The kinds that were sent and never completely answered.
     pub const UNANSWERED: [Self; 4] =
@@ -116,6 +133,9 @@ impl ErrorKind {
             Self::Status => "status",
             Self::Check => "check",
             Self::Local => "local",
+            Self::Redirect => "redirect",
+            Self::Take => "take",
+            Self::Variable => "variable",
         }
     }
 }

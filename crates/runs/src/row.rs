@@ -187,7 +187,8 @@ pub(crate) fn counters(row: &Row<'_>, first: usize) -> rusqlite::Result<Counters
     for (at, slot) in counters.errors.iter_mut().enumerate() {
         *slot = count(4 + at)?;
     }
-    let rest = 4 + counters.errors.len();
+    counters.redirects = count(4 + counters.errors.len())?;
+    let rest = 5 + counters.errors.len();
     (counters.bytes_in, counters.bytes_out) = (count(rest)?, count(rest + 1)?);
     let at = first + rest + 2;
     let status: BTreeMap<u16, u64> = object(row, at)?;

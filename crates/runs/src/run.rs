@@ -8,18 +8,21 @@ use std::path::{Path, PathBuf};
 use plimsoll_stats::Histogram;
 use rusqlite::{Row, ToSql};
 
+use crate::by_name::NameBooks;
 use crate::database::uint;
 use crate::decision::{self, DecisionRow};
 use crate::error::RunError;
 use crate::facts::{Facts, HLOG_BYTES};
 use crate::hlog::{self, LogReader};
 use crate::meta::{End, Ended, Kind, RunMeta};
+use crate::name_table;
 use crate::opened::{self, Opened, PLAN};
 use crate::row::{self, HostRow, IntervalRow};
 use crate::samples::{self, SampleReader};
 use crate::schema;
 use crate::series::{self, SeriesRow};
 use crate::summary::{Cause, seconds};
+use crate::users::{self, UserCounts};
 use crate::window::{self, WindowRow};
 use crate::{Counters, Event, FigureRow, LoadMeta, Phase, event, failures, figures};
 
@@ -35,6 +38,7 @@ pub struct Run {
     opened: Opened,
     meta: RunMeta,
     end: Option<End>,
+    goes_on: bool,
 }
 
 impl Run {
@@ -70,7 +74,29 @@ impl Run {
             meta.kind = Kind::Search;
         }
         let end = facts.end().map_err(damaged)?;
-        Ok(Self { path: path.to_path_buf(), opened, meta, end })
+        Ok(Self { path: path.to_path_buf(), opened, meta, end, goes_on: false })
+    }
+
+    /// Opens the folder of a run that the caller knows to go on: it is seen as of this moment,
+    /// however much is written, and its summary is one so far. What is under way counts neither as
+    /// offered nor as failed, and no summary is kept.
+    ///
+    /// # Errors
+    /// As for [`Run::open`].
+    pub fn open_going_on(path: &Path) -> Result<Self, RunError> {
+        let run = Self::open(path)?;
+        let goes_on = run.end.is_none();
+        if goes_on {
+            // Ends with the connection. Until then the writer cannot tidy its log up.
+            run.opened.database.execute_batch("BEGIN").map_err(run.unreadable())?;
+        }
+        Ok(Self { goes_on, ..run })
+    }
+
+    /// Whether the run was opened as one that goes on, and had not ended by then.
+    #[must_use]
+    pub fn goes_on(&self) -> bool {
+        self.goes_on
     }
 
     /// The folder.
@@ -402,6 +428,22 @@ impl Run {
         Ok(causes)
     }
 
+    /// What the requests of each name have come to; empty where they have none.
+    ///
+    /// # Errors
+    /// Where the run cannot be read.
+    pub fn name_books(&self) -> Result<NameBooks, RunError> {
+        name_table::read(&self.opened.database).map_err(self.unreadable())
+    }
+
+    /// What became of users; `None` where the run has no scenario.
+    ///
+    /// # Errors
+    /// Where the run cannot be read.
+    pub fn users(&self) -> Result<Option<UserCounts>, RunError> {
+        users::read(&self.opened.database).map_err(self.unreadable())
+    }
+
     /// Every request, where the run kept them: `None` where it did not.
     ///
     /// # Errors
@@ -481,9 +523,11 @@ impl Run {
         Ok(())
     }
 
-    /// Sees the database as of one moment until the guard is dropped, however much is written.
-    pub(crate) fn as_of_one_moment(&self) -> Result<rusqlite::Transaction<'_>, RunError> {
-        self.opened.database.unchecked_transaction().map_err(self.unreadable())
+    /// Sees the database as of one moment until the guard is dropped, however much is written;
+    /// there is none where it was opened so.
+    pub(crate) fn as_of_one_moment(&self) -> Result<Option<rusqlite::Transaction<'_>>, RunError> {
+        let begin = || self.opened.database.unchecked_transaction().map_err(self.unreadable());
+        (!self.goes_on).then(begin).transpose()
     }
 
     /// Visits the log's histograms that `wanted` accepts; none where there is no log.

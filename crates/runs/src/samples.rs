@@ -1,6 +1,6 @@
 //! `artifacts/samples.bin`: every request of a run, compactly.
 //!
-//! # Format, version 1
+//! # Format, version 2
 //!
 //! All fixed-size numbers are little-endian. The file starts with eight bytes: `PLSAMPLE`, then a
 //! `u32` version and a `u32` 0. Blocks follow until the end of the file:
@@ -15,43 +15,58 @@
 //! A block stands for itself; a last one that is shorter than it says, or whose checksum differs,
 //! was torn by a crash and ends the file. Records are in no particular order. A record is
 //!
-//! 1. `u16` flags: bit 0: due in the measured phase; bits 1 to 4: 0, or one more than the
-//!    [`ErrorKind`]; bits 5, 6, 7: it was sent, a first byte came, it was done; bit 8: the status
-//!    is that of the record before (0 before the first); bit 9: so is the request (0 as well);
+//! 1. `u16` flags: bit 0: due in the measured phase; bits 1 to 5: 0, or one more than the
+//!    [`ErrorKind`]; bits 6, 7, 8: it was sent, a first byte came, it was done; bit 9: the status
+//!    is that of the record before (0 before the first); bit 10: so is the request (0 as well);
+//!    bit 11: so is the name (65535, which is none, before the first);
 //! 2. due, less the due time of the record before (0 before the first); then, each only where its
 //!    flag is set, sent less due, first byte less sent (or due, unsent), done less due: offsets in
 //!    nanoseconds, as zigzag variable-length integers (LEB128);
-//! 3. bytes, connection, then, where bits 8 and 9 are not set, status and request: unsigned
-//!    variable-length integers.
+//! 3. bytes, connection, then, where bits 9, 10 and 11 are not set, status, request and the number
+//!    of the name: unsigned variable-length integers.
 //!
 //! About 18 bytes a request, where the bare struct has 56.
+//!
+//! Version 1, which is read too, has no names, and four bits for the kind of failure: bits 1 to 4,
+//! so that bits 5 to 9 of it are bits 6 to 10 here.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::RunError;
+use crate::names::NO_NAME;
 use crate::{ErrorKind, Phase, Sample};
 
 /// The file's place in a run folder.
 pub(crate) const FILE: &str = "artifacts/samples.bin";
 
 const MAGIC: [u8; 8] = *b"PLSAMPLE";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// The first version, which knew no names.
+const FIRST_VERSION: u32 = 1;
 const HEADER: usize = 16;
 const BLOCK_HEADER: usize = 16;
 /// A block is written when its payload reaches this; it may exceed it by one record.
 const BLOCK: usize = 64 * 1024;
-/// The longest record: flags, six integers of at most ten bytes, two of at most five.
-const LONGEST: usize = 2 + 6 * 10 + 2 * 5;
+/// The longest record: flags, six integers of at most ten bytes, three of at most five.
+const LONGEST: usize = 2 + 6 * 10 + 3 * 5;
 /// A longer payload is not one of ours.
 const LONGEST_PAYLOAD: usize = BLOCK + LONGEST;
 
-const SENT: u16 = 1 << 5;
-const FIRST_BYTE: u16 = 1 << 6;
-const DONE: u16 = 1 << 7;
-const SAME_STATUS: u16 = 1 << 8;
-const SAME_REQUEST: u16 = 1 << 9;
+const SENT: u16 = 1 << 6;
+const FIRST_BYTE: u16 = 1 << 7;
+const DONE: u16 = 1 << 8;
+const SAME_STATUS: u16 = 1 << 9;
+const SAME_REQUEST: u16 = 1 << 10;
+const SAME_NAME: u16 = 1 << 11;
+
+/// The flags of version 1 as those of version 2.
+fn widened(flags: u16) -> u16 {
+    const KIND: u16 = 0b1_1111;
+    const REST: u16 = 0b11_1110_0000;
+    flags & KIND | (flags & REST) << 1 | SAME_NAME
+}
 
 /// FNV-1a over little-endian words of eight bytes, the last one filled up with zeros, then over
 /// the length; after each word the upper half is folded into the lower.
@@ -94,13 +109,14 @@ pub(crate) struct Encoder {
     due_ns: u64,
     status: u16,
     request: u32,
+    name: u16,
 }
 
 impl Encoder {
     pub(crate) fn new() -> Self {
         let mut block = Vec::with_capacity(BLOCK_HEADER + LONGEST_PAYLOAD);
         block.resize(BLOCK_HEADER, 0);
-        Self { block, records: 0, due_ns: 0, status: 0, request: 0 }
+        Self { block, records: 0, due_ns: 0, status: 0, request: 0, name: NO_NAME }
     }
 
     /// What a file starts with.
@@ -131,6 +147,7 @@ impl Encoder {
             (sample.done_ns > 0, DONE),
             (sample.status == self.status, SAME_STATUS),
             (sample.request == self.request, SAME_REQUEST),
+            (sample.name == self.name, SAME_NAME),
         ] {
             flags |= if set { flag } else { 0 };
         }
@@ -156,7 +173,11 @@ impl Encoder {
         if flags & SAME_REQUEST == 0 {
             push_varint(out, u64::from(sample.request));
         }
+        if flags & SAME_NAME == 0 {
+            push_varint(out, u64::from(sample.name));
+        }
         (self.due_ns, self.status, self.request) = (sample.due_ns, sample.status, sample.request);
+        self.name = sample.name;
         self.records += 1;
     }
 
@@ -174,6 +195,7 @@ impl Encoder {
         let written = out.write_all(&self.block);
         self.block.truncate(BLOCK_HEADER);
         (self.records, self.due_ns, self.status, self.request) = (0, 0, 0, 0);
+        self.name = NO_NAME;
         written
     }
 }
@@ -189,6 +211,8 @@ pub struct SampleReader {
     due_ns: u64,
     status: u16,
     request: u32,
+    name: u16,
+    version: u32,
     over: bool,
 }
 
@@ -210,7 +234,7 @@ impl SampleReader {
                 problem: "it does not start with PLSAMPLE".to_owned(),
             });
         }
-        if len == HEADER && version != VERSION {
+        if len == HEADER && !(FIRST_VERSION..=VERSION).contains(&version) {
             return Err(RunError::Format {
                 path: path.to_path_buf(),
                 found: i64::from(version),
@@ -227,6 +251,8 @@ impl SampleReader {
             due_ns: 0,
             status: 0,
             request: 0,
+            name: NO_NAME,
+            version,
             // A header that was torn: nothing was ever written after it.
             over: len < HEADER,
         })
@@ -253,7 +279,7 @@ impl SampleReader {
         }
         self.blocks += 1;
         (self.at, self.left) = (0, records);
-        (self.due_ns, self.status, self.request) = (0, 0, 0);
+        (self.due_ns, self.status, self.request, self.name) = (0, 0, 0, NO_NAME);
         Ok(true)
     }
 
@@ -280,7 +306,8 @@ impl SampleReader {
         let flags =
             u16::from_le_bytes([*self.payload.get(self.at)?, *self.payload.get(self.at + 1)?]);
         self.at += 2;
-        let error = match usize::from(flags >> 1 & 0xf) {
+        let flags = if self.version == FIRST_VERSION { widened(flags) } else { flags };
+        let error = match usize::from(flags >> 1 & 0x1f) {
             0 => None,
             kind => Some(*ErrorKind::ALL.get(kind - 1)?),
         };
@@ -301,6 +328,9 @@ impl SampleReader {
         if flags & SAME_REQUEST == 0 {
             self.request = u32::try_from(self.varint()?).ok()?;
         }
+        if flags & SAME_NAME == 0 {
+            self.name = u16::try_from(self.varint()?).ok()?;
+        }
         self.due_ns = due_ns;
         let phase = if flags & 1 == 1 { Phase::Measured } else { Phase::WarmUp };
         let (status, request) = (self.status, self.request);
@@ -311,6 +341,7 @@ impl SampleReader {
             done_ns,
             bytes,
             request,
+            name: self.name,
             connection,
             status,
             phase,
@@ -374,14 +405,15 @@ mod tests {
             bytes in any::<u64>(),
             request in any::<u32>(),
             connection in any::<u32>(),
+            name in prop_oneof![Just(NO_NAME), 0..1001_u16],
             status in prop_oneof![Just(0), Just(200), any::<u16>()],
             measured in any::<bool>(),
             error in prop::option::of(0..ErrorKind::ALL.len()),
         ) -> Sample {
             let [due_ns, sent_ns, first_byte_ns, done_ns] = times;
             Sample {
-                due_ns, sent_ns, first_byte_ns, done_ns, bytes, request, connection, status,
-                phase: if measured { Phase::Measured } else { Phase::WarmUp },
+                due_ns, sent_ns, first_byte_ns, done_ns, bytes, request, name, connection,
+                status, phase: if measured { Phase::Measured } else { Phase::WarmUp },
                 error: error.map(|kind| ErrorKind::ALL[kind]),
             }
         }

@@ -11,12 +11,14 @@
 //! | `window` | a window of a search | see [`crate::window`] |
 //! | `figure` | a figure of the run | see [`crate::figures`] |
 //! | `decision` | a decision of a policy | there only where there was one; see [`crate::decision`] |
+//! | `name` | what the requests of a name have come to | renewed every ten seconds; see [`crate::by_name`] |
 //!
 //! Times are integers in nanoseconds, `…_ns`, offsets since the run's first due time. `status` is a
 //! JSON object of counts by code, `local` one of failures of our own by cause. Each row carries
 //! `cell` (0 where the run is none of an experiment), those of what has phases also `phase` and
 //! `world`; a column that only one world can fill is nullable.
 
+use crate::by_name::TAGS;
 use crate::database::int;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,12 +68,12 @@ pub(crate) const STATES: [&str; 26] = [
     "turn_p99_ns",
 ];
 
-/// Columns of a [`Counters`], in the order of [`counter_values`].
+/// Columns of a [`Counters`], in the order of [`push_counters`].
 pub(crate) fn counter_columns() -> Vec<String> {
     let mut columns: Vec<String> =
         ["offered", "sent", "completed", "succeeded"].map(str::to_owned).to_vec();
     columns.extend(ErrorKind::ALL.map(|kind| format!("failed_{}", kind.name())));
-    columns.extend(["bytes_in", "bytes_out", "status", "local"].map(str::to_owned));
+    columns.extend(["redirects", "bytes_in", "bytes_out", "status", "local"].map(str::to_owned));
     columns
 }
 
@@ -110,11 +112,27 @@ pub(crate) fn status_text(status: &[(u16, u64)]) -> String {
     format!("{{{}}}", parts.join(","))
 }
 
+/// The columns of a [`Counters`] as a table that is made names them, a comma behind each.
+pub(crate) fn counter_definitions() -> String {
+    let kind =
+        |column: &str| if ["status", "local"].contains(&column) { "TEXT" } else { "INTEGER" };
+    let columns = counter_columns().into_iter();
+    columns.map(|column| format!("{column} {} NOT NULL, ", kind(&column))).collect()
+}
+
+/// The values of a [`Counters`], in the order of [`counter_columns`].
+pub(crate) fn counter_values(counters: &Counters) -> Vec<Value> {
+    let mut values = Vec::new();
+    push_counters(&mut values, counters);
+    values
+}
+
 fn push_counters(values: &mut Vec<Value>, counters: &Counters) {
     for count in [counters.offered, counters.sent, counters.completed, counters.succeeded] {
         values.push(Value::Integer(int(count)));
     }
     values.extend(counters.errors.map(|count| Value::Integer(int(count))));
+    values.push(Value::Integer(int(counters.redirects)));
     values.push(Value::Integer(int(counters.bytes_in)));
     values.push(Value::Integer(int(counters.bytes_out)));
     values.push(Value::Text(status_text(&counters.status)));
@@ -127,12 +145,7 @@ fn push_counters(values: &mut Vec<Value>, counters: &Counters) {
 
 /// Makes the tables of a new run.
 pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
-    let mut counters = String::new();
-    for column in counter_columns() {
-        let is_text = ["status", "local"].contains(&column.as_str());
-        let kind = if is_text { "TEXT" } else { "INTEGER" };
-        counters.push_str(&format!("{column} {kind} NOT NULL, "));
-    }
+    let counters = counter_definitions();
     let states: Vec<String> = STATES
         .iter()
         .map(|column| match *column {
@@ -153,11 +166,13 @@ pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
          {series}
          {window}
          {figure}
+         {name}
          PRAGMA user_version = {FORMAT};",
         states = states.join(", "),
         series = series::tables(),
         window = window::TABLE,
         figure = figures::TABLE,
+        name = name_table(),
     ))
 }
 
@@ -344,4 +359,17 @@ pub(crate) fn set_meta(
                ON CONFLICT (key) DO UPDATE SET value = excluded.value";
     connection.prepare_cached(sql)?.execute([&key as &dyn ToSql, value])?;
     Ok(())
+}
+
+/// The text of the table `name` ([`crate::name_table`]). Each histogram is a column: its least and
+/// greatest value, 8 bytes each, its sum and its sum of squares, 16 bytes each, little-endian, then
+/// HdrHistogram's compressed V2 payload; nothing where it is empty.
+const NAME_TABLE: &str = "CREATE TABLE name (cell INTEGER NOT NULL,
+    number INTEGER NOT NULL, {counters}{times}, PRIMARY KEY (cell, number)) WITHOUT ROWID;";
+
+/// Makes the table `name`.
+pub(crate) fn name_table() -> String {
+    let counters: String = counter_definitions();
+    let times: Vec<String> = TAGS.iter().map(|tag| format!("{} BLOB", tag.name())).collect();
+    NAME_TABLE.replace("{counters}", &counters).replace("{times}", &times.join(", "))
 }

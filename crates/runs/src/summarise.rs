@@ -27,6 +27,7 @@ use plimsoll_stats::percentiles::Percentiles;
 use plimsoll_stats::slo::{Slo, Watched};
 use plimsoll_units::{show_count, show_duration, show_share};
 
+use crate::by_name;
 use crate::database::{int, uint};
 use crate::error::RunError;
 use crate::hlog;
@@ -34,10 +35,11 @@ use crate::meta::Ended;
 use crate::row::{self, Scale};
 use crate::run::Run;
 use crate::summary::{
-    Bytes, Cause, Connections, Generator, Host, RunIdentity, SCHEMA, Spread, Summary, WarmUp,
-    seconds,
+    Bytes, Cause, Connections, GOES_ON, Generator, Host, RunIdentity, SCHEMA, Spread, Summary,
+    WarmUp, seconds,
 };
 use crate::summary_file;
+use crate::users::UserCounts;
 use crate::validity::{self, BUSY_SHARE, DENIED_SHARE, Health};
 use crate::watched::watched;
 use crate::{Counters, ErrorKind, LoadMeta, Phase, Tag};
@@ -59,25 +61,20 @@ const NOTABLE_TIMER_NS: u64 = 1_000_000;
 /// # Errors
 /// Where the run cannot be read.
 pub fn summarise(run: &Run) -> Result<Summary, RunError> {
-    let load = run.load()?;
-    let _moment = run.as_of_one_moment()?;
+    let (load, _moment) = (run.load()?, run.as_of_one_moment()?);
     let span = run.measured()?;
     let seconds_of = Seconds::read(run, &span)?;
     let log = Log::read(run, &span, &seconds_of.stalled)?;
     let ended = run.end().map(|end| &end.ended);
-    let mut counters = run.total(Phase::Measured)?;
-    let mut warnings = warnings(run, &log, &span)?;
-    warnings.extend(refused(&seconds_of.connections, &run.refusals()?));
-    warnings.extend(redirected(&counters));
-    settle(&mut counters, ended, &mut warnings);
+    let (counters, mut warnings) = counted(run, &log, &seconds_of, &span)?;
 
     let mut invalid_because = complaints(&log, &seconds_of);
-    let healthy = invalid_because.is_empty();
-    let duration_s = seconds(span.end - span.start);
+    let (healthy, duration_s) = (invalid_because.is_empty(), seconds(span.end - span.start));
     let rate_mean = if duration_s > 0.0 { float(counters.completed) / duration_s } else { 0.0 };
     let (slo, watched) = slo_of(run, &span, &mut warnings)?;
     let setting = answers::Setting { log: &log, seconds: &seconds_of, ended, healthy };
     let answers = answers::judged(run, &span, slo.as_ref(), &setting)?;
+    let books = run.name_books()?;
     let judged = Judged {
         counters: &counters,
         rate_per_s: rate_mean,
@@ -87,18 +84,20 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         own_failures: validity::own_failures(&counters, ended, healthy),
         watched,
         answers,
+        names: &load.names,
+        books: &books,
+        ended,
+        healthy,
     };
     let (slo, decided_by_host) = judged.by(slo.as_ref());
-    invalid_because.extend(validity::lacking(&counters, &decided_by_host));
-    invalid_because.extend(told_at_the_end(run));
-    let valid = invalid_because.is_empty();
+    let lacking = validity::lacking(&counters, &decided_by_host);
+    invalid_because.extend(lacking.into_iter().chain(told_at_the_end(run)));
 
-    let availability = seconds_of.availability;
     let percentiles = |tag| Percentiles::of(log.measured(tag));
     Ok(Summary {
         schema: SCHEMA,
         warnings,
-        run: identity(run, valid, invalid_because),
+        run: identity(run, invalid_because),
         workload: load.workload.clone(),
         duration_s,
         warmup_s: seconds(span.start),
@@ -107,6 +106,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         sent: counters.sent,
         completed: counters.completed,
         succeeded: counters.succeeded,
+        redirects: counters.redirects,
         in_flight_at_end: counters.errors_of(ErrorKind::InFlightAtEnd),
         rate_mean,
         status: counters.status.iter().map(|(code, n)| (code.to_string(), *n)).collect(),
@@ -116,16 +116,37 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         bytes: Bytes { received: counters.bytes_in, sent: counters.bytes_out },
         connections: seconds_of.connections,
         response_us: percentiles(Tag::Response),
+        succeeded_us: Percentiles::of(&log.succeeded()),
         service_us: percentiles(Tag::Service),
         ttfb_us: percentiles(Tag::Ttfb),
         connect_us: percentiles(Tag::Connect),
         connection_wait_us: percentiles(Tag::ConnectionWait),
-        availability,
+        availability: seconds_of.availability,
         generator: generator(run, load, &log, &seconds_of),
         host: Host { steal_share: steal(run, &span)?, timer_late_us: Spread::of(&log.timer_late) },
         slo,
+        by_name: by_name::of_run(&load.names, &books),
+        users: run.users()?,
         warm_up: warm_up(run, &log)?,
     })
+}
+
+/// What was counted in the measured phase, and what a reader is warned of by it.
+fn counted(
+    run: &Run,
+    log: &Log,
+    seconds_of: &Seconds,
+    span: &Range<u64>,
+) -> Result<(Counters, Vec<String>), RunError> {
+    let mut counters = run.total(Phase::Measured)?;
+    let mut warnings = warnings(run, log, span)?;
+    warnings.extend(refused(&seconds_of.connections, &run.refusals()?));
+    warnings.extend(redirected(&counters));
+    match run.goes_on() {
+        true => leave_out_under_way(&mut counters),
+        false => settle(&mut counters, run.end().map(|end| &end.ended), &mut warnings),
+    }
+    Ok((counters, warnings))
 }
 
 /// Why the generator was the limit of a run, if it was.
@@ -221,6 +242,13 @@ impl Log {
         &self.measured[tag as usize]
     }
 
+    /// The response times of what succeeded in the measured phase.
+    fn succeeded(&self) -> Histogram {
+        let mut succeeded = self.measured(Tag::Response).clone();
+        succeeded.subtract(self.measured(Tag::FailedResponse));
+        succeeded
+    }
+
     /// What of it was recorded in seconds in which the generator's threads stood still.
     pub(crate) fn stalled(&self, tag: Tag) -> &Histogram {
         &self.stalled[tag as usize]
@@ -246,6 +274,11 @@ impl Seconds {
     /// Whether the generator's threads stood still in the second that started then.
     pub(crate) fn is_stalled(&self, start_ns: u64) -> bool {
         self.stalled.contains(&start_ns)
+    }
+
+    /// Whether they stood still in any second.
+    pub(crate) fn has_stalled(&self) -> bool {
+        !self.stalled.is_empty()
     }
 
     fn read(run: &Run, span: &Range<u64>) -> Result<Self, RunError> {
@@ -351,19 +384,32 @@ fn settle(counters: &mut Counters, ended: Option<&Ended>, warnings: &mut Vec<Str
     }
 }
 
+/// Makes the sums of a run that goes on hold: what is still under way, of which nobody knows yet
+/// how it ends, is left out.
+fn leave_out_under_way(counters: &mut Counters) {
+    let (unsent, unanswered) = validity::unaccounted(counters);
+    let [unsent, unanswered] = [unsent, unanswered].map(|n| u64::try_from(n).unwrap_or(0));
+    counters.offered = counters.offered.saturating_sub(unsent + unanswered);
+    counters.sent = counters.sent.saturating_sub(unanswered);
+}
+
 fn warnings(run: &Run, log: &Log, span: &Range<u64>) -> Result<Vec<String>, RunError> {
     let mut warnings = Vec::new();
     match run.end() {
+        None if run.goes_on() => {}
         None => warnings
             .push("the run did not end by itself: these are the seconds it had written".to_owned()),
         Some(end) => {
-            if let Ended::Stopped(reason) | Ended::Failed(reason) = &end.ended {
+            let reason = end.ended.reason();
+            if !reason.is_empty() {
                 warnings.push(format!("{}: {reason}", end.ended.name()));
             }
             warnings.extend(end.warnings.iter().cloned());
         }
     }
     warnings.extend(run.opening_warning().map(str::to_owned));
+    warnings.extend(run.load()?.names.note());
+    warnings.extend(run.users()?.iter().flat_map(UserCounts::notes));
     let (wanted, found) = (run.hlog_bytes()?, run.hlog_len());
     if found < wanted {
         warnings.push(format!(
@@ -411,8 +457,8 @@ fn redirected(counters: &Counters) -> Option<String> {
     all.then(|| {
         let codes: Vec<String> = codes.iter().map(u16::to_string).collect();
         format!(
-            "every answer was {}: redirects are not followed; ask for where they lead, or say by \
-             --ok that they are what you expect",
+            "every answer was {}: redirects are not followed unless --follow says so; ask for \
+             where they lead, or say by --ok that they are what you expect",
             codes.join(" or ")
         )
     })
@@ -431,7 +477,7 @@ fn drain_s(run: &Run, span: &Range<u64>) -> Result<f64, RunError> {
     }))
 }
 
-fn identity(run: &Run, valid: bool, invalid_because: Vec<String>) -> RunIdentity {
+fn identity(run: &Run, invalid_because: Vec<String>) -> RunIdentity {
     let meta = run.meta();
     RunIdentity {
         id: meta.id.clone(),
@@ -440,9 +486,14 @@ fn identity(run: &Run, valid: bool, invalid_because: Vec<String>) -> RunIdentity
         version: meta.version.clone(),
         seed: meta.seed,
         plan_sha256: meta.plan_sha256.clone(),
-        valid,
+        valid: invalid_because.is_empty(),
         invalid_because,
-        ended: run.end().map_or("incomplete", |end| end.ended.name()).to_owned(),
+        ended: match run.end() {
+            Some(end) => end.ended.name(),
+            None if run.goes_on() => GOES_ON,
+            None => "incomplete",
+        }
+        .to_owned(),
     }
 }
 
@@ -502,6 +553,9 @@ impl Run {
             return Ok(kept);
         }
         let summary = summarise(self)?;
+        if self.goes_on() {
+            return Ok(summary);
+        }
         // In a read-only place the summary is none the worse for not being kept.
         let kept = summary_file::write(self.path(), &summary).is_ok();
         // The run may have ended meanwhile, and ours have come to lie over its last summary. Its

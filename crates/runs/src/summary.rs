@@ -6,7 +6,7 @@
 //! [`Summary::warm_up`] has the few of the warm-up. How each figure comes about is stated in
 //! [`crate::summarise`].
 
-use crate::TlsHandshakes;
+use crate::{NamedFigures, TlsHandshakes, UserCounts};
 use std::collections::BTreeMap;
 
 use crate::Reason;
@@ -18,6 +18,9 @@ use serde::{Deserialize, Serialize};
 
 /// The version of the summary's form.
 pub const SCHEMA: u32 = 1;
+
+/// [`RunIdentity::ended`] of a run that goes on.
+pub const GOES_ON: &str = "going-on";
 
 /// A run in figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,6 +48,9 @@ pub struct Summary {
     pub completed: u64,
     /// Requests answered as expected.
     pub succeeded: u64,
+    /// Answers that led requests elsewhere, where these went on.
+    #[serde(default)]
+    pub redirects: u64,
     /// Requests sent and unanswered when the run ended.
     pub in_flight_at_end: u64,
     /// `completed / duration_s`, per second; 0 where nothing was offered for no time.
@@ -64,6 +70,10 @@ pub struct Summary {
     pub connections: Connections,
     /// Due to last byte.
     pub response_us: Percentiles,
+    /// The same of those requests that succeeded. Least, greatest and deviation are exact as far as
+    /// no failure took as long.
+    #[serde(default)]
+    pub succeeded_us: Percentiles,
     /// Sent to last byte.
     pub service_us: Percentiles,
     /// Sent to first byte.
@@ -80,6 +90,12 @@ pub struct Summary {
     pub host: Host,
     /// The SLO's clauses and their verdicts; empty without an SLO.
     pub slo: Vec<SloVerdict>,
+    /// Figures by name, in the order of the names, `other` last; left out where requests have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_name: Vec<NamedFigures>,
+    /// What became of the users of a scenario, over the whole run; left out where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub users: Option<UserCounts>,
     /// The warm-up's own figures; `None` without a warm-up.
     pub warm_up: Option<WarmUp>,
 }
@@ -103,8 +119,8 @@ pub struct RunIdentity {
     pub valid: bool,
     /// Why not: plain sentences with the figures. Empty when valid.
     pub invalid_because: Vec<String>,
-    /// `complete`, `interrupted`, `stopped`, `failed`, or `incomplete` where the run was killed
-    /// (or is still going on).
+    /// `complete`, `interrupted`, `stopped`, `budget`, `failed`, or `incomplete` where the run was
+    /// killed (or is still going on); [`GOES_ON`] where it is known to go on.
     pub ended: String,
 }
 

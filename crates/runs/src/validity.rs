@@ -25,8 +25,9 @@
 //!
 //! | kind | answerable |
 //! | --- | --- |
-//! | `connect`, `tls`, `timeout`, `reset`, `protocol`, `status`, `check` | target |
+//! | `connect`, `tls`, `timeout`, `reset`, `protocol`, `status`, `check`, `redirect`, `take` | target |
 //! | `dns` | environment |
+//! | `variable` | environment: what a user was to send was not there |
 //! | `local` | generator; environment where this host forbids the connection (`EACCES`, `EPERM`) |
 //! | `client_saturated` | target while the generator is healthy (none of rules 1 to 4 is broken), else generator |
 //! | `in_flight_at_end` | after a whole run: target; else as `cut` |
@@ -131,7 +132,9 @@ pub(crate) fn blame_of(kind: ErrorKind, ended: Option<&Ended>, healthy: bool) ->
     let crowded = if healthy { Blame::Target } else { Blame::Generator };
     let cut = match ended {
         Some(Ended::Complete) => crowded,
-        Some(Ended::Interrupted | Ended::Stopped(_)) | None => Blame::Environment,
+        Some(Ended::Interrupted | Ended::Stopped(_) | Ended::Budget(_)) | None => {
+            Blame::Environment
+        }
         Some(Ended::Failed(_)) => Blame::Generator,
     };
     match kind {
@@ -141,7 +144,10 @@ pub(crate) fn blame_of(kind: ErrorKind, ended: Option<&Ended>, healthy: bool) ->
         | ErrorKind::Reset
         | ErrorKind::Protocol
         | ErrorKind::Status
-        | ErrorKind::Check => Blame::Target,
+        | ErrorKind::Check
+        | ErrorKind::Take
+        | ErrorKind::Redirect => Blame::Target,
+        ErrorKind::Variable => Blame::Plan,
         ErrorKind::Dns => Blame::Environment,
         // `blame` counts each cause by its own.
         ErrorKind::Local => Blame::Generator,
@@ -293,13 +299,13 @@ mod tests {
             let counts = blame(&counters, ended.as_ref(), healthy);
             (counts.target, counts.generator, counts.environment)
         };
-        assert_eq!(of(Some(Ended::Complete), true), (10, 0, 1));
-        assert_eq!(of(Some(Ended::Complete), false), (8, 2, 1));
-        assert_eq!(of(Some(Ended::Interrupted), true), (8, 0, 3));
-        assert_eq!(of(Some(Ended::Interrupted), false), (7, 1, 3));
-        assert_eq!(of(Some(Ended::Stopped(String::new())), true), (8, 0, 3));
-        assert_eq!(of(Some(Ended::Failed(String::new())), true), (8, 2, 1));
-        assert_eq!(of(None, true), (8, 0, 3));
+        assert_eq!(of(Some(Ended::Complete), true), (12, 0, 2));
+        assert_eq!(of(Some(Ended::Complete), false), (10, 2, 2));
+        assert_eq!(of(Some(Ended::Interrupted), true), (10, 0, 4));
+        assert_eq!(of(Some(Ended::Interrupted), false), (9, 1, 4));
+        assert_eq!(of(Some(Ended::Stopped(String::new())), true), (10, 0, 4));
+        assert_eq!(of(Some(Ended::Failed(String::new())), true), (10, 2, 2));
+        assert_eq!(of(None, true), (10, 0, 4));
     }
 
     #[test]

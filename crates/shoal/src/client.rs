@@ -15,8 +15,10 @@ pub mod import;
 mod live;
 pub mod memory;
 pub mod output;
+pub mod rounds;
 pub mod settings;
 pub mod shell;
+pub mod talk;
 
 use plimsoll_units::failure::{Failure, Kind};
 use std::net::IpAddr;

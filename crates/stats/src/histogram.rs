@@ -19,9 +19,11 @@
 //! merging and reading visit the occupied range only.
 
 pub mod codec;
+mod compact;
 mod exact;
 mod quantiles;
 
+pub use compact::Compact;
 pub use exact::Exact;
 pub use quantiles::rank;
 

@@ -97,6 +97,23 @@ impl Percentiles {
         }
     }
 
+    /// The percentiles, ascending, for changing them.
+    pub(crate) fn values_mut(&mut self) -> [&mut Option<f64>; QUANTILES.len()] {
+        [
+            &mut self.p25,
+            &mut self.p50,
+            &mut self.p66,
+            &mut self.p75,
+            &mut self.p80,
+            &mut self.p90,
+            &mut self.p95,
+            &mut self.p98,
+            &mut self.p99,
+            &mut self.p999,
+            &mut self.p9999,
+        ]
+    }
+
     /// Every figure but the count, in the order of the JSON: name and microseconds.
     #[must_use]
     pub fn figures(&self) -> [(&'static str, Option<f64>); 15] {

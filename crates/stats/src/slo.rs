@@ -16,6 +16,13 @@
 //! | `instance.web*.cpu<20% for 60s` | the same | each such figure, in all samples of the last 60 s |
 //! | `p99<50ms for 10s` | as without `for` | what ended in each of the last 10 seconds |
 //!
+//! Before a clause may stand whose requests it is about: `checkout: p99<300ms` is about those
+//! called
+//! `checkout` and binds that clause alone. A name with a comma, a colon or a quote stands in
+//! quotes, single or double, in which a quote is doubled. Figures by name are of the whole run, so
+//! that
+//! `availability`, what is watched and `for` are not told by them.
+//!
 //! # What counts
 //!
 //! A percentile is over **all requests due**: whatever did not succeed ranks slower than every
@@ -77,6 +84,8 @@ pub struct Clause {
     pub bound: Bound,
     /// For how long it must have held, sample by sample; `None` where it is about the whole.
     pub lasting: Option<Duration>,
+    /// Whose requests it is about; `None` where it is about all.
+    pub of: Option<String>,
 }
 
 /// What a clause looks at.
@@ -207,10 +216,12 @@ impl Clause {
         }
     }
 
-    /// What it looks at, as it was written: `p99`, `instance.web*.cpu`.
+    /// What it looks at, as it was written: `p99`, `instance.web*.cpu`, `checkout: p99`.
     #[must_use]
     pub fn word(&self) -> &str {
-        self.expr.split(['<', '>']).next().unwrap_or_default()
+        // A name may have one of the two, a bound has none.
+        let end = self.expr.rfind(['<', '>']).unwrap_or(0);
+        &self.expr[..end]
     }
 }
 
@@ -250,13 +261,19 @@ impl Slo {
         self.clauses.iter().any(|clause| matches!(clause.metric, Metric::Watched(_)))
     }
 
+    /// The names that its clauses are about, in their order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.clauses.iter().filter_map(|clause| clause.of.as_deref())
+    }
+
     /// The first percentile of the response time of a whole run that it bounds: quantile and bound
     /// in nanoseconds.
     ///
     /// What a search steers by, and what slices count as *over SLO*.
     #[must_use]
     pub fn response_bound(&self) -> Option<(f64, u64)> {
-        let of_all = self.clauses.iter().filter(|clause| clause.lasting.is_none());
+        let is_of_all = |of: &&Clause| of.lasting.is_none() && of.of.is_none();
+        let of_all = self.clauses.iter().filter(is_of_all);
         of_all.map(|clause| (clause.metric, clause.bound)).find_map(|of| match of {
             (Metric::Time(Timing::Response, Figure::Quantile(q)), Bound::Time(ns)) => Some((q, ns)),
             _ => None,

@@ -60,10 +60,11 @@ pub(crate) enum Next {
 }
 
 impl Connection {
-    pub(crate) fn new(fd: OwnedFd) -> Self {
+    /// One whose requests are noted where `notes` says so.
+    pub(crate) fn new(fd: OwnedFd, notes: bool) -> Self {
         Self {
             fd,
-            reader: Reader::new(),
+            reader: Reader::new().noting(notes),
             answers: VecDeque::new(),
             sent: 0,
             gone: 0,
@@ -206,7 +207,7 @@ impl Connection {
             if gone.link == Link::Close && gone.status != Status::Continue {
                 let is_refusal = !matches!(
                     gone.status,
-                    Status::Ok | Status::InternalError | Status::Unavailable
+                    Status::Ok | Status::Forbidden | Status::InternalError | Status::Unavailable
                 );
                 return Some(if is_refusal { Next::Linger } else { Next::Close });
             }

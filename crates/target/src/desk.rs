@@ -6,9 +6,12 @@ use crate::counters::AtHand;
 use crate::draws::Draws;
 use crate::error::TargetError;
 use crate::http::answer::Status;
+use crate::http::asked::Asked;
+use crate::http::head::Link;
 use crate::log::{Log, Record};
 use crate::options::Options;
 use crate::queue::{Admission, Queue};
+use crate::sessions::Sessions;
 use crate::stats::Stats;
 
 /// What becomes of a request.
@@ -31,6 +34,7 @@ pub(crate) struct Desk {
     queue: Queue,
     draws: Draws,
     log: Option<Log>,
+    sessions: Option<Sessions>,
     /// Time zero: the arrival of the first request.
     origin_ns: Option<u64>,
     /// Nothing is drawn and nothing waits: every request is answered at once with so many bytes.
@@ -47,31 +51,34 @@ impl Desk {
         let log = options.log.as_deref().map(Log::create).transpose()?;
         let at_once = options.usual_body().filter(|_| options.is_immediate() && log.is_none());
         let draws = Draws::new(options);
-        Ok(Self { queue, draws, log, origin_ns: None, at_once, stats: Stats::default() })
+        let sessions = options.sessions.then(|| Sessions::new(options.seed));
+        let (origin_ns, stats) = (None, Stats::default());
+        Ok(Self { queue, draws, log, sessions, origin_ns, at_once, stats })
     }
 
-    /// A request has been read to its last byte, just now.
+    /// A request has been read to its last byte, just now; what it asks for, where that makes a
+    /// difference.
     #[inline]
-    pub(crate) fn arrive(&mut self) -> Result<Fate, TargetError> {
+    pub(crate) fn arrive(&mut self, asked: Option<&Asked>) -> Result<Fate, TargetError> {
         self.stats.requests += 1;
         if let Some(body) = self.at_once {
             self.stats.succeeded += 1;
             let status = Status::Ok;
             return Ok(Fate { arrived_ns: 0, depart_ns: 0, status, body, service_ns: 0 });
         }
-        self.arrive_at(clock::now_ns())
+        self.arrive_at(clock::now_ns(), asked)
     }
 
-    fn arrive_at(&mut self, arrived_ns: u64) -> Result<Fate, TargetError> {
+    fn arrive_at(&mut self, arrived_ns: u64, asked: Option<&Asked>) -> Result<Fate, TargetError> {
         let origin = *self.origin_ns.get_or_insert(arrived_ns);
         let at = arrived_ns - origin;
-        let draw = self.draws.next(at);
+        let draw = self.draws.next_of(at, asked.map(|asked| &*asked.path));
         let (depart, status) = match self.queue.arrive(at, draw.service_ns) {
             Admission::Refused => (at, Status::Unavailable),
             Admission::Served(times) if draw.is_error => (times.depart_ns, Status::InternalError),
-            Admission::Served(times) => (times.depart_ns, Status::Ok),
+            Admission::Served(times) => (times.depart_ns, self.status_of(asked)),
         };
-        self.count(status);
+        self.count(status, asked);
         let service_ns = draw.service_ns;
         self.record(at, service_ns, depart, status)?;
         let body = if status == Status::Ok { draw.body } else { 0 };
@@ -80,17 +87,18 @@ impl Desk {
     }
 
     /// As [`Self::arrive`] where the work is really done: when it departs is not known yet.
-    pub(crate) fn arrive_to_burn(&mut self, is_full: bool) -> Fate {
+    pub(crate) fn arrive_to_burn(&mut self, is_full: bool, asked: Option<&Asked>) -> Fate {
         self.stats.requests += 1;
         let arrived_ns = clock::now_ns();
         let origin = *self.origin_ns.get_or_insert(arrived_ns);
-        let draw = self.draws.next(arrived_ns - origin);
+        let path = asked.map(|asked| &*asked.path);
+        let draw = self.draws.next_of(arrived_ns - origin, path);
         let status = match (is_full, draw.is_error) {
             (true, _) => Status::Unavailable,
             (false, true) => Status::InternalError,
-            (false, false) => Status::Ok,
+            (false, false) => self.status_of(asked),
         };
-        self.count(status);
+        self.count(status, asked);
         let depart_ns = if is_full { arrived_ns } else { u64::MAX };
         let body = if status == Status::Ok { draw.body } else { 0 };
         Fate { arrived_ns, depart_ns, status, body, service_ns: draw.service_ns }
@@ -103,8 +111,35 @@ impl Desk {
         self.record(arrival, fate.service_ns, depart, fate.status)
     }
 
-    fn count(&mut self, status: Status) {
+    /// The status of a request that is served.
+    fn status_of(&self, asked: Option<&Asked>) -> Status {
+        let is_refused = |sessions: &Sessions| asked.is_none_or(|asked| !sessions.admits(asked));
+        match self.sessions.as_ref().is_some_and(is_refused) {
+            true => Status::Forbidden,
+            false => Status::Ok,
+        }
+    }
+
+    /// The whole answer to a request, where it is made for it: that of a user with a session, if
+    /// no error was drawn and the queue was not full.
+    pub(crate) fn page(
+        &mut self,
+        asked: Option<&Asked>,
+        fate: &Fate,
+        link: Link,
+        is_head: bool,
+    ) -> Option<Vec<u8>> {
+        let (sessions, asked) = (self.sessions.as_mut()?, asked?);
+        let is_served = matches!(fate.status, Status::Ok | Status::Forbidden);
+        is_served.then(|| sessions.answer(asked, fate.status, link, is_head, fate.body))
+    }
+
+    fn count(&mut self, status: Status, asked: Option<&Asked>) {
+        if let Some(asked) = asked {
+            self.stats.by_path.count(&asked.path, status);
+        }
         match status {
+            Status::Forbidden => self.stats.forbidden += 1,
             Status::InternalError => self.stats.errors += 1,
             Status::Unavailable => self.stats.refused += 1,
             _ => self.stats.succeeded += 1,

@@ -4,11 +4,15 @@
 //! ones included; each figure has a random stream of its own. So two servers of one seed give the
 //! n-th request the same service, whenever it comes.
 
+use std::collections::BTreeMap;
+
+use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::service_model::ServiceTime;
 
 use crate::body::BodySize;
 use crate::options::Options;
+use crate::paths::PathService;
 use crate::slow_start::SlowStart;
 
 /// The random side of a server's behaviour.
@@ -20,6 +24,8 @@ pub struct Draws {
     error_share: f64,
     body: BodySize,
     services: Stream,
+    /// Paths with a service time of their own: each draws from its own stream.
+    paths: BTreeMap<Vec<u8>, (Distribution, Stream)>,
     errors: Stream,
     sizes: Stream,
 }
@@ -46,6 +52,7 @@ impl Draws {
             error_share: options.error_share,
             body: options.body,
             services: Stream::named(options.seed, "target.service"),
+            paths: options.paths.iter().map(|path| of_path(options.seed, path)).collect(),
             errors: Stream::named(options.seed, "target.error"),
             sizes: Stream::named(options.seed, "target.body"),
         }
@@ -53,8 +60,17 @@ impl Draws {
 
     /// What the next request draws, which arrives at `at_ns` since time zero.
     pub fn next(&mut self, at_ns: u64) -> Draw {
+        self.next_of(at_ns, None)
+    }
+
+    /// What the next request draws, which arrives at `at_ns` since time zero and asks for that
+    /// path.
+    pub fn next_of(&mut self, at_ns: u64, path: Option<&[u8]>) -> Draw {
         let multiple = self.slow_start.map_or(1.0, |slow| slow.multiple(at_ns)) / self.speed;
-        let seconds = self.service.sample(&mut self.services) * multiple;
+        let seconds = match path.and_then(|path| self.paths.get_mut(path)) {
+            Some((service, draws)) => service.sample(draws),
+            None => self.service.sample(&mut self.services),
+        } * multiple;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
         let service_ns = (seconds * 1e9).round() as u64;
         Draw {
@@ -63,4 +79,9 @@ impl Draws {
             body: self.body.draw(&mut self.sizes),
         }
     }
+}
+
+fn of_path(seed: u64, path: &PathService) -> (Vec<u8>, (Distribution, Stream)) {
+    let draws = Stream::named(seed, &format!("target.service.{}", path.path));
+    (path.path.clone().into_bytes(), (path.service, draws))
 }

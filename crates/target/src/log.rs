@@ -31,7 +31,7 @@ pub struct Record {
     pub service_ns: u64,
     /// When its answer was to leave.
     pub depart_ns: u64,
-    /// Status of its answer: 200, 500 or 503.
+    /// Status of its answer: 200, 403, 500 or 503.
     pub status: u16,
 }
 

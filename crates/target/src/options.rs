@@ -13,6 +13,7 @@ use plimsoll_workload::service_model::{ServiceModel, ServiceTime};
 
 use crate::body::{BodySize, MAX_BODY};
 use crate::error::TargetError;
+use crate::paths::PathService;
 use crate::slow_start::SlowStart;
 use crate::stall::Stall;
 
@@ -21,6 +22,11 @@ use crate::stall::Stall;
 pub struct Options {
     /// Time one worker needs for a request, drawn for each in order of arrival.
     pub service: ServiceTime,
+    /// Paths whose requests need a time of their own instead; of the same path the last one holds.
+    pub paths: Vec<PathService>,
+    /// Users have a session, whose cookie and newest token every path but `/login` wants back; see
+    /// [`crate::sessions`].
+    pub sessions: bool,
     /// How much faster than `service` says the workers are: 2 halves every service time.
     pub speed: f64,
     /// Requests served at once; each takes one worker.
@@ -52,6 +58,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             service: ServiceTime::Law(Distribution::NONE),
+            paths: Vec::new(),
+            sessions: false,
             speed: 1.0,
             workers: NonZeroU32::MIN,
             queue_bound: None,
@@ -83,9 +91,15 @@ impl Options {
     /// Whether every request is answered as soon as it is read, and with 200.
     pub(crate) fn is_immediate(&self) -> bool {
         self.service == ServiceTime::Law(Distribution::NONE)
+            && !self.depends_on_request()
             && self.stall.is_none()
             && self.error_share <= 0.0
             && !self.burn
+    }
+
+    /// Whether what a request asks for makes a difference.
+    pub(crate) fn depends_on_request(&self) -> bool {
+        self.sessions || !self.paths.is_empty()
     }
 
     /// The size of every body, where it is not drawn.

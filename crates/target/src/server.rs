@@ -21,7 +21,7 @@ use crate::counters::{Answered, Moment};
 use crate::desk::Desk;
 use crate::error::TargetError;
 use crate::http::answer::{Answer, Answers, Status};
-use crate::http::head::Link;
+use crate::http::head::{Link, Reject};
 use crate::http::reader::{Event, Request};
 use crate::listen::{Listener, descriptor_limit, raise_descriptor_limit};
 use crate::options::{Address, Options};
@@ -224,7 +224,8 @@ impl Loop {
                 }
                 Err(errno) => return Err(TargetError::system("accept a connection")(errno)),
             };
-            let key = self.connections.insert(Connection::new(fd));
+            let key =
+                self.connections.insert(Connection::new(fd, self.options.depends_on_request()));
             let Some(connection) = self.connections.get_mut(key) else { continue };
             let data = epoll::EventData::new_u64(key.to_bits());
             epoll::add(&self.epoll, &connection.fd, data, epoll::EventFlags::IN)
@@ -271,18 +272,21 @@ impl Loop {
     fn take_requests(&mut self, key: Key, mut bytes: &[u8]) -> Result<(), TargetError> {
         let Some(connection) = self.connections.get_mut(key) else { return Ok(()) };
         while let Some(event) = connection.reader.next(&mut bytes) {
+            let asked;
             let (request, fate) = match event {
                 Event::Request(request) if request.is_of_counters => {
                     self.tell_counters(key, request, bytes.is_empty());
                     return Ok(());
                 }
-                Event::Request(request) => (
-                    request,
-                    match &self.workers {
-                        None => self.desk.arrive()?,
-                        Some(workers) => self.desk.arrive_to_burn(workers.is_full()),
-                    },
-                ),
+                Event::Request(request) => {
+                    asked = connection.reader.take_asked();
+                    let asked = asked.as_deref();
+                    let fate = match &self.workers {
+                        None => self.desk.arrive(asked)?,
+                        Some(workers) => self.desk.arrive_to_burn(workers.is_full(), asked),
+                    };
+                    (request, fate)
+                }
                 Event::Continue => {
                     // Behind an answer that is owed it would come too late to be of use.
                     if connection.owed() == 0 {
@@ -292,20 +296,21 @@ impl Loop {
                 }
                 Event::Reject(reject) => {
                     self.desk.stats.rejected += 1;
-                    let (status, link) = (Status::from(reject), Link::Close);
-                    connection.owe(Answer { release_ns: 0, body: 0, status, link, is_head: false });
+                    connection.owe(refusal(reject));
                     continue;
                 }
             };
             if request.link == Link::Close {
                 connection.is_read_out = true;
             }
+            let page = self.desk.page(asked.as_deref(), &fate, request.link, request.is_head);
             let number = connection.owe(Answer {
                 release_ns: fate.depart_ns,
                 body: fate.body,
                 status: fate.status,
                 link: request.link,
                 is_head: request.is_head,
+                page: page.map(Box::new),
             });
             self.now_ns = self.now_ns.max(fate.arrived_ns);
             match &mut self.workers {
@@ -447,7 +452,13 @@ impl Loop {
 /// The answer that asks a client to go on and send the body.
 fn interim() -> Answer {
     let (status, link) = (Status::Continue, Link::Keep);
-    Answer { release_ns: 0, body: 0, status, link, is_head: true }
+    Answer { release_ns: 0, body: 0, status, link, is_head: true, page: None }
+}
+
+/// The answer to what is no request.
+fn refusal(reject: Reject) -> Answer {
+    let (status, link) = (Status::from(reject), Link::Close);
+    Answer { release_ns: 0, body: 0, status, link, is_head: false, page: None }
 }
 
 fn flags_of(watch: Watch) -> epoll::EventFlags {

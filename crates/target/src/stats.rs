@@ -2,6 +2,8 @@
 
 use plimsoll_stats::Histogram;
 
+use crate::paths::Counts;
+
 /// Figures of one run of a server.
 #[derive(Debug, Clone, Default)]
 pub struct Stats {
@@ -15,6 +17,10 @@ pub struct Stats {
     pub errors: u64,
     /// Answered 503: the queue was full.
     pub refused: u64,
+    /// Answered 403: without the cookie, or the newest token.
+    pub forbidden: u64,
+    /// Counts by path, of a server whose answers depend on it.
+    pub by_path: Counts,
     /// What was no acceptable request: answered 400, 431, 501 or 505; not among `requests`.
     pub rejected: u64,
     /// Connections accepted.

@@ -1,6 +1,7 @@
 //! A bed: what a plan wants to stand, and what stands.
 
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::command::is_there;
@@ -11,11 +12,16 @@ use crate::ledger::{Held, Ledger, Owner, Serves};
 use crate::making::{Making, Of};
 use crate::op::Op;
 use crate::outline::{Outline, Planned};
-use crate::provider::Provider;
+use crate::provider::{Provider, Shared, Spot};
 use crate::recipe::Stands;
 use crate::role::{Instance, Role};
+use crate::ssh::Client;
 use crate::thing::Thing;
 use crate::work::Worker;
+use plimsoll_units::hash::fnv_1a;
+
+/// The folder beside the ledgers with the lists of what experiments have rented.
+const LISTS: &str = ".rented";
 
 /// What a plan wants to stand.
 pub struct Bed {
@@ -30,10 +36,14 @@ pub struct Bed {
     pub provider: Box<dyn Provider>,
     /// The roles, in the order in which they are started: each may name those before it.
     pub roles: Vec<Role>,
+    /// The role whose instances somebody else starts and ends, where there is one.
+    pub followed: Option<String>,
     /// Where the folders of instances are made.
     pub folders: PathBuf,
     /// How processes are started.
     pub launcher: Launcher,
+    /// How other hosts are reached.
+    pub client: Client,
 }
 
 impl Bed {
@@ -49,13 +59,19 @@ impl Bed {
             return Err(TestbedError::Wrong(text));
         }
         let mut outline = Outline { instances: Vec::new(), steps: Vec::new() };
-        let shared = self.provider.shared(&self.id);
         let mut before = Vec::new();
-        if !shared.is_empty() {
-            before.push(outline.add("make the network", "", Class::Infrastructure, &[], shared));
+        for Shared { name, host, limit, ops } in self.provider.shared(&self.id) {
+            let at = outline.add(&name, "", Class::Infrastructure, &[], ops);
+            let step = &mut outline.steps[at];
+            (step.host, step.limit) = (host, limit.unwrap_or(step.limit));
+            before.push(at);
         }
         for role in &self.roles {
-            self.provider.check(role)?;
+            // Nobody rents what is followed.
+            if !self.is_followed(role) || self.provider.rents().is_none() {
+                self.provider.check(role)?;
+            }
+            self.check_start(role)?;
             let (mut ready, stand) = (Vec::new(), before_role(&outline.instances, &role.name));
             for number in 1..=role.count {
                 let instance = self.instance(role, number, outline.instances.len(), &stand)?;
@@ -69,6 +85,25 @@ impl Bed {
         Ok(outline)
     }
 
+    /// Whether somebody else starts and ends the instances of a role.
+    pub(crate) fn is_followed(&self, role: &Role) -> bool {
+        self.followed.as_ref() == Some(&role.name)
+    }
+
+    /// Refuses a role that nobody can start.
+    fn check_start(&self, role: &Role) -> Result<(), TestbedError> {
+        let is_ours = self.provider.is_reached(&role.name) && !self.is_followed(role);
+        if role.recipe.recipe.start.is_empty() && is_ours {
+            let text = format!(
+                "start the role `{}`: its recipe has no `start`; only instances of the provider \
+                 `ec2`, and those of a pool that follows, go without",
+                role.name
+            );
+            return Err(TestbedError::Wrong(text));
+        }
+        Ok(())
+    }
+
     /// The programs that recipes need and this host does not have, each with its role and packages.
     #[must_use]
     pub fn missing(&self, outline: &Outline) -> Vec<TestbedError> {
@@ -76,7 +111,8 @@ impl Bed {
         let mut seen = Vec::new();
         for op in outline.steps.iter().flat_map(|planned| &planned.ops) {
             let Op::Start { order, instance, .. } = op else { continue };
-            let of = outline.instances.iter().find(|of| of.name == *instance);
+            // What is on another host is looked for there.
+            let of = outline.instances.iter().find(|of| of.name == *instance && of.host.is_none());
             let role = self.roles.iter().find(|role| of.is_some_and(|of| of.role == role.name));
             let Some(role) = role.filter(|role| !seen.contains(&&role.name)) else { continue };
             seen.push(&role.name);
@@ -117,6 +153,41 @@ impl Bed {
         }
     }
 
+    /// Where the list of what the bed's experiment has rented lies.
+    fn list(&self, ledgers: &Path) -> PathBuf {
+        let of = self.of.as_ref().map_or_else(
+            || self.id.clone(),
+            |of| format!("{:016x}", fnv_1a(of.experiment.as_os_str().as_bytes())),
+        );
+        ledgers.join(LISTS).join(format!("{of}.jsonl"))
+    }
+
+    /// Rents the instances of an outline that are rented; they are undone by the flow that comes
+    /// back. `None` where there are none.
+    ///
+    /// # Errors
+    /// The first that could not be rented, after all are ended.
+    pub(crate) fn rent<'a>(
+        &self,
+        outline: &Outline,
+        worker: &'a Worker<'a>,
+        hears: Hears<'a>,
+    ) -> Result<Option<Flow<'a>>, TestbedError> {
+        let is_rented = |step: &&Planned| step.ops.iter().any(|op| matches!(op, Op::Rent { .. }));
+        let steps: Vec<Planned> = outline
+            .steps
+            .iter()
+            .filter(is_rented)
+            .map(|step| Planned { after: Vec::new(), ..step.clone() })
+            .collect();
+        if steps.is_empty() {
+            return Ok(None);
+        }
+        let flow = flow_of(&steps, worker, hears.told, hears.is_ended);
+        flow.up()?;
+        Ok(Some(flow))
+    }
+
     /// What an instance of a bed of this id is made with.
     pub(crate) fn of<'a>(&'a self, id: &'a str) -> Of<'a> {
         Of { id, provider: &*self.provider, launcher: &self.launcher }
@@ -131,16 +202,18 @@ impl Bed {
     ) -> Result<Instance, TestbedError> {
         let name = format!("{}-{number}", role.name);
         let left = self.left.iter().find(|of| of.name == name);
-        let (address, port) = match left {
-            Some(of) => (of.address.clone(), Some(of.port)),
-            None => self.provider.address(place)?,
+        let Spot { address, port, host } = match left {
+            Some(of) => Spot { address: of.address.clone(), port: Some(of.port), host: None },
+            None => self.provider.spot(role, number, place)?,
         };
         let place = left.map_or(place, |of| of.place);
-        let folder = self.folders.join(format!("plimsoll-{}-{name}", self.id));
+        let folders = self.provider.folders().unwrap_or(&self.folders);
+        let folder = folders.join(format!("plimsoll-{}-{name}", self.id));
         let mut instance = Instance {
             role: role.name.clone(),
             number,
             place,
+            host,
             address,
             port: port.unwrap_or(role.recipe.recipe.port),
             folder,
@@ -195,8 +268,8 @@ impl<'a> Standing<'a> {
 
 /// A step that a worker takes, and undoes.
 pub(crate) fn step<'a>(planned: Planned, worker: &'a Worker<'a>) -> Step<'a> {
-    let Planned { name, instance, class, after, limit, ops } = planned;
-    let undone = ops.clone();
+    let Planned { name, instance, host, class, after, limit, ops } = planned;
+    let (undone, there) = (ops.clone(), host.clone());
     Step {
         name,
         instance,
@@ -204,11 +277,13 @@ pub(crate) fn step<'a>(planned: Planned, worker: &'a Worker<'a>) -> Step<'a> {
         after,
         limit,
         retries: 0,
-        act: Box::new(move |deadline| ops.iter().map(|op| worker.act(op, deadline)).collect()),
+        act: Box::new(move |deadline| {
+            ops.iter().map(|op| worker.act(host.as_deref(), op, deadline)).collect()
+        }),
         undo: Some(Box::new(move |deadline| {
             let mut failed = None;
             for op in undone.iter().rev() {
-                failed = failed.or(worker.undo(op, deadline).err());
+                failed = failed.or(worker.undo(there.as_deref(), op, deadline).err());
             }
             failed.map_or(Ok(String::new()), Err)
         })),
@@ -287,28 +362,21 @@ pub(crate) fn with_worker<T, E: From<TestbedError>>(
 ) -> Result<T, E> {
     bed.check_programs(outline)?;
     let (ledger, rows) = bed.ledger(ledgers)?;
+    if let Some(rents) = bed.provider.rents() {
+        let things: Vec<Thing> = rows.iter().map(|(thing, _)| thing.clone()).collect();
+        if let Err(error) = rents.begin(&bed.id, (&bed.list(ledgers), ledgers), &things) {
+            // Of a new bed there is nothing that would be undone.
+            if rows.is_empty() {
+                ledger.close()?;
+            }
+            return Err(error.into());
+        }
+    }
     let (result, is_clear) = {
         let worker = worker(bed, outline.instances.len(), &ledger, hears);
         let is_left = !bed.left.is_empty();
         let worker = if is_left { worker.on_standing(rows) } else { worker };
-        worker.end_others(&bed.left)?;
-        let standing = match is_left {
-            true => Ok(Standing::of(outline, &worker, hears)),
-            false => Standing::up(outline, &worker, hears.told, hears.is_ended),
-        };
-        let written = |of: &Instance| ledger.serves(of);
-        let result = match standing {
-            Err(error) => Err(error.into()),
-            Ok(standing) => {
-                let told = standing.instances.iter().try_for_each(written);
-                let result = told.map_err(E::from).and_then(|()| with(standing.instances, &worker));
-                let rest = standing.down().into_iter().chain(worker.remove_rest(is_left));
-                match rest.into_iter().next() {
-                    Some(error) => Err(error.into()),
-                    None => result,
-                }
-            }
-        };
+        let result = stand(bed, outline, (&worker, &ledger), hears, with);
         (result, worker.is_clear())
     };
     // What could not be undone stands in the ledger, which stays for who takes it down.
@@ -316,6 +384,37 @@ pub(crate) fn with_worker<T, E: From<TestbedError>>(
         ledger.close()?;
     }
     result
+}
+
+/// Makes a bed stand by a worker, does something with it, and undoes it.
+fn stand<'w, T, E: From<TestbedError>>(
+    bed: &'w Bed,
+    outline: &Outline,
+    (worker, ledger): (&'w Worker<'w>, &Ledger),
+    hears: Hears<'w>,
+    with: impl FnOnce(&[Instance], &Worker<'_>) -> Result<T, E>,
+) -> Result<T, E> {
+    let is_left = !bed.left.is_empty();
+    worker.end_others(&bed.left)?;
+    // What is rented has an address from then on, by which the other steps go.
+    let rented = bed.rent(outline, worker, hears)?;
+    let end = || rented.iter().for_each(|flow| drop(flow.down()));
+    let again = rented.is_some().then(|| bed.outline()).transpose();
+    let again = again.inspect_err(|_| end())?;
+    let outline = again.as_ref().unwrap_or(outline);
+    let standing = match is_left {
+        true => Ok(Standing::of(outline, worker, hears)),
+        false => Standing::up(outline, worker, hears.told, hears.is_ended),
+    };
+    let standing = standing.inspect_err(|_| end())?;
+    let written = |of: &Instance| ledger.serves(of);
+    let told = standing.instances.iter().try_for_each(written);
+    let result = told.map_err(E::from).and_then(|()| with(standing.instances, worker));
+    let rest = standing.down().into_iter().chain(worker.remove_rest(is_left));
+    match rest.into_iter().next() {
+        Some(error) => Err(error.into()),
+        None => result,
+    }
 }
 
 /// Who does the steps of a bed of so many instances.
@@ -326,7 +425,10 @@ pub(crate) fn worker<'a>(
     hears: Hears<'a>,
 ) -> Worker<'a> {
     let each = MOST_OUTPUTS / (instances as u64).max(1);
-    Worker::new(ledger, &bed.launcher, (hears.outputs, each.min(MOST_OUTPUT)))
+    let outputs = (hears.outputs, each.min(MOST_OUTPUT));
+    Worker::new(ledger, &bed.launcher, outputs)
+        .reaching(&bed.client)
+        .renting((bed.provider.rents(), hears.is_ended))
 }
 
 /// Where the roles before a role stand, among instances in the order of their roles.

@@ -7,6 +7,8 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+use serde::{Deserialize, Serialize};
+
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::TestbedError;
@@ -16,7 +18,7 @@ pub use crate::time::Deadline;
 const MOST_OUTPUT: u64 = 64 << 10;
 
 /// A command: a program and its arguments. No shell reads it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Words(pub Vec<String>);
 
 impl Words {
@@ -75,11 +77,21 @@ pub(crate) fn command(words: &Words, folder: &Path) -> Option<Command> {
 /// # Errors
 /// A command that cannot be started, fails, or takes longer than it may.
 pub fn run(words: &Words, folder: &Path, deadline: &Deadline) -> Result<String, TestbedError> {
-    let shown = || words.to_string();
+    match command(words, folder) {
+        Some(command) => run_command(command, &words.to_string(), deadline),
+        None => Err(TestbedError::Wrong("run a command without a word".to_owned())),
+    }
+}
+
+/// As [`run`], of a process that is set up already, in a group of its own; `shown` is what it is
+/// called.
+pub(crate) fn run_command(
+    mut command: Command,
+    shown: &str,
+    deadline: &Deadline,
+) -> Result<String, TestbedError> {
+    let shown = || shown.to_owned();
     let started = |source| TestbedError::Start { command: shown(), source };
-    let Some(mut command) = command(words, folder) else {
-        return Err(TestbedError::Wrong("run a command without a word".to_owned()));
-    };
     let mut output = pipe().map_err(started)?;
     command.stdout(output.1.try_clone().map_err(started)?).stderr(output.1);
     let mut child = command.spawn().map_err(started)?;

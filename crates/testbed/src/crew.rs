@@ -6,15 +6,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::bed::{Bed, Hears, before_role, flow_of, step, with_worker};
 use crate::error::TestbedError;
 use crate::flow::Flow;
-use crate::making::Making;
+use crate::image::{Image, Images, Source};
+use crate::making::{Making, recipe_of};
+use crate::op::Op;
 use crate::outline::Outline;
 use crate::reach::Reach;
 use crate::recipe::Stands;
 use crate::role::{Instance, Role};
+use crate::time::Deadline;
 use crate::work::Worker;
 
 /// The instances of a role that come and go. It may be asked from several threads.
@@ -26,6 +30,20 @@ pub struct Crew<'a> {
     stand: BTreeMap<String, Stands>,
     members: Mutex<Members<'a>>,
 }
+
+/// An image that was made, and the time until an instance is ready without it and with it.
+#[derive(Debug, Clone)]
+pub struct Baked {
+    /// The image.
+    pub image: Image,
+    /// Without it.
+    pub without: Duration,
+    /// With it.
+    pub with: Duration,
+}
+
+/// How long the end of an instance may take, beside what its recipe gives it.
+const ENDS: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
 struct Members<'a> {
@@ -58,7 +76,9 @@ pub fn with_crew<T, E: From<TestbedError>>(
         let places = instances.iter().map(|of| of.place).collect();
         let members = Mutex::new(Members { places, ..Members::default() });
         let crew = Crew { bed, role, worker, hears, stand, members };
-        crew.bed.check_programs(&crew.example()?)?;
+        if !bed.is_followed(role) {
+            crew.bed.check_programs(&crew.example()?)?;
+        }
         crew.adopt()?;
         let result = with(instances, &crew);
         match crew.end_all().into_iter().next() {
@@ -83,6 +103,12 @@ impl<'a> Crew<'a> {
         })?;
         let of = self.bed.of(&self.bed.id);
         Ok(Reach { of, role, instance: instance.clone(), worker: self.worker })
+    }
+
+    /// Whether a killed process has left the bed.
+    #[must_use]
+    pub fn is_adopted(&self) -> bool {
+        !self.bed.left.is_empty()
     }
 
     /// Takes those in that a killed process has left.
@@ -116,10 +142,19 @@ impl<'a> Crew<'a> {
     }
 
     fn outline(&self, number: u32, place: usize) -> Result<(Instance, Outline), TestbedError> {
-        let instance = self.bed.instance(self.role, number, place, &self.stand)?;
+        self.outline_of(self.role, number, place)
+    }
+
+    fn outline_of(
+        &self,
+        role: &Role,
+        number: u32,
+        place: usize,
+    ) -> Result<(Instance, Outline), TestbedError> {
+        let instance = self.bed.instance(role, number, place, &self.stand)?;
         let mut outline = Outline::default();
         let of = self.bed.of(&self.bed.id);
-        Making::new(of, self.role, &instance, &self.stand)?.steps(&[], &mut outline)?;
+        Making::new(of, role, &instance, &self.stand)?.steps(&[], &mut outline)?;
         outline.instances.push(instance.clone());
         Ok((instance, outline))
     }
@@ -129,6 +164,51 @@ impl<'a> Crew<'a> {
     /// # Errors
     /// The step that failed, after all of it is undone; no place left.
     pub fn launch(&self) -> Result<Instance, TestbedError> {
+        self.launch_as(self.role)
+    }
+
+    /// Makes an image of an instance that was started without one: it is ended, and what it has in
+    /// its folder is kept. Then another is started from the image, to see that it comes to stand,
+    /// and ended.
+    ///
+    /// # Errors
+    /// A role that starts from an image; the step that failed; what cannot be kept.
+    pub fn bake(
+        &self,
+        images: &Images,
+        name: &str,
+        made_unix_ns: u64,
+    ) -> Result<Baked, TestbedError> {
+        let role = Role { image: None, ..self.role.clone() };
+        let clock = Deadline::within(Duration::MAX);
+        let instance = self.launch_as(&role)?;
+        let without = clock.passed();
+        let (folder, stop) = (instance.folder.clone(), role.recipe.recipe.stop.clone());
+        let limit = Duration::from_secs(stop.within_s) + ENDS;
+        let end = Op::End { instance: instance.name.clone(), stop };
+        self.worker.act(None, &end, &Deadline::within(limit))?;
+        let left_out =
+            Making::new(self.bed.of(&self.bed.id), &role, &instance, &self.stand)?.left_out();
+        let image = images.make(&Source {
+            name,
+            role: &role.name,
+            provider: self.bed.provider.name(),
+            recipe: recipe_of(&role)?,
+            made_unix_ns,
+            ready_ms: u64::try_from(without.as_millis()).unwrap_or(u64::MAX),
+            folder: &folder,
+            left_out: &left_out,
+        })?;
+        self.end(instance.number)?;
+        let role = Role { image: Some(Box::new(images.find(name)?)), ..role };
+        let clock = Deadline::within(Duration::MAX);
+        let again = self.launch_as(&role)?;
+        let with = clock.passed();
+        self.end(again.number)?;
+        Ok(Baked { image, without, with })
+    }
+
+    fn launch_as(&self, role: &Role) -> Result<Instance, TestbedError> {
         let (number, place) = {
             let mut members = self.members();
             members.last += 1;
@@ -136,12 +216,17 @@ impl<'a> Crew<'a> {
             members.places.insert(place);
             (members.last, place)
         };
-        let made = self.outline(number, place).and_then(|(instance, outline)| {
+        let made = self.outline_of(role, number, place).and_then(|(instance, outline)| {
+            let rented = self.bed.rent(&outline, self.worker, self.hears)?;
+            let end = || rented.iter().for_each(|flow| drop(flow.down()));
+            let again = rented.is_some().then(|| self.outline_of(role, number, place)).transpose();
+            let again = again.inspect_err(|_| end())?;
+            let (instance, outline) = again.unwrap_or((instance, outline));
             let mut flow = Flow::new(self.hears.told, self.hears.is_ended);
             for planned in outline.steps {
                 flow.add(step(planned, self.worker));
             }
-            flow.up()?;
+            flow.up().inspect_err(|_| end())?;
             self.worker.serves(&instance)?;
             Ok((instance, flow))
         });

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plimsoll_units::failure::{Failure, Kind, split};
+use plimsoll_units::failure::{Failure, Kind, chain, split};
 use plimsoll_units::show_duration;
+use serde::{Deserialize, Serialize};
 
 /// Why a test-bed cannot be made, or a step of it failed. Reads as "failed to …".
 #[derive(Debug, thiserror::Error)]
@@ -86,9 +87,49 @@ pub enum TestbedError {
         #[source]
         source: std::io::Error,
     },
+    /// A host that cannot be reached, or is gone.
+    #[error("reach the host {host}: {why}")]
+    Away {
+        /// Its name, and its address.
+        host: String,
+        /// What `ssh` says.
+        why: String,
+    },
+    /// Something that failed on another host.
+    #[error("{}, on the host {host}", .why.text)]
+    OnHost {
+        /// Its name, and its address.
+        host: String,
+        /// Why.
+        why: Why,
+    },
+    /// A cloud that instances are rented from.
+    #[error(transparent)]
+    Cloud(#[from] crate::cloud::CloudError),
+    /// Rented instances that could not be ended.
+    #[error("end what is rented: {}", .0.join("; "))]
+    Rented(Vec<String>),
     /// The user ended it.
     #[error("wait for the test-bed: it was interrupted")]
     Interrupted,
+}
+
+/// Why something failed on a host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Why {
+    /// With all its causes.
+    pub text: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// Whether the plan or its use is wrong.
+    pub is_usage: bool,
+}
+
+impl Why {
+    pub(crate) fn of(error: &TestbedError) -> Self {
+        let is_usage = matches!(error.kind(), Kind::Usage);
+        Self { text: chain(error), hint: error.hint(), is_usage }
+    }
 }
 
 fn show_limit(limit: Duration) -> String {
@@ -119,6 +160,8 @@ impl Failure for TestbedError {
             Self::Wrong(_) | Self::Template { .. } | Self::Program { .. } | Self::Secret(_) => {
                 Kind::Usage
             }
+            Self::OnHost { why, .. } if why.is_usage => Kind::Usage,
+            Self::Cloud(error) => error.kind(),
             _ => Kind::Incomplete,
         }
     }
@@ -126,9 +169,21 @@ impl Failure for TestbedError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Wrong(text) => split(text).1.map(str::to_owned),
+            Self::Cloud(error) => error.hint(),
+            Self::Rented(_) => Some(
+                "look into the cloud's own console; they end by their own timer, half an hour \
+                 after the planned end"
+                    .to_owned(),
+            ),
             Self::Program { packages, .. } if !packages.is_empty() => {
                 Some(format!("apt-get install {packages}"))
             }
+            Self::OnHost { why, .. } => why.hint.clone(),
+            Self::Away { .. } => Some(
+                "what it has of the test-bed stays in the ledger: `plimsoll testbed down` \
+                      undoes it when the host is there again"
+                    .to_owned(),
+            ),
             _ => None,
         }
     }

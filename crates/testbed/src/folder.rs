@@ -143,27 +143,79 @@ pub(crate) fn copy(
     from: &Path,
     manner: Manner<'_>,
 ) -> Result<(), TestbedError> {
-    let failed = || TestbedError::file("write", folder.join(path));
-    if manner.is_secret {
+    put(folder, path, source(from, manner.is_secret)?.bytes(), manner)
+}
+
+/// What a file to be copied holds.
+pub(crate) struct Bytes<'a> {
+    /// The bytes.
+    pub(crate) from: &'a mut (dyn Read + Send),
+    /// How many.
+    pub(crate) length: u64,
+    /// The bits of its mode that make it a program.
+    pub(crate) mode: u32,
+}
+
+/// A file that is to be copied, opened.
+pub(crate) struct Opened {
+    from: Box<dyn Read + Send>,
+    length: u64,
+    mode: u32,
+}
+
+impl Opened {
+    /// What it holds.
+    pub(crate) fn bytes(&mut self) -> Bytes<'_> {
+        Bytes { from: &mut *self.from, length: self.length, mode: self.mode }
+    }
+}
+
+/// Opens a file that is to be copied.
+///
+/// # Errors
+/// One that cannot be read, is longer than 1 GiB, or is secret and can be read by others.
+pub(crate) fn source(from: &Path, is_secret: bool) -> Result<Opened, TestbedError> {
+    if is_secret {
         let bytes = plimsoll_units::secret::read_own(from).map_err(TestbedError::Secret)?;
         if let Ok(text) = std::str::from_utf8(&bytes) {
             plimsoll_units::secret::learn(text);
         }
-        let mut new = create(folder, path, manner)?;
-        return new.file.write_all(&bytes).and_then(|()| new.put()).map_err(failed());
+        let length = bytes.len() as u64;
+        return Ok(Opened { from: Box::new(std::io::Cursor::new(bytes)), length, mode: 0 });
     }
-    let read = TestbedError::file("read", from);
-    let source = File::open(from).and_then(|file| Ok((file.metadata()?, file)));
-    let (about, source) = source.map_err(read)?;
+    let opened = File::open(from).and_then(|file| Ok((file.metadata()?, file)));
+    let (about, file) = opened.map_err(TestbedError::file("read", from))?;
     if !about.is_file() || about.len() > MOST_COPIED {
         let text = format!("copy {}: expected a file of at most 1 GiB", from.display());
         return Err(TestbedError::Wrong(text));
     }
+    let (length, mode) = (about.len(), about.permissions().mode() & 0o111);
+    Ok(Opened { from: Box::new(file), length, mode })
+}
+
+/// Copies bytes into a new file.
+///
+/// # Errors
+/// As for [`write`]; fewer bytes than there should be.
+pub(crate) fn put(
+    folder: &Path,
+    path: &str,
+    bytes: Bytes<'_>,
+    manner: Manner<'_>,
+) -> Result<(), TestbedError> {
+    let failed = || TestbedError::file("write", folder.join(path));
+    let Bytes { from, length, mode } = bytes;
     let mut new = create(folder, path, manner)?;
-    // A program stays one.
-    let mode = 0o644 | about.permissions().mode() & 0o111;
-    let copied = std::io::copy(&mut source.take(MOST_COPIED), &mut new.file)
-        .and_then(|_| new.file.set_permissions(Permissions::from_mode(mode)));
+    let copied = std::io::copy(&mut from.take(length), &mut new.file).and_then(|copied| {
+        if copied < length {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        match manner.is_secret {
+            true => Ok(()),
+            // A program stays one.
+            false => new.file.set_permissions(Permissions::from_mode(0o644 | mode)),
+        }
+    });
     copied.and_then(|()| new.put()).map_err(failed())
 }
 

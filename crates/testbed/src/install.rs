@@ -52,6 +52,7 @@ pub fn install(packages: &[String], root: &Path, ledger: &Ledger) -> Result<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::down::Means;
     use crate::policy::{FORBIDS, kept};
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
@@ -112,7 +113,7 @@ mod tests {
                 fs::write(&policy, &FORBIDS[..20]).unwrap();
             }
             drop(ledger);
-            Ledger::take_down(&place.path().join("run"), "e1", false).unwrap();
+            Ledger::take_down(&place.path().join("run"), "e1", false, &Means::default()).unwrap();
             assert_eq!(fs::read_to_string(&policy).unwrap(), "exit 0\n", "{steps}");
         }
     }

@@ -32,6 +32,9 @@ pub struct Order {
     pub environment: Vec<(String, String)>,
     /// The user and the group that it becomes, where its words do not see to that.
     pub user: Option<(u32, u32)>,
+    /// The same by name, where the host that has the user is another one: it knows the numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub becomes: Option<String>,
 }
 
 /// How the waiting process is started: this program, and the hidden command.

@@ -19,10 +19,12 @@ use serde::{Deserialize, Serialize};
 use crate::command::Deadline;
 use crate::error::TestbedError;
 use crate::role::Instance;
-use crate::thing::{Thing, remove};
+use crate::thing::Thing;
 
 /// The file's name in its folder.
-const FILE: &str = "ledger.jsonl";
+pub(crate) const FILE: &str = "ledger.jsonl";
+/// The folder beside it of the sockets of connections to other hosts.
+pub(crate) const SOCKETS: &str = "ssh";
 
 /// That a bed was left standing, and where its instances are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +44,9 @@ pub struct At {
     pub address: String,
     /// Its port.
     pub port: u16,
+    /// The host that it stands on; none where that is this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Its folder.
     pub folder: PathBuf,
     /// Its cgroups.
@@ -91,6 +96,7 @@ impl Stood {
             name: of.name.clone(),
             address: of.address.clone(),
             port: of.port,
+            host: of.host.as_ref().map(|host| host.name.clone()),
             folder: of.folder.clone(),
             cgroups: of.cgroups.clone(),
             made,
@@ -100,13 +106,13 @@ impl Stood {
 }
 
 /// How long a lock may outlive a holder that was killed.
-const LAST: Duration = Duration::from_secs(1);
+pub(crate) const LAST: Duration = Duration::from_secs(1);
 /// How long another process may take to see whether a ledger is held.
 const MOMENT: Duration = Duration::from_millis(250);
 
 /// Takes the lock of a ledger. What a holder that was killed was about to start has the lock for a
 /// moment more, until it becomes another program.
-fn is_free(file: &File, patience: Duration) -> bool {
+pub(crate) fn is_free(file: &File, patience: Duration) -> bool {
     let deadline = Deadline::within(patience);
     loop {
         if flock(file, FlockOperation::NonBlockingLockExclusive).is_ok() {
@@ -212,6 +218,11 @@ impl Ledger {
         file.1 += 1;
         let id = file.1;
         self.append(&mut file.0, &Line { id, made: Some(thing.clone()), ..Line::default() })?;
+        if let Thing::Rented { .. } = thing {
+            // It outlives this host's running: so must what is known of it.
+            let synced = file.0.sync_all().and_then(|()| File::open(&self.folder)?.sync_all());
+            synced.map_err(TestbedError::file("write", self.folder.join(FILE)))?;
+        }
         Ok(id)
     }
 
@@ -290,6 +301,13 @@ impl Ledger {
         remove_ledger(&self.folder)
     }
 
+    /// Whether nobody holds the ledger of a bed any more, waiting as long as the lock of a killed
+    /// holder may last.
+    #[must_use]
+    pub fn becomes_free(root: &Path, bed: &str) -> bool {
+        File::open(root.join(bed).join(FILE)).is_ok_and(|file| is_free(&file, LAST))
+    }
+
     /// The ledgers below `root`, by the ids of their beds.
     ///
     /// # Errors
@@ -308,8 +326,11 @@ impl Ledger {
             let Contents { things, of, serving, stood, .. } = read(&file);
             let things: Vec<Thing> = things.into_values().rev().collect();
             let lives = |of: &Serves| {
+                // Whether one lives on another host is not known here.
                 let is_its = |thing: &&Thing| match thing {
-                    Thing::Process { instance, .. } => *instance == of.name,
+                    Thing::Process { instance, .. } | Thing::Rented { instance, .. } => {
+                        *instance == of.name
+                    }
                     _ => false,
                 };
                 things.iter().find(is_its).is_some_and(Thing::lives)
@@ -319,35 +340,6 @@ impl Ledger {
         }
         found.sort_by(|a, b| a.bed.cmp(&b.bed));
         Ok(found)
-    }
-
-    /// Removes what is left of a bed, the last made first, and its ledger. Returns what was
-    /// removed.
-    ///
-    /// # Errors
-    /// Where a process still holds it, unless `force`; what cannot be removed, after the rest was.
-    pub fn take_down(root: &Path, bed: &str, force: bool) -> Result<Vec<Thing>, TestbedError> {
-        let folder = root.join(bed);
-        let path = folder.join(FILE);
-        let file = OpenOptions::new().read(true).append(true).open(&path);
-        let file = file.map_err(TestbedError::file("open", &path))?;
-        if !force && !is_free(&file, LAST) {
-            let text =
-                format!("take down {bed}: its experiment goes on; stop that, or say --force");
-            return Err(TestbedError::Wrong(text));
-        }
-        let (mut removed, mut failed) = (Vec::new(), None);
-        for thing in read(&file).things.into_values().rev() {
-            match remove(bed, &thing) {
-                Ok(true) => removed.push(thing),
-                Ok(false) => {}
-                Err(error) => failed = failed.or(Some(error)),
-            }
-        }
-        match failed {
-            Some(error) => Err(error),
-            None => remove_ledger(&folder).map(|()| removed),
-        }
     }
 }
 
@@ -389,16 +381,18 @@ pub fn without_ledger(found: &[Found]) -> Vec<String> {
     others
 }
 
-fn remove_ledger(folder: &Path) -> Result<(), TestbedError> {
+pub(crate) fn remove_ledger(folder: &Path) -> Result<(), TestbedError> {
+    // What a killed connection has left there is of no use to anybody.
+    let _ = fs::remove_dir_all(folder.join(SOCKETS));
     let removed = fs::remove_file(folder.join(FILE)).and_then(|()| fs::remove_dir(folder));
     removed.map_err(TestbedError::file("remove", folder))
 }
 
 /// What a ledger says.
 #[derive(Default)]
-struct Contents {
+pub(crate) struct Contents {
     /// What is there by its number, in the order in which it was made.
-    things: BTreeMap<u64, Thing>,
+    pub(crate) things: BTreeMap<u64, Thing>,
     /// The cell that it is of.
     of: Option<Owner>,
     /// The instances that were ready, by their names.
@@ -412,7 +406,7 @@ struct Contents {
 }
 
 /// Reads a ledger. A line that is cut is the end: what it would have told of was not made.
-fn read(file: &File) -> Contents {
+pub(crate) fn read(file: &File) -> Contents {
     let (mut contents, mut text) = (Contents::default(), String::new());
     let mut lines = BufReader::new(file);
     while lines.read_line(&mut text).is_ok_and(|read| read > 0) && text.ends_with('\n') {
@@ -461,11 +455,15 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert!(found[0].is_held);
         assert_eq!(found[0].things, [folder(&ours), folder(&others)]);
-        let refused = Ledger::take_down(&root, "e1", false).unwrap_err();
+        let refused =
+            Ledger::take_down(&root, "e1", false, &crate::down::Means::default()).unwrap_err();
         assert!(refused.to_string().contains("goes on"), "{refused}");
         drop(ledger);
         assert!(!Ledger::all(&root).unwrap()[0].is_held);
-        assert_eq!(Ledger::take_down(&root, "e1", false).unwrap(), [folder(&ours)]);
+        assert_eq!(
+            Ledger::take_down(&root, "e1", false, &crate::down::Means::default()).unwrap(),
+            [folder(&ours)]
+        );
         assert!(!ours.exists() && others.exists());
         assert!(Ledger::all(&root).unwrap().is_empty());
     }

@@ -17,10 +17,13 @@ use crate::launch::{Launcher, Order};
 use crate::ledger::Made;
 use crate::op::Op;
 use crate::outline::Outline;
+use crate::output;
 use crate::provider::Provider;
 use crate::recipe::{Commands, Content, Recipe, Reload, Stands, Steady, Warm};
+use crate::rents::RENT;
 use crate::role::{CopiedFile, Instance, Role};
 use crate::texts::{Filled, Texts};
+use crate::thing::MARK;
 use crate::users::is_root;
 use plimsoll_units::hash::hex;
 
@@ -110,6 +113,13 @@ impl<'a> Making<'a> {
         outline: &mut Outline,
     ) -> Result<usize, TestbedError> {
         let mut place = self.of.provider.place(self.of.id, self.role, self.instance);
+        if !self.of.provider.is_reached(&self.role.name) {
+            let at = self.add("rent it", Class::Infrastructure, before, place, outline);
+            outline.steps[at].limit = RENT;
+            let at = self.ready(at, outline)?;
+            return self.warm(at, outline);
+        }
+        place.extend(self.restored());
         place.extend(self.files()?);
         let made = self.add("make its place", Class::Infrastructure, before, place, outline);
         self.serve(made, outline)
@@ -156,6 +166,7 @@ impl<'a> Making<'a> {
         let end = vec![Op::End { instance, stop: self.recipe().stop.clone() }];
         let ended = self.add("end it", Class::Service, before, end, outline);
         let mut ops = vec![Op::Clear { folder }];
+        ops.extend(self.restored());
         ops.extend(self.files()?);
         let made = self.add("make its folder anew", Class::Infrastructure, &[ended], ops, outline);
         self.serve(made, outline)
@@ -186,7 +197,9 @@ impl<'a> Making<'a> {
         ops: Vec<Op>,
         outline: &mut Outline,
     ) -> usize {
-        outline.add(name, &self.instance.name, class, after, ops)
+        let at = outline.add(name, &self.instance.name, class, after, ops);
+        outline.steps[at].host = self.instance.host.as_ref().map(|host| host.name.clone());
+        at
     }
 
     /// The steps of an instance whose place is made: its start, and all until it is ready.
@@ -223,6 +236,8 @@ impl<'a> Making<'a> {
 
     fn warm(&self, after: usize, outline: &mut Outline) -> Result<usize, TestbedError> {
         let Warm { run, steady, within_s } = &self.recipe().warm;
+        // What warms an instance from nothing, its image has behind it.
+        let run: &[_] = if self.role.image.is_some() { &[] } else { run };
         if run.is_empty() && steady.is_none() {
             return Ok(after);
         }
@@ -240,10 +255,32 @@ impl<'a> Making<'a> {
         Ok(at)
     }
 
+    /// The files of the image that it starts from.
+    fn restored(&self) -> Option<Op> {
+        let image = self.role.image.clone()?;
+        let user = is_root().then(|| self.role.user().to_owned());
+        Some(Op::Restore { folder: self.instance.folder.clone(), image, user })
+    }
+
+    /// The paths in its folder that no image has: what is written anew for each instance, and what
+    /// it and its commands said.
+    pub(crate) fn left_out(&self) -> Vec<String> {
+        let recipe = self.recipe();
+        let written = recipe.write.iter().map(|of| of.path.clone());
+        let copied = self.role.files.iter().map(|of| of.path.clone());
+        let own = [OWN_PROGRAM, MARK, output::FILE].map(str::to_owned);
+        let log = |key: &'static str| move |at| format!("{key}-{}.log", at + 1);
+        let warm = (0..recipe.warm.run.len()).map(log("warm"));
+        let cold = (0..recipe.cold.run.len()).map(log("cold"));
+        written.chain(copied).chain(own).chain(warm).chain(cold).collect()
+    }
+
     /// The files of its folder.
     fn files(&self) -> Result<Vec<Op>, TestbedError> {
         let (role, instance) = (self.role, self.instance);
-        let user = is_root().then(|| role.user().to_owned());
+        // Whether it is root's on another host is known there.
+        let gives = instance.host.is_some() || is_root();
+        let user = gives.then(|| role.user().to_owned());
         let mut ops = Vec::new();
         for file in &self.recipe().write {
             let what = format!("{} of the role `{}`", file.path, role.name);
@@ -276,16 +313,9 @@ impl<'a> Making<'a> {
 
     /// The copy of this program for an instance that may need one.
     fn own_program(&self) -> Option<Op> {
-        let from = self.of.launcher.program.clone();
-        let is_needed =
-            program(self.of.launcher, self.instance) != from && self.role.names_own_program();
-        is_needed.then(|| Op::Copy {
-            folder: self.instance.folder.clone(),
-            path: OWN_PROGRAM.to_owned(),
-            from,
-            is_secret: false,
-            user: None,
-        })
+        let own = program(self.of.launcher, self.instance);
+        let is_needed = own != self.of.launcher.program && self.role.names_own_program();
+        is_needed.then(|| Op::Program { folder: self.instance.folder.clone() })
     }
 
     /// A command in the place of the instance, as its user. `key` says where in the recipe it is.
@@ -311,8 +341,29 @@ impl<'a> Making<'a> {
     }
 }
 
+/// What the instances of a role are made by, wherever they stand: the digest of its recipe, its
+/// parameters, and the files beside the plan. Of what is secret there are names alone.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn recipe_of(role: &Role) -> Result<String, TestbedError> {
+    let mut all = Sha256::new();
+    all.update(format!("{}\0", role.recipe.text));
+    for (name, value) in &role.vars {
+        all.update(format!("{name}={value:?}\0"));
+    }
+    all.update(format!("{:?}\0{}\0", role.secrets, role.user()));
+    for CopiedFile { path, from, is_secret } in &role.files {
+        all.update(format!("copy {path}\0"));
+        if !is_secret {
+            digest(from, &mut all).map_err(TestbedError::file("read", from))?;
+        }
+    }
+    Ok(hex(&all.finalize()))
+}
+
 /// Adds what a file holds.
-fn digest(from: &Path, to: &mut Sha256) -> std::io::Result<()> {
+pub(crate) fn digest(from: &Path, to: &mut Sha256) -> std::io::Result<()> {
     let (mut file, mut block) = (File::open(from)?, vec![0; 1 << 16]);
     loop {
         match file.read(&mut block)? {
@@ -323,9 +374,9 @@ fn digest(from: &Path, to: &mut Sha256) -> std::io::Result<()> {
 }
 
 /// Where an instance finds this program: a copy in its folder, where the instance runs as a user
-/// who may not go to the program itself.
+/// who may not go to the program itself, or on another host.
 pub(crate) fn program(launcher: &Launcher, instance: &Instance) -> PathBuf {
-    if is_root() && !launcher.is_open_to_all() {
+    if instance.host.is_some() || is_root() && !launcher.is_open_to_all() {
         return instance.folder.join(OWN_PROGRAM);
     }
     launcher.program.clone()

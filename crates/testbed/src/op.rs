@@ -4,13 +4,18 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::command::Words;
+use crate::image::Start;
 use crate::launch::Order;
 use crate::recipe::{Check, Steady, Stop};
+use crate::route::Route;
 use crate::thing::Thing;
 
 /// One thing that is done.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Op {
     /// Makes a thing by commands; it is undone by removing it.
     Make {
@@ -25,6 +30,15 @@ pub enum Op {
         thing: Thing,
         /// Values by the names of their files.
         settings: Vec<(String, String)>,
+    },
+    /// Rents an instance; it is undone by ending it.
+    Rent {
+        /// The instance.
+        instance: String,
+        /// Its role.
+        role: String,
+        /// What is rented, in words.
+        shown: String,
     },
     /// Makes the folder of an instance, for a user.
     Folder {
@@ -58,6 +72,46 @@ pub enum Op {
         is_secret: bool,
         /// Who the instance runs as; who runs this, where none is named.
         user: Option<String>,
+    },
+    /// Puts the files of an image into the folder.
+    #[serde(skip)]
+    Restore {
+        /// The folder.
+        folder: PathBuf,
+        /// The image.
+        image: Box<Start>,
+        /// Who the instance runs as; who runs this, where none is named.
+        user: Option<String>,
+    },
+    /// Reaches another host, and copies this program there.
+    Host {
+        /// How it is reached.
+        route: Route,
+        /// The folder that is made there.
+        folder: PathBuf,
+    },
+    /// Looks whether a host has what an instance needs.
+    Needs {
+        /// What needs it.
+        what: String,
+        /// Programs, and files by their whole paths.
+        programs: Vec<String>,
+        /// The packages that have them.
+        packages: String,
+        /// Where it will listen, which has to be free.
+        address: String,
+    },
+    /// Puts this program into the folder.
+    Program {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Has a port of this host lead to the agent of another.
+    Forward {
+        /// The agent's folder there.
+        folder: PathBuf,
+        /// The address and the port here.
+        here: String,
     },
     /// Starts the server.
     Start {
@@ -148,6 +202,7 @@ impl std::fmt::Display for Op {
                 write!(f, "make the cgroup {}", path.display())?;
                 settings.iter().try_for_each(|(name, value)| write!(f, ", {name} = {value}"))
             }
+            Self::Rent { shown, .. } => f.write_str(shown),
             Self::Folder { path, user } => {
                 write!(f, "make the folder {}", path.display())?;
                 user.iter().try_for_each(|user| write!(f, ", of the user {user}"))
@@ -164,6 +219,26 @@ impl std::fmt::Display for Op {
                 let to = folder.join(path);
                 write!(f, "copy {} to {}{secret}", from.display(), to.display())
             }
+            Self::Restore { folder, image, .. } => write!(
+                f,
+                "copy the image {}, {} bytes, to {}",
+                image.image.name,
+                image.image.bytes(),
+                folder.display()
+            ),
+            Self::Host { route, folder } => write!(
+                f,
+                "ssh {route}, make the folder {} and copy this program there",
+                folder.display()
+            ),
+            Self::Needs { programs, address, .. } if programs.is_empty() => {
+                write!(f, "look whether {address} is free")
+            }
+            Self::Needs { programs, address, .. } => {
+                write!(f, "look for {}, and whether {address} is free", programs.join(", "))
+            }
+            Self::Program { folder } => write!(f, "copy this program to {}", folder.display()),
+            Self::Forward { here, .. } => write!(f, "lead {here} to its agent, by ssh"),
             Self::Start { order, .. } | Self::Run { order, .. } => {
                 write!(f, "{}", Words(order.words.clone()))
             }

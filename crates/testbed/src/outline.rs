@@ -16,6 +16,8 @@ pub struct Planned {
     pub name: String,
     /// The instance; empty for what all share.
     pub instance: String,
+    /// The host that it is done on; none where that is this one.
+    pub host: Option<String>,
     /// The kind of step.
     pub class: Class,
     /// The steps before it.
@@ -47,6 +49,7 @@ impl Outline {
         self.steps.push(Planned {
             name: name.to_owned(),
             instance: instance.to_owned(),
+            host: None,
             class,
             after: after.to_vec(),
             limit: LIMIT,

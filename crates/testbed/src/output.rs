@@ -6,10 +6,15 @@ use std::path::Path;
 
 use plimsoll_units::secret::{hidden, longest};
 
+use crate::error::TestbedError;
+use crate::time::Deadline;
+
 /// The file of what an instance says, in its folder.
 pub const FILE: &str = "output.log";
 /// How much of its end is told where it fails, bytes.
 const TOLD: u64 = 4096;
+/// How an agent says where it listens.
+const LISTENS: &str = "listening on ";
 
 /// The end of what an instance in this folder said, for a person.
 pub(crate) fn end(folder: &Path) -> String {
@@ -24,6 +29,25 @@ pub(crate) fn end_of(path: &Path) -> String {
 /// What it said, at most so many bytes of it: half of the beginning, half of the end.
 pub(crate) fn all(folder: &Path, most: u64) -> String {
     read(&folder.join(FILE), most / 2, most / 2).unwrap_or_default()
+}
+
+/// The port at which an agent listens, by what it says in its folder.
+///
+/// # Errors
+/// One that does not say so in time, with what it says.
+pub(crate) fn port(folder: &Path, deadline: &Deadline) -> Result<String, TestbedError> {
+    loop {
+        let said = end(folder);
+        let address = said.lines().find_map(|line| line.strip_prefix(LISTENS));
+        if let Some((_, port)) = address.and_then(|address| address.trim().rsplit_once(':')) {
+            return Ok(port.to_owned());
+        }
+        if deadline.is_over() {
+            let (what, limit) = ("wait for the agent".to_owned(), deadline.limit());
+            return Err(TestbedError::TooLong { what, limit, output: said });
+        }
+        deadline.pause();
+    }
 }
 
 /// The beginning and the end of a file, with a line between them that says what is left out. A

@@ -5,6 +5,7 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::net::Ipv4Addr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -13,7 +14,8 @@ use crate::command::{Words, is_there};
 use crate::error::TestbedError;
 use crate::launch::Order;
 use crate::op::Op;
-use crate::role::{Instance, Limits, Role};
+use crate::rents::Rents;
+use crate::role::{Instance, Limits, OnHost, Role};
 use crate::thing::Thing;
 use crate::users::{User, is_root};
 use plimsoll_units::{show_duration, show_share};
@@ -39,8 +41,22 @@ pub trait Provider: Sync {
     /// Where there is no place left.
     fn address(&self, place: usize) -> Result<(String, Option<u16>), TestbedError>;
 
-    /// What all instances of a bed share, which goes by its id.
-    fn shared(&self, bed: &str) -> Vec<Op>;
+    /// Where an instance stands, by its number in its role and its place in the bed.
+    ///
+    /// # Errors
+    /// Where there is no place left.
+    fn spot(&self, _role: &Role, _number: u32, place: usize) -> Result<Spot, TestbedError> {
+        let (address, port) = self.address(place)?;
+        Ok(Spot { address, port, host: None })
+    }
+
+    /// Where the folders of instances are made, where it is on other hosts.
+    fn folders(&self) -> Option<&Path> {
+        None
+    }
+
+    /// What all instances of a bed share, which goes by its id, a step each.
+    fn shared(&self, bed: &str) -> Vec<Shared>;
 
     /// The place of one instance.
     fn place(&self, bed: &str, role: &Role, instance: &Instance) -> Vec<Op>;
@@ -49,12 +65,76 @@ pub trait Provider: Sync {
     /// `None` where that cannot be done.
     fn moves(&self, bed: &str, address: &str, from: Option<&str>, to: &str) -> Option<Vec<Words>>;
 
+    /// The command that says something if, and only if, an instance has an address of the bed that
+    /// moves; `None` where none can.
+    fn shows(&self, _bed: &str, _address: &str, _of: &str) -> Option<Words> {
+        None
+    }
+
     /// How an instance's process begins: the groups that it enters, the user that it becomes, and
     /// the words before those of its command.
     ///
     /// # Errors
     /// A user that there is not.
     fn start(&self, bed: &str, role: &Role, instance: &Instance) -> Result<Order, TestbedError>;
+
+    /// Itself, where it rents instances from a cloud: these have an address when they were rented.
+    fn rents(&self) -> Option<&dyn Rents> {
+        None
+    }
+
+    /// Whether commands can be run on the instances of a role, and files written there.
+    fn is_reached(&self, _: &str) -> bool {
+        true
+    }
+}
+
+/// Where an instance stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spot {
+    /// Its address.
+    pub address: String,
+    /// Its port; the recipe's own where there is none.
+    pub port: Option<u16>,
+    /// The host; none where that is this one.
+    pub host: Option<OnHost>,
+}
+
+/// What instances of a bed share, made in one step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shared {
+    /// What is done, as a verb and its object.
+    pub name: String,
+    /// The host that it is done on; none where that is this one.
+    pub host: Option<String>,
+    /// How long it may take, where that is not as for other steps.
+    pub limit: Option<Duration>,
+    /// What is done.
+    pub ops: Vec<Op>,
+}
+
+/// Refuses the limits of a role by a provider that can enforce none.
+///
+/// # Errors
+/// The first of them.
+pub(crate) fn cannot_limit(role: &Role, provider: &str) -> Result<(), TestbedError> {
+    let Limits { cpu, cpuset, memory, processes, rate, .. } = &role.limits;
+    let asked = [
+        ("cpu", cpu.is_some()),
+        ("cpuset", cpuset.is_some()),
+        ("memory", memory.is_some()),
+        ("processes", processes.is_some()),
+        ("rate", rate.is_some()),
+        ("sysctl", !role.sysctl.is_empty()),
+    ];
+    match asked.iter().find(|(_, is_asked)| *is_asked) {
+        None => Ok(()),
+        Some((key, _)) => Err(TestbedError::Wrong(format!(
+            "limit role.{}.{key} by the provider `{provider}`, which cannot; say provider = \
+             \"namespace\" in [testbed]",
+            role.name
+        ))),
+    }
 }
 
 /// `process`: children of this program on ports of this host. Nothing but the program is needed.
@@ -67,23 +147,7 @@ impl Provider for Process {
     }
 
     fn check(&self, role: &Role) -> Result<(), TestbedError> {
-        let Limits { cpu, cpuset, memory, processes, rate, .. } = &role.limits;
-        let asked = [
-            ("cpu", cpu.is_some()),
-            ("cpuset", cpuset.is_some()),
-            ("memory", memory.is_some()),
-            ("processes", processes.is_some()),
-            ("rate", rate.is_some()),
-            ("sysctl", !role.sysctl.is_empty()),
-        ];
-        match asked.iter().find(|(_, is_asked)| *is_asked) {
-            None => Ok(()),
-            Some((key, _)) => Err(TestbedError::Wrong(format!(
-                "limit role.{}.{key} by the provider `process`, which cannot; say provider = \
-                 \"namespace\" in [testbed]",
-                role.name
-            ))),
-        }
+        cannot_limit(role, "process")
     }
 
     fn address(&self, _: usize) -> Result<(String, Option<u16>), TestbedError> {
@@ -93,7 +157,7 @@ impl Provider for Process {
         Ok((Ipv4Addr::LOCALHOST.to_string(), Some(free.port())))
     }
 
-    fn shared(&self, _: &str) -> Vec<Op> {
+    fn shared(&self, _: &str) -> Vec<Shared> {
         Vec::new()
     }
 
@@ -204,9 +268,11 @@ pub fn abilities(root: &Path) -> Vec<Ability> {
         lacks.push("the kernel has no network namespaces (CONFIG_NET_NS)".to_owned());
     }
     lacks.extend(Cgroups::probe(root).err().map(|error| error.to_string()));
+    let of_ssh = (!is_there("ssh")).then_some("it needs `ssh`: apt-get install openssh-client");
     vec![
         Ability { provider: Process.name(), lacks: Vec::new() },
         Ability { provider: "namespace", lacks },
+        Ability { provider: "ssh", lacks: of_ssh.map(str::to_owned).into_iter().collect() },
     ]
 }
 
@@ -289,7 +355,7 @@ impl Provider for Namespace {
         Ok((self.address_of(number), None))
     }
 
-    fn shared(&self, bed: &str) -> Vec<Op> {
+    fn shared(&self, bed: &str) -> Vec<Shared> {
         let (name, gateway) = (bridge(bed), format!("{}/24", self.address_of(1)));
         let alias = format!("plimsoll {bed}");
         let by = vec![
@@ -298,7 +364,8 @@ impl Provider for Namespace {
             ip(&["address", "add", &gateway, "dev", &name]),
             ip(&["link", "set", &name, "up"]),
         ];
-        vec![Op::Make { thing: Thing::Link { name, alias }, by }]
+        let ops = vec![Op::Make { thing: Thing::Link { name, alias }, by }];
+        vec![Shared { name: "make the network".to_owned(), host: None, limit: None, ops }]
     }
 
     fn place(&self, bed: &str, role: &Role, instance: &Instance) -> Vec<Op> {
@@ -345,6 +412,11 @@ impl Provider for Namespace {
         // Whoever has asked for the address before asks again.
         let forgotten = ip(&["neighbour", "flush", "to", address, "dev", &bridge(bed)]);
         Some(taken.into_iter().chain([of("add", to), forgotten]).collect())
+    }
+
+    fn shows(&self, bed: &str, address: &str, of: &str) -> Option<Words> {
+        let (name, address) = (namespace_of(bed, of), format!("{address}/32"));
+        Some(ip(&["-n", &name, "-o", "address", "show", "dev", "eth0", "to", &address]))
     }
 
     fn start(&self, bed: &str, role: &Role, instance: &Instance) -> Result<Order, TestbedError> {

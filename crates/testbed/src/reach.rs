@@ -9,10 +9,11 @@ use std::time::Duration;
 use crate::command::{Deadline, run};
 use crate::error::TestbedError;
 use crate::folder::{self, Manner};
-use crate::making::{Making, OWN_PROGRAM, Of, program};
+use crate::making::{Making, Of, program};
 use crate::op::Op;
 use crate::output;
 use crate::provider::Provider;
+use crate::rents::unreached;
 use crate::role::{Instance, Role};
 use crate::self_test::Score;
 use crate::thing::Thing;
@@ -43,6 +44,11 @@ impl Reach<'_> {
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.instance.folder
+    }
+
+    /// The host that it stands on; none where that is this one.
+    fn host(&self) -> Option<&str> {
+        self.instance.host.as_ref().map(|host| host.name.as_str())
     }
 
     /// Its name.
@@ -78,6 +84,14 @@ impl Reach<'_> {
         commands.iter().try_for_each(|words| run(words, Path::new("/"), &deadline).map(drop))
     }
 
+    /// Whether it has an address that moves.
+    pub(crate) fn has_address(&self, address: &str) -> Result<bool, TestbedError> {
+        let command = self.of.provider.shows(self.of.id, address, self.name());
+        let command = command.ok_or_else(|| self.cannot_move())?;
+        let said = run(&command, Path::new("/"), &Deadline::within(MOVES))?;
+        Ok(!said.trim().is_empty())
+    }
+
     fn cannot_move(&self) -> TestbedError {
         cannot_move(self.of.provider)
     }
@@ -89,8 +103,17 @@ impl Reach<'_> {
         address.is_ok_and(|address| TcpStream::connect_timeout(&address, CONNECTS).is_ok())
     }
 
+    /// Refuses what needs commands on an instance where none can be run.
+    fn check_reached(&self, what: &str) -> Result<(), TestbedError> {
+        match self.of.provider.is_reached(&self.role.name) {
+            true => Ok(()),
+            false => Err(unreached(&self.role.name, what)),
+        }
+    }
+
     /// Writes a file into its folder, in the place of one that is there.
     pub(crate) fn write(&self, path: &str, text: &str) -> Result<(), TestbedError> {
+        self.check_reached("write the files")?;
         let user = is_root().then(|| self.role.user());
         folder::write(self.folder(), path, text, Manner { is_secret: false, user, replaces: true })
     }
@@ -103,14 +126,15 @@ impl Reach<'_> {
         words: &[String],
         deadline: &Deadline,
     ) -> Result<String, TestbedError> {
+        self.check_reached("run commands")?;
         let stand = BTreeMap::new();
         let making = Making::new(self.of, self.role, &self.instance, &stand)?;
         let (folder, log) = (self.instance.folder.clone(), format!("{key}.log"));
         let of_before = Op::Remove { folder: folder.clone(), path: log.clone() };
-        self.worker.act(&of_before, deadline)?;
+        self.worker.act(self.host(), &of_before, deadline)?;
         let name = format!("{} {key}", self.instance.name);
         let order = making.order(key, words)?;
-        self.worker.act(&Op::Run { name, folder, log, order }, deadline)
+        self.worker.act(self.host(), &Op::Run { name, folder, log, order }, deadline)
     }
 
     /// Has it find out what it can do, in its place and within its limits. Takes some seconds.
@@ -118,13 +142,12 @@ impl Reach<'_> {
     /// # Errors
     /// A test that failed, or was not understood.
     pub fn self_test(&self) -> Result<Score, TestbedError> {
+        self.check_reached("test the instances")?;
         let deadline = Deadline::within(TESTS);
         let own = program(self.of.launcher, &self.instance);
         if own.starts_with(self.folder()) && !own.exists() {
-            let (folder, path) = (self.instance.folder.clone(), OWN_PROGRAM.to_owned());
-            let from = self.of.launcher.program.clone();
-            let copy = Op::Copy { folder, path, from, is_secret: false, user: None };
-            self.worker.act(&copy, &deadline)?;
+            let copy = Op::Program { folder: self.instance.folder.clone() };
+            self.worker.act(self.host(), &copy, &deadline)?;
         }
         let words = ["{{plimsoll}}", "testbed", "self-test", "--json"].map(str::to_owned);
         let said = self.run("self-test", &words, &deadline)?;
@@ -136,10 +159,11 @@ impl Reach<'_> {
 
     /// Sends a signal to its process: `HUP`, `USR1`, `USR2`.
     pub(crate) fn signal(&self, signal: &str, deadline: &Deadline) -> Result<(), TestbedError> {
+        self.check_reached("signal the server")?;
         let Instance { name, folder, .. } = self.instance.clone();
         let signal = signal.to_owned();
         let op = Op::Signal { instance: name, folder, signal, replaces_workers: false };
-        self.worker.act(&op, deadline).map(drop)
+        self.worker.act(self.host(), &op, deadline).map(drop)
     }
 
     /// The number of its process, while that lives.

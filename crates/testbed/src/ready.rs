@@ -14,7 +14,8 @@ use crate::time::Deadline;
 const REQUEST: Duration = Duration::from_secs(2);
 
 /// Whether an instance takes connections, or answers the path of its check.
-pub(crate) fn is_ready(address: SocketAddr, check: &Check) -> bool {
+#[must_use]
+pub fn is_ready(address: SocketAddr, check: &Check) -> bool {
     match &check.http {
         None => TcpStream::connect_timeout(&address, REQUEST).is_ok(),
         Some(path) => answers(address, path, REQUEST),

@@ -65,7 +65,9 @@ pub struct Recipe {
     /// The files that are written into the folder before it starts.
     #[serde(default)]
     pub write: Vec<Written>,
-    /// The command that is the server, in the foreground.
+    /// The command that is the server, in the foreground. Only instances that are rented go
+    /// without: their image or `user_data` starts it.
+    #[serde(default, deserialize_with = "some_words")]
     pub start: Vec<String>,
     /// When it is ready.
     pub check: Check,
@@ -89,6 +91,15 @@ pub struct Recipe {
 
 fn nobody() -> String {
     "nobody".to_owned()
+}
+
+/// A command, which has a word where it is given.
+fn some_words<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    let words = Vec::<String>::deserialize(from)?;
+    match words.is_empty() {
+        true => Err(serde::de::Error::custom("`start` has no word")),
+        false => Ok(words),
+    }
 }
 
 /// Where a secret comes from, as a recipe has it.
@@ -327,9 +338,6 @@ pub fn parse(name: &str, text: &str) -> Result<Recipe, TestbedError> {
         |why: &str| TestbedError::Wrong(format!("read the recipe `{name}`: {}", why.trim()));
     let recipe: Recipe =
         toml_edit::de::from_str(text).map_err(|error| wrong(&error.to_string()))?;
-    if recipe.start.is_empty() {
-        return Err(wrong("`start` has no word"));
-    }
     let reload = recipe.reload.iter().map(|reload| ("reload", &reload.run));
     let commands = [("warm", &recipe.warm.run), ("cold", &recipe.cold.run)].into_iter();
     for (key, commands) in commands.chain(reload) {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::agent::Agent;
+use crate::image::Start;
 use crate::recipe::{Found, Scalar};
 
 /// The limits of each instance of a role.
@@ -58,6 +60,8 @@ pub struct Role {
     pub files: Vec<CopiedFile>,
     /// The user that it runs as; the recipe's where none is named.
     pub user: Option<String>,
+    /// The image that its instances start from.
+    pub image: Option<Box<Start>>,
 }
 
 /// The values of what is secret of a role. They stand in files of its instances that nobody else
@@ -103,6 +107,15 @@ impl Role {
     }
 }
 
+/// Another host, as an instance stands on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OnHost {
+    /// Its name in the plan.
+    pub name: String,
+    /// The agent that watches it, where one does.
+    pub agent: Option<Agent>,
+}
+
 /// An instance, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instance {
@@ -114,6 +127,8 @@ pub struct Instance {
     pub number: u32,
     /// Its place among all instances of the bed, from 0.
     pub place: usize,
+    /// The host that it stands on; none where that is this one.
+    pub host: Option<OnHost>,
     /// Where it listens.
     pub address: String,
     /// Its port.

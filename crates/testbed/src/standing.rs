@@ -5,15 +5,18 @@
 //! What is changed stands in the ledger as being changed until it is done, so that after a kill no
 //! instance passes for what it may not have become.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::bed::{Bed, Hears, Standing, before_role, flow_of, worker};
+use crate::books::Books;
 use crate::error::TestbedError;
 use crate::ledger::{Held, Ledger, Made, Stood};
 use crate::making::Making;
 use crate::outline::{Outline, Planned};
-use crate::role::{Instance, Role};
-use crate::thing::{Thing, remove};
+use crate::role::{Instance, OnHost, Role};
+use crate::ssh::undo::Remover;
+use crate::thing::Thing;
 
 /// Makes a bed stand, and leaves it: its ledger says what stands where, so that another process can
 /// use it or take it down. `frame` is what a bed must have in common with it to become it.
@@ -100,24 +103,29 @@ impl Bed {
         let is_of_one = |name: &String| stood.instances.iter().any(|of| of.name == *name);
         // Commands that a killed process has left.
         let mut left = Vec::new();
-        things.retain(|(thing, id)| match thing {
-            Thing::Process { instance, .. } if !is_of_one(instance) => {
+        things.retain(|(thing, id)| match thing.process_of() {
+            Some(instance) if !is_of_one(&instance.to_owned()) => {
                 left.push((thing.clone(), *id));
                 false
             }
             _ => true,
         });
+        let bed = ledger.bed().to_owned();
+        let all = things.iter().map(|(thing, _)| thing);
+        let mut remover = Remover::new(&bed, &self.client, &ledger.sockets(), all);
         for (thing, id) in &left {
-            remove(ledger.bed(), thing)?;
+            remover.remove(thing)?;
             ledger.is_gone(*id)?;
         }
-        let lives = |name: &String| {
-            let is_its = |thing: &Thing| match thing {
-                Thing::Process { instance, .. } => instance == name,
-                _ => false,
-            };
-            things.iter().any(|(thing, _)| is_its(thing) && thing.lives())
-        };
+        let (mut living, processes) = (BTreeSet::new(), things.iter().map(|(thing, _)| thing));
+        for thing in processes {
+            let Some(name) = thing.process_of() else { continue };
+            if remover.lives(thing)? {
+                living.insert(name.to_owned());
+            }
+        }
+        drop(remover);
+        let lives = |name: &String| living.contains(name);
         let id = ledger.bed().to_owned();
         let instances = self.instances_at(&id, &stood)?;
         let wanted = self.made(&id, &instances)?;
@@ -200,6 +208,7 @@ impl Bed {
                     role: role.name.clone(),
                     number,
                     place,
+                    host: at.host.clone().map(|name| OnHost { name, agent: None }),
                     address: at.address.clone(),
                     port: at.port,
                     folder: at.folder.clone(),

@@ -9,9 +9,11 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde::{Deserialize, Serialize};
 
+use crate::cloud::Where;
 use crate::command::{Deadline, Words, run};
 use crate::error::TestbedError;
 use crate::policy::put_back;
+use crate::route::Route;
 
 /// The file that marks a folder as a bed's; it holds the bed's id.
 pub(crate) const MARK: &str = ".plimsoll";
@@ -50,6 +52,20 @@ pub enum Thing {
         /// Its folder, which has the bed's id.
         path: PathBuf,
     },
+    /// A host that is reached by `ssh`, with the folder there that this program's copy is in.
+    Host {
+        /// How it is reached.
+        route: Route,
+        /// The folder, with the mark of the bed.
+        folder: PathBuf,
+    },
+    /// A thing on such a host.
+    On {
+        /// The host's name.
+        host: String,
+        /// What it is there.
+        thing: Box<Thing>,
+    },
     /// A process, with the group that it leads.
     Process {
         /// The instance.
@@ -58,6 +74,17 @@ pub enum Thing {
         pid: u32,
         /// When it was started, ticks since the host was.
         started: u64,
+    },
+    /// An instance that is rented from a cloud. It is found by its token.
+    Rented {
+        /// The instance.
+        instance: String,
+        /// The client token of its order.
+        token: String,
+        /// Where it is.
+        cloud: Where,
+        /// The list of what its experiment has rented.
+        list: PathBuf,
     },
 }
 
@@ -69,6 +96,24 @@ impl Thing {
         match self {
             Self::Process { pid, started, .. } => runs(*pid, *started),
             _ => true,
+        }
+    }
+
+    /// The thing itself, wherever it is.
+    #[must_use]
+    pub fn itself(&self) -> &Self {
+        match self {
+            Self::On { thing, .. } => thing,
+            _ => self,
+        }
+    }
+
+    /// The instance that it is the process of, wherever that runs.
+    #[must_use]
+    pub fn process_of(&self) -> Option<&str> {
+        match self.itself() {
+            Self::Process { instance, .. } => Some(instance),
+            _ => None,
         }
     }
 }
@@ -86,8 +131,16 @@ pub(crate) fn mark(folder: &Path, bed: &str) -> Result<(), TestbedError> {
 pub(crate) fn remove(bed: &str, thing: &Thing) -> Result<bool, TestbedError> {
     match thing {
         Thing::Process { pid, started, .. } => Ok(end_process(*pid, *started)),
+        Thing::Host { route, .. } => {
+            Err(TestbedError::Wrong(format!("remove what is on the host {route} from here")))
+        }
+        Thing::On { host, .. } => {
+            Err(TestbedError::Wrong(format!("remove what is on the host {host} from here")))
+        }
         Thing::Cgroup { path } => remove_cgroup(bed, path),
         Thing::Policy { path } => put_back(path),
+        // Who has credentials ends it: `rented::take_down`.
+        Thing::Rented { instance, .. } => Err(TestbedError::Rented(vec![instance.clone()])),
         Thing::Namespace { name } => {
             if !name.contains(bed) || !Path::new("/run/netns").join(name).exists() {
                 return Ok(false);

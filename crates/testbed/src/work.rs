@@ -1,7 +1,10 @@
 //! Does what is to be done for a bed, and undoes it.
 
+mod hosts;
+
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, chown};
 use std::path::Path;
@@ -11,17 +14,22 @@ use std::time::Duration;
 
 use rustix::process::{Pid, kill_process};
 
-use crate::command::{Deadline, Words, run, told, wait};
+use crate::books::Books;
+use crate::command::{Deadline, Words, is_there, run, told, wait};
 use crate::error::TestbedError;
 use crate::flow::Outputs;
-use crate::folder::{self, Manner};
+use crate::folder::{self, Bytes, Manner};
 use crate::launch::{Launcher, Order};
-use crate::ledger::{Ledger, Serves};
+use crate::ledger::Serves;
+use crate::making::OWN_PROGRAM;
 use crate::op::Op;
 use crate::output;
 use crate::ready;
 use crate::recipe::{Stop, reload_signal_of, signal_of};
+use crate::rents::Rents;
 use crate::role::Instance;
+use crate::ssh::Client;
+use crate::ssh::hosts::Hosts;
 use crate::thing::{Thing, children, mark, remove, runs, started_at};
 use crate::users::User;
 
@@ -30,8 +38,12 @@ const NOFOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 
 /// Does and undoes.
 pub(crate) struct Worker<'a> {
-    ledger: &'a Ledger,
+    ledger: &'a dyn Books,
     launcher: &'a Launcher,
+    /// Rents instances, where the bed's are rented.
+    rents: Option<&'a dyn Rents>,
+    /// Whether the user has ended it.
+    is_ended: &'a (dyn Fn() -> bool + Sync),
     /// The rows of the ledger of what was made.
     rows: Mutex<Vec<(Thing, u64)>>,
     children: Mutex<BTreeMap<String, Child>>,
@@ -41,16 +53,47 @@ pub(crate) struct Worker<'a> {
     most_output: u64,
     /// Whether files take the place of those that are there: those of a bed that stands.
     replaces: bool,
+    /// Other hosts; none for a copy of this program on one.
+    hosts: Option<Hosts>,
 }
 
 impl<'a> Worker<'a> {
     pub(crate) fn new(
-        ledger: &'a Ledger,
+        ledger: &'a dyn Books,
         launcher: &'a Launcher,
         (outputs, most_output): (Outputs<'a>, u64),
     ) -> Self {
-        let (rows, children) = (Mutex::default(), Mutex::default());
-        Self { ledger, launcher, rows, children, outputs, most_output, replaces: false }
+        Self {
+            ledger,
+            launcher,
+            rents: None,
+            is_ended: &|| false,
+            rows: Mutex::default(),
+            children: Mutex::default(),
+            outputs,
+            most_output,
+            replaces: false,
+            hosts: None,
+        }
+    }
+
+    /// For a bed that may have instances on other hosts.
+    pub(crate) fn reaching(self, client: &Client) -> Self {
+        Self { hosts: Some(Hosts::new(client, &self.ledger.sockets())), ..self }
+    }
+
+    /// For a host, of which the ledger has these rows. `replaces`: files take the place of those
+    /// that are there.
+    pub(crate) fn of_host(self, rows: Vec<(Thing, u64)>, replaces: bool) -> Self {
+        Self { rows: Mutex::new(rows), replaces, ..self }
+    }
+
+    /// For a bed whose instances are rented.
+    pub(crate) fn renting(
+        self,
+        (rents, is_ended): (Option<&'a dyn Rents>, &'a (dyn Fn() -> bool + Sync)),
+    ) -> Self {
+        Self { rents, is_ended, ..self }
     }
 
     /// For a bed that stands, of which the ledger has these rows.
@@ -71,9 +114,12 @@ impl<'a> Worker<'a> {
     /// Of a bed that was left: ends the processes of instances that are not among those that stand,
     /// as of one that was being started.
     pub(crate) fn end_others(&self, stand: &[Serves]) -> Result<(), TestbedError> {
-        let is_other = |thing: &Thing| match thing {
-            Thing::Process { instance, .. } => !stand.iter().any(|of| of.name == *instance),
-            _ => false,
+        let is_other = |thing: &Thing| {
+            let name = match thing {
+                Thing::Rented { instance, .. } => Some(instance.as_str()),
+                _ => thing.process_of(),
+            };
+            name.is_some_and(|name| !stand.iter().any(|of| of.name == name))
         };
         let rows = self.rows();
         let others = rows.iter().map(|(thing, _)| thing).filter(|thing| is_other(thing));
@@ -91,14 +137,38 @@ impl<'a> Worker<'a> {
         self.ledger.serves(instance)
     }
 
-    fn will_make(&self, thing: &Thing) -> Result<(), TestbedError> {
+    /// Writes that a thing is about to be made. Returns its number.
+    pub(crate) fn will_make(&self, thing: &Thing) -> Result<u64, TestbedError> {
         let id = self.ledger.will_make(thing)?;
         self.rows.lock().unwrap_or_else(PoisonError::into_inner).push((thing.clone(), id));
-        Ok(())
+        Ok(id)
     }
 
-    /// Does one thing. Returns what was said.
-    pub(crate) fn act(&self, op: &Op, deadline: &Deadline) -> Result<String, TestbedError> {
+    /// Writes that a thing is gone, by its number.
+    pub(crate) fn is_gone(&self, id: u64) -> Result<(), TestbedError> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).retain(|(_, row)| *row != id);
+        self.ledger.is_gone(id)
+    }
+
+    /// Takes what an instance said.
+    pub(crate) fn output(&self, instance: &str, text: &str) {
+        (self.outputs)(instance, text);
+    }
+
+    /// Does one thing, on a host where one is named. Returns what was said.
+    pub(crate) fn act(
+        &self,
+        host: Option<&str>,
+        op: &Op,
+        deadline: &Deadline,
+    ) -> Result<String, TestbedError> {
+        match host {
+            Some(host) => self.act_on(host, op, deadline),
+            None => self.act_here(op, deadline),
+        }
+    }
+
+    fn act_here(&self, op: &Op, deadline: &Deadline) -> Result<String, TestbedError> {
         match op {
             Op::Make { thing, by } => {
                 self.will_make(thing)?;
@@ -109,6 +179,7 @@ impl<'a> Worker<'a> {
                 self.will_make(thing)?;
                 make_cgroup(thing, settings).map(|()| String::new())
             }
+            Op::Rent { instance, role, .. } => self.rent(instance, role),
             Op::Folder { path, user } => {
                 self.will_make(&Thing::Folder { path: path.clone() })?;
                 self.make_folder(path, user.as_deref()).map(|()| String::new())
@@ -121,6 +192,23 @@ impl<'a> Worker<'a> {
                 let manner = self.manner(*is_secret, user.as_deref());
                 folder::copy(folder, path, from, manner).map(|()| String::new())
             }
+            Op::Restore { folder, image, user } => {
+                image.restore(folder, user.as_deref()).map(|()| String::new())
+            }
+            Op::Host { route, .. } => {
+                Err(TestbedError::Wrong(format!("reach the host {route} from a host")))
+            }
+            Op::Needs { what, programs, packages, address } => {
+                needs(what, programs, packages, address).map(|()| String::new())
+            }
+            Op::Program { folder } => {
+                let mut own = folder::source(&self.launcher.program, false)?;
+                // The instance's user, whoever that is, has to run it.
+                let bytes = Bytes { mode: 0o111, ..own.bytes() };
+                let manner = self.manner(false, None);
+                folder::put(folder, OWN_PROGRAM, bytes, manner).map(|()| String::new())
+            }
+            Op::Forward { folder, .. } => output::port(folder, deadline),
             Op::Remove { folder, path } => folder::remove(folder, path).map(|()| String::new()),
             Op::Clear { folder } => folder::clear(folder).map(|()| String::new()),
             Op::End { instance, stop } => self.stop(instance, stop, deadline),
@@ -142,10 +230,25 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Undoes one thing, whole or half done.
-    pub(crate) fn undo(&self, op: &Op, deadline: &Deadline) -> Result<String, TestbedError> {
+    /// Undoes one thing, whole or half done, on a host where one is named.
+    pub(crate) fn undo(
+        &self,
+        host: Option<&str>,
+        op: &Op,
+        deadline: &Deadline,
+    ) -> Result<String, TestbedError> {
+        match host {
+            Some(host) => self.undo_on(host, op, deadline),
+            None => self.undo_here(op, deadline),
+        }
+    }
+
+    fn undo_here(&self, op: &Op, deadline: &Deadline) -> Result<String, TestbedError> {
         match op {
             Op::Make { thing, .. } | Op::Cgroup { thing, .. } => self.remove(thing),
+            Op::Rent { instance, .. } => {
+                self.rented(instance).map_or(Ok(String::new()), |thing| self.remove(&thing))
+            }
             Op::Folder { path, .. } => self.remove(&Thing::Folder { path: path.clone() }),
             Op::Start { instance, folder, stop, .. } => {
                 let stopped = self.stop(instance, stop, deadline);
@@ -155,6 +258,11 @@ impl<'a> Worker<'a> {
             Op::Run { name, .. } => self.forget(name),
             Op::Write { .. }
             | Op::Copy { .. }
+            | Op::Restore { .. }
+            | Op::Host { .. }
+            | Op::Needs { .. }
+            | Op::Program { .. }
+            | Op::Forward { .. }
             | Op::Ready { .. }
             | Op::Steady { .. }
             | Op::Remove { .. }
@@ -168,16 +276,42 @@ impl<'a> Worker<'a> {
         Manner { is_secret, user, replaces: self.replaces }
     }
 
-    fn remove(&self, thing: &Thing) -> Result<String, TestbedError> {
-        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(at) = rows.iter().position(|(made, _)| made == thing) else {
+    /// Removes what the ledger has. What cannot be removed stays in it.
+    pub(crate) fn remove(&self, thing: &Thing) -> Result<String, TestbedError> {
+        let rows = self.rows();
+        let Some((_, id)) = rows.iter().find(|(made, _)| made == thing) else {
             return Ok(String::new());
         };
-        let (_, id) = rows.remove(at);
-        drop(rows);
-        remove(self.ledger.bed(), thing)?;
-        self.ledger.is_gone(id)?;
+        match (thing, self.rents) {
+            (Thing::Host { route, folder }, _) => self.remove_host(route, folder)?,
+            (Thing::On { host, thing }, _) => self.remove_on(host, thing)?,
+            // Where it cannot be ended it goes on costing: the ledger keeps it for who can.
+            (Thing::Rented { .. }, Some(rents)) => rents.end(self.ledger.bed(), thing).map(drop)?,
+            _ => remove(self.ledger.bed(), thing).map(drop)?,
+        }
+        self.is_gone(*id)?;
         Ok(String::new())
+    }
+
+    /// The thing of a rented instance, as the ledger has it.
+    fn rented(&self, instance: &str) -> Option<Thing> {
+        let is_its =
+            |thing: &Thing| matches!(thing, Thing::Rented { instance: of, .. } if of == instance);
+        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        rows.iter().map(|(thing, _)| thing).find(|thing| is_its(thing)).cloned()
+    }
+
+    /// Rents an instance that is not there yet: it stands in the ledger before it is ordered.
+    fn rent(&self, instance: &str, role: &str) -> Result<String, TestbedError> {
+        let Some(rents) = self.rents else {
+            return Err(TestbedError::Wrong(format!("rent {instance}: its bed rents nothing")));
+        };
+        if self.rented(instance).is_some() {
+            return Ok("it is rented".to_owned());
+        }
+        let thing = rents.intends(role, instance)?;
+        self.will_make(&thing)?;
+        rents.rent(role, &thing, self.is_ended)
     }
 
     fn make_folder(&self, path: &Path, user: Option<&str>) -> Result<(), TestbedError> {
@@ -247,6 +381,9 @@ impl<'a> Worker<'a> {
     /// How a server ended, where it has. Of one that another process has started it is not known
     /// how.
     fn ended(&self, instance: &str) -> Option<String> {
+        if let Some(rents) = self.rents.filter(|rents| rents.has(instance)) {
+            return rents.ended(instance);
+        }
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(child) = children.get_mut(instance) else {
             let is_over = self.process_of(instance).is_none_or(|thing| !thing.lives());
@@ -374,6 +511,30 @@ impl<'a> Worker<'a> {
     /// Ends what is left of an instance's process, and takes it out of the ledger.
     fn forget(&self, instance: &str) -> Result<String, TestbedError> {
         self.process_of(instance).map_or(Ok(String::new()), |thing| self.remove(&thing))
+    }
+}
+
+/// Whether this host has what an instance needs.
+fn needs(
+    what: &str,
+    programs: &[String],
+    packages: &str,
+    address: &str,
+) -> Result<(), TestbedError> {
+    if let Some(program) = programs.iter().find(|program| !is_there(program)) {
+        let (program, what) = (program.clone(), what.to_owned());
+        return Err(TestbedError::Program { program, what, packages: packages.to_owned() });
+    }
+    match std::net::TcpListener::bind(address) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(TestbedError::Wrong(match error.kind() {
+            ErrorKind::AddrInUse => format!("listen at {address}: something else does already"),
+            ErrorKind::AddrNotAvailable => format!(
+                "listen at {address}: the host has no such address; say the one that it has by \
+                 `serves` in [testbed.hosts]"
+            ),
+            _ => format!("listen at {address}: {error}"),
+        })),
     }
 }
 

@@ -56,7 +56,7 @@ fn measure(
         wall_s = start.elapsed().as_secs_f64().min(wall_s);
         cpu_s = (cpu_seconds()? - cpu_start).min(cpu_s);
         resident = peak_mb()?.max(resident);
-        assert_eq!((log.format, log.requests, log.unreadable), (format, lines, 0));
+        assert_eq!((log.format, log.requests, log.unreadable), (format.into(), lines, 0));
         (urls, other) = (log.urls.len(), log.left_out.beyond);
     }
     let mb = bytes as f64 / 1e6;

@@ -7,6 +7,7 @@
 pub mod access_log;
 pub mod arrivals;
 pub mod balancer;
+pub mod check;
 pub mod distribution;
 mod gzip;
 pub mod instance_type;
@@ -15,6 +16,7 @@ pub mod pool;
 pub mod profile;
 pub mod random;
 pub mod request;
+pub mod scenario;
 pub mod schedule;
 pub mod search;
 pub mod service_model;

@@ -2,9 +2,10 @@
 //!
 //! A [`Trace`] is a row of points, each a time since the first and a mean rate from there on. It is
 //! read from a table whose header says what its columns are (see `columns`) and whose first row
-//! says what its times are (see `clock`), or from one count a line. [`Trace::remarks`] tells what
-//! was taken for what. [`Trace::schedule`] then, in this order, cuts it, replaces drops, scales it
-//! and compresses its time; [`Notes`] say what was done that a reader of the result must know.
+//! says what its times are (see `clock`), from one count a line, or from an access log.
+//! [`Trace::remarks`] tells what was taken for what. [`Trace::schedule`] then, in this order, cuts
+//! it, replaces drops, scales it and compresses its time; [`Notes`] say what was done that a reader
+//! of the result must know.
 //!
 //! # Units
 //!
@@ -15,14 +16,17 @@ mod clock;
 mod columns;
 mod error;
 mod fields;
+mod log;
 mod moment;
 mod read;
+mod resample;
 
 use plimsoll_units::{show_duration_exact, show_rate};
 
 pub use columns::check_columns;
 pub use error::TraceError;
 pub use moment::Moment;
+pub use resample::Resampled;
 
 use crate::schedule::{Piece, Schedule, Shape, whole_ns};
 
@@ -204,6 +208,25 @@ impl Trace {
         let end_ns = (points.len() as u64).saturating_mul(interval_ns);
         let (kind, origin, missing, remarks) = (RowKind::Rate, None, 0, Vec::new());
         Self { name, points, end_ns, interval_ns, kind, origin, missing, remarks }
+    }
+
+    /// A trace of points that something else than a file has recorded, in order, each until the
+    /// next and the last until `end_ns`. What is before the first counts as nothing requested.
+    ///
+    /// # Errors
+    /// Where there is no point, or more than a trace may have.
+    pub fn recorded(name: &str, points: Vec<Point>, end_ns: u64) -> Result<Self, TraceError> {
+        let (name, kind) = (name.to_owned(), RowKind::Count);
+        let Some(first) = points.first().copied() else { return Err(TraceError::Empty { name }) };
+        if points.len() >= MAX_ROWS {
+            return Err(TraceError::TooManyRows { name });
+        }
+        let before = (first.offset_ns > 0).then_some(Point { offset_ns: 0, rate_per_s: 0.0 });
+        let points: Vec<Point> = before.into_iter().chain(points).collect();
+        let next_ns = points.get(1).map_or(end_ns, |next| next.offset_ns);
+        let interval_ns = next_ns.max(1);
+        let (origin, missing, remarks) = (None, 0, Vec::new());
+        Ok(Self { name, points, end_ns, interval_ns, kind, origin, missing, remarks })
     }
 
     /// The points, in order; the first is at 0.

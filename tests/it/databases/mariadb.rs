@@ -21,7 +21,7 @@ const SMALL: [&str; 4] = [
 ];
 
 /// A MariaDB with a database `shop` and its user `ann`, ended by its id when dropped.
-struct Server {
+pub(super) struct Server {
     going: Going,
     port: u16,
     socket: PathBuf,
@@ -36,7 +36,7 @@ impl AsMut<Going> for Server {
 }
 
 impl Server {
-    fn start(test: &str, place: &Place, more: &[&str]) -> Option<Self> {
+    pub(super) fn start(test: &str, place: &Place, more: &[&str]) -> Option<Self> {
         let program = installed(test, "mariadbd")?;
         let install = installed(test, "mariadb-install-db")?;
         let client = installed(test, "mariadb")?;
@@ -73,12 +73,12 @@ impl Server {
         Some(server)
     }
 
-    fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("mysql://ann:{PASSWORD}@127.0.0.1:{}/shop", self.port)
     }
 
     /// What it answers to its own client, as text; the output is no file of the place.
-    fn sql(&self, text: &str) -> String {
+    pub(super) fn sql(&self, text: &str) -> String {
         let mut command = Command::new(&self.client);
         command.args(["--no-defaults", "--batch", "--skip-column-names", "--user=root"]);
         command.arg(format!("--socket={}", self.socket.display())).args(["-e", text]);
@@ -89,7 +89,7 @@ impl Server {
     }
 
     /// One of its own counters.
-    fn status(&self, name: &str) -> u64 {
+    pub(super) fn status(&self, name: &str) -> u64 {
         let text = self.sql(&format!("SHOW GLOBAL STATUS LIKE '{name}'"));
         text.rsplit('\t').next().unwrap().parse().unwrap()
     }

@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A PostgreSQL with a database `shop` and its user `ann`, ended by its id when dropped.
-struct Server {
+pub(super) struct Server {
     going: Going,
     port: u16,
     client: PathBuf,
     control: PathBuf,
-    folder: tempfile::TempDir,
+    pub(super) folder: tempfile::TempDir,
 }
 
 /// Where its programs are: in a folder of its version.
@@ -49,7 +49,7 @@ impl AsMut<Going> for Server {
 }
 
 impl Server {
-    fn start(test: &str, place: &Place) -> Option<Self> {
+    pub(super) fn start(test: &str, place: &Place) -> Option<Self> {
         let programs = programs(test)?;
         let client = installed(test, "psql")?;
         // What it keeps is no file of the test.
@@ -81,12 +81,12 @@ impl Server {
         Some(server)
     }
 
-    fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("postgres://ann:{PASSWORD}@127.0.0.1:{}/shop", self.port)
     }
 
     /// What it answers to its own client, as text; the output is no file of the place.
-    fn sql(&self, database: &str, text: &str) -> String {
+    pub(super) fn sql(&self, database: &str, text: &str) -> String {
         let mut command = Command::new(&self.client);
         command.args(["-X", "-q", "-A", "-t", "-U", "root", "-p", &self.port.to_string()]);
         command.arg("-h").arg(self.folder.path()).args(["-d", database, "-c", text]);

@@ -12,7 +12,7 @@ use super::{Found, Tree};
 /// From the lowest to the highest: the floor's name, the crates on it.
 const FLOORS: &[(&str, &[&str])] = &[
     ("ground", &["units"]),
-    ("foundation", &["net"]),
+    ("foundation", &["net", "websocket"]),
     ("0", &["draw", "stats", "workload"]),
     ("1", &["plan", "runs"]),
     ("2", &["analysis", "cache", "load", "monitor", "shoal", "target"]),

@@ -38,12 +38,14 @@ pub fn read(
     limits: &Limits,
 ) -> Result<(Trace, Told), TraceError> {
     let path = input.path().to_owned();
-    let mut log = LogReader::new(input, &path.display().to_string(), format)?;
-    if log.format() == LogFormat::Json {
-        return Err(TraceError::Json { path });
-    }
+    let mut log =
+        LogReader::new(input, &path.display().to_string(), format.map(Into::into).as_ref())?;
+    let format = match log.format().named() {
+        Some(format) if Format::ALL.contains(&Format::Log(format)) => format,
+        _ => return Err(TraceError::Json { path }),
+    };
     let has = Has { sizes: true, seconds: true, clients: true };
-    let told = Told::new(Format::Log(log.format()));
+    let told = Told::new(Format::Log(format));
     let mut collector = Collector::new(has, *limits, told);
     let mut name = Vec::new();
     while let Some(line) = log.next_line()? {

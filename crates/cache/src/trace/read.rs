@@ -110,7 +110,11 @@ fn detect(input: &mut Input, has_columns: bool) -> Result<Format, TraceError> {
         if has_columns || csv::is_named(head) {
             return Ok(Format::Csv);
         }
-        return Ok(LogFormat::of_text(head).map_or(Format::Csv, Format::Log));
+        // What other logs say of a cache is told from their columns, as of any table.
+        let is_read = |format: &LogFormat| {
+            *format == LogFormat::Json || Format::ALL.contains(&Format::Log(*format))
+        };
+        return Ok(LogFormat::of_text(head).filter(is_read).map_or(Format::Csv, Format::Log));
     }
     if oracle_general::is_plausible(head) {
         return Ok(Format::OracleGeneral);

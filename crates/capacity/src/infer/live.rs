@@ -172,5 +172,6 @@ fn is_targets(kind: ErrorKind) -> bool {
             | ErrorKind::InFlightAtEnd
             | ErrorKind::ClientSaturated
             | ErrorKind::Local
+            | ErrorKind::Variable
     )
 }

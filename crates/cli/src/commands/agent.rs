@@ -6,10 +6,12 @@ use crate::files;
 use crate::interrupt::Interrupts;
 use crate::place::unix_ns;
 use crate::terminal::error::{Context, FlagError, Result, UsageError, read};
-use crate::terminal::print;
+use crate::terminal::{print, say};
 use ipnet::IpNet;
 use plimsoll_monitor::agent::{Access, Agent};
+use plimsoll_monitor::announce::{Announcement, Announcer};
 use plimsoll_monitor::{Source, Watched};
+use plimsoll_net::url::Url;
 use plimsoll_units::{ParseError, duration};
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -43,10 +45,12 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let clock: plimsoll_monitor::sampler::Clock = Arc::new(unix_ns);
     let agent = Agent::start(listener, watched, (period, unix_ns()), access, &clock)?;
     print(&format!("listening on {}\n", agent.address()))?;
+    let announcer = announcement(args, period)?.map(|of| Announcer::start(of, say));
+    let announcer = announcer.transpose().with_context(|| "announce this host".to_owned())?;
     while !stop.load(Ordering::Relaxed) {
         std::thread::park_timeout(LOOK);
     }
-    drop(agent);
+    drop((announcer, agent));
     Ok(Exit::Held)
 }
 
@@ -55,6 +59,27 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, ParseError> {
     let port = || text.parse().ok().map(|port: u16| SocketAddr::from(([127, 0, 0, 1], port)));
     let wrong = || ParseError::new("an address such as 127.0.0.1:5555", text, 0, text.len());
     text.parse().ok().or_else(port).ok_or_else(wrong)
+}
+
+/// What is announced of this host, and to whom.
+fn announcement(args: &Args, every: Duration) -> Result<Option<Announcement>> {
+    let (Some(to), Some(name), Some(at)) = (&args.announce, &args.name, &args.serves) else {
+        return Ok(None);
+    };
+    let to = read("--announce", to, Url::parse)?;
+    let is_port = |text: &str| text.parse::<u16>().is_ok_and(|port| port > 0);
+    if !is_port(at) && at.parse::<SocketAddr>().is_err() {
+        let wanted = "a port such as 8080, or an address such as 10.0.0.7:8080";
+        let error = ParseError::new(wanted, at, 0, at.len());
+        return Err(FlagError::new("--serves", at, error).into());
+    }
+    let token = args.token_file.as_deref().map(files::token).transpose()?;
+    if to.secure {
+        let text = "announce this host over https, which no pool hears; say http://";
+        return Err(UsageError(text.to_owned()).into());
+    }
+    let (name, at) = (name.clone(), at.clone());
+    Ok(Some(Announcement { to, name, at, every, token }))
 }
 
 /// Who may ask.

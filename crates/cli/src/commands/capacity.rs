@@ -25,6 +25,7 @@ use plimsoll_experiment::record::{Keeps, Opening, Record};
 use plimsoll_experiment::world::search;
 use plimsoll_experiment::world::search::{Came, Search as World, Take, cells, subject};
 use plimsoll_plan::{Plan, PlanKind, Setting, Written, kind_of};
+use plimsoll_report::ci::Checks;
 use plimsoll_runs::experiment::{Journal, Layout};
 use plimsoll_stats::figure;
 use plimsoll_units::{show_count, show_duration, show_rate, show_share};
@@ -39,6 +40,11 @@ pub(crate) fn run(args: &Capacity) -> Result<Exit> {
     if let Some(CapacityCommand::Compare(compare)) = &args.command {
         return compare::run(compare);
     }
+    args.ci.check()?;
+    perform(args).map_err(|error| args.ci.no_run("capacity", error))
+}
+
+fn perform(args: &Capacity) -> Result<Exit> {
     if let Some(path) = &args.series.resume {
         return series::resume(args, path);
     }
@@ -87,16 +93,21 @@ fn once(asked: &Asked<'_>) -> Result<Exit> {
     asked.keep_model(came.model.as_ref())?;
     let Some(result) = came.result else {
         let why = came.run.why.unwrap_or_default();
-        say(&format!("no load was put on {}: {why}", asked.prepared.subject));
+        let why = format!("no load was put on {}: {why}", asked.prepared.subject);
+        say(&why);
+        let mut checks = Checks::default();
+        checks.add_failure("capacity", why);
+        args.ci.write(|| Ok(checks), Exit::Incomplete)?;
         return Ok(Exit::Incomplete);
     };
+    let run = args.out.join(came.run.run.unwrap_or_default());
     if args.json {
         print(&pretty(&result)?)?;
     } else {
         print(&render(&result))?;
-        let run = args.out.join(came.run.run.unwrap_or_default());
         print(&format!("  {:<14}{}\n", "run", run.display()))?;
     }
+    args.ci.write_of(&run, exit(&result))?;
     Ok(exit(&result))
 }
 

@@ -8,6 +8,7 @@ use crate::terminal::error::Result;
 use crate::terminal::print;
 use plimsoll_experiment::between::Between;
 use plimsoll_experiment::estimate::Span;
+use plimsoll_experiment::money::Cost;
 use plimsoll_experiment::ready::Ready;
 use plimsoll_experiment::record::CellPlan;
 use plimsoll_testbed::outline::Planned;
@@ -24,12 +25,14 @@ pub(crate) fn run(args: &Check) -> Result<Exit> {
     let here = std::env::current_dir()?;
     let ready = ready(&args.of, None, (false, false), &here)?;
     let between = ready.between(&place(&here))?;
-    let document = || format!("{:#}\n", document(&ready, &between));
-    print(&if args.json { document() } else { shown(&ready, &between) })?;
+    let cost = ready.cost()?;
+    let cost = cost.as_ref();
+    let document = || format!("{:#}\n", document(&ready, &between, cost));
+    print(&if args.json { document() } else { shown(&ready, &between, cost) })?;
     Ok(Exit::Held)
 }
 
-fn document(ready: &Ready, between: &Between) -> serde_json::Value {
+fn document(ready: &Ready, between: &Between, cost: Option<&Cost>) -> serde_json::Value {
     let cell = |cell: &CellPlan| {
         json!({
             "cell": cell.number, "factors": cell.factors, "replication": cell.replication,
@@ -45,6 +48,10 @@ fn document(ready: &Ready, between: &Between) -> serde_json::Value {
         "slo": ready.subject.slo,
         "duration_s": ready.length_s,
         "takes_s": ready.takes().map(|span| [Some(span.least_s), span.most_s]),
+        "costs": cost.map(|of| json!({
+            "instances": of.instances, "most": of.most, "budget": of.budget,
+            "currency": of.currency,
+        })),
         "between": between.each,
         "standing": between.standing.iter().map(step_json).collect::<Vec<_>>(),
         "steps": ready.steps.iter().map(step_json).collect::<Vec<_>>(),
@@ -56,12 +63,23 @@ fn document(ready: &Ready, between: &Between) -> serde_json::Value {
 /// A step of the servers of the first cell, with what it does as it is printed.
 fn step_json(step: &Planned) -> serde_json::Value {
     json!({
-        "name": step.name, "instance": step.instance, "class": step.class.name(),
+        "name": step.name, "instance": step.instance, "host": step.host,
+        "class": step.class.name(),
         "after": step.after, "does": step.ops.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }
 
-fn shown(ready: &Ready, between: &Between) -> String {
+/// What rented instances can cost at most.
+fn shown_cost(cost: &Cost) -> String {
+    let Cost { instances, most, budget, currency } = cost;
+    let most = most.map_or_else(
+        || "as long as its budget lasts".to_owned(),
+        |most| format!("up to {most:.2} {currency}"),
+    );
+    format!("{most}, for up to {instances} instances at once; its budget is {budget:.2} {currency}")
+}
+
+fn shown(ready: &Ready, between: &Between, cost: Option<&Cost>) -> String {
     let mut out = String::new();
     let mut row = |name: &str, text: &str| {
         let _ = writeln!(out, "{name:<12}{text}");
@@ -73,6 +91,9 @@ fn shown(ready: &Ready, between: &Between) -> String {
     }
     if let Some(span) = ready.takes() {
         row("takes", &span_of(span));
+    }
+    if let Some(cost) = cost {
+        row("costs", &shown_cost(cost));
     }
     if let Some(budget) = ready.budget {
         row("budget", &show_duration(u64::try_from(budget.as_nanos()).unwrap_or(u64::MAX)));
@@ -94,7 +115,8 @@ fn shown(ready: &Ready, between: &Between) -> String {
     for (step, when) in ready.steps.iter().map(|step| (step, "")).chain(standing) {
         let of = if step.instance.is_empty() { "all" } else { &step.instance };
         row("", "");
-        row(&format!("  {of}"), &format!("{} ({}){when}", step.name, step.class.name()));
+        let on = step.host.as_ref().map(|host| format!(", on the host {host}")).unwrap_or_default();
+        row(&format!("  {of}"), &format!("{} ({}){on}{when}", step.name, step.class.name()));
         for op in &step.ops {
             op.to_string().lines().for_each(|line| row("", line));
         }

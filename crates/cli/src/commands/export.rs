@@ -24,24 +24,41 @@ pub(crate) fn run(args: &Export) -> Result<Exit> {
         return periods(args, format, text, found);
     }
     match found {
-        Found::Experiment(_) if format == Format::Hgrm => {
-            let text = "write the response times of an experiment: its cells have their own; \
-                        export one of them, E/cells/1, or the table of all as csv or json";
-            Err(UsageError(text.to_owned()).into())
+        Found::Experiment(_) if !matches!(format, Format::Csv | Format::Json) => {
+            let what = match format {
+                Format::Hgrm => "response times",
+                Format::NamesCsv => "figures by name",
+                _ => "samples",
+            };
+            let text = format!(
+                "write the {what} of an experiment: its cells have their own; export one of them, \
+                 E/cells/1, or the table of all as csv or json"
+            );
+            Err(UsageError(text).into())
         }
         Found::Experiment(path) => {
             let experiment = Experiment::open(&path)?;
             write(args.output.as_deref(), |out| export_cells(&experiment, format, out))
         }
-        Found::Cell(path, number) => {
-            let run = Run::open(&cell_folder(&path, number))?;
-            write(args.output.as_deref(), |out| export(&run, format, out))
-        }
-        Found::Run(path) => {
-            let run = Run::open(&path)?;
-            write(args.output.as_deref(), |out| export(&run, format, out))
-        }
+        Found::Cell(path, number) => of_run(args, &cell_folder(&path, number), format),
+        Found::Run(path) => of_run(args, &path, format),
     }
+}
+
+/// Exports a run. Samples, of which there may be any number, are streamed.
+fn of_run(args: &Export, path: &Path, format: Format) -> Result<Exit> {
+    let run = Run::open(path)?;
+    let are_samples = matches!(format, Format::SamplesCsv | Format::SamplesJsonl);
+    if !are_samples || args.output.is_some() {
+        return write(args.output.as_deref(), |out| export(&run, format, out));
+    }
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    match export(&run, format, &mut out) {
+        // A reader that has gone away (`| head`) is no fault.
+        Err(RunError::Export(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
+        result => result?,
+    }
+    Ok(Exit::Held)
 }
 
 /// Exports series in periods.

@@ -4,6 +4,7 @@ use crate::args::Load;
 use crate::commands::group::{Group, no_run};
 use crate::commands::prometheus::Exporter;
 use crate::commands::report;
+use crate::commands::web::Web;
 use crate::exit::Exit;
 use crate::files;
 use crate::interrupt::Interrupts;
@@ -23,6 +24,7 @@ use plimsoll_experiment::world::load::{Load as World, cells, subject};
 use plimsoll_experiment::{Check, ExperimentError, prepare};
 use plimsoll_plan::{Plan, Setting, Written};
 use plimsoll_report::Source;
+use plimsoll_report::ci::Checks;
 use plimsoll_runs::experiment::Layout;
 use plimsoll_runs::{Phase, Run, Tag};
 use plimsoll_stats::interval::QuantileBatches;
@@ -35,12 +37,21 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) fn run(args: &Load) -> Result<Exit> {
     let plan = read_plan(args)?;
     files::check_report(args.report.as_deref())?;
+    args.ci.check()?;
     if args.print_plan {
         print(&plan.to_toml())?;
         return Ok(Exit::Held);
     }
     files::check_single(plan.is_experiment(), "load")?;
-    match perform(args, &plan) {
+    if let Some(out) = &args.clean {
+        return super::clean::run(args, &plan, out);
+    }
+    let result = perform(args, &plan);
+    let result = result.map_err(|error| match args.check {
+        true => error,
+        false => args.ci.no_run(plan.name.as_deref().unwrap_or("load"), error),
+    });
+    match result {
         // Where nothing was wrong with what was asked, there is a document all the same.
         Err(error) if args.json && !args.check && error.exit() == Exit::Incomplete => {
             print(&no_run(&error))?;
@@ -60,6 +71,7 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
     let interrupts = Interrupts::watch()?;
     let exporter = args.prometheus.map(Exporter::start).transpose()?;
     let id = run_id(unix_ns());
+    let web = Web::start(&args.web, (&id, plan.name.as_deref().unwrap_or_default()))?;
     let sources = plimsoll_experiment::world::sources(plan, &[], place.system)?;
     let world = World {
         plan,
@@ -84,7 +96,10 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
     });
     let cells = record.plan(cells(plan))?;
     let done = Mutex::new(Done { args, several: plan.repeat > 1, exit: Exit::Held, runs: vec![] });
-    let hear = |news: &News<'_>| done.lock().unwrap_or_else(PoisonError::into_inner).hear(news);
+    let hear = |news: &News<'_>| {
+        web.iter().for_each(|web| web.hear(news));
+        done.lock().unwrap_or_else(PoisonError::into_inner).hear(news);
+    };
     let length = (prepared.offer.duration_ns(), prepared.warmup_ns);
     let quiet = args.quiet || args.json;
     let screen = Screen::new(quiet, &interrupts).of_load(length, exporter.clone()).heard_by(&hear);
@@ -96,6 +111,9 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
     let exit = conclude(plan, &id, done, executed, path.is_some())?;
     if let Some(exporter) = exporter {
         exporter.finish();
+    }
+    if let Some((web, path)) = web.zip(path) {
+        web.finish(&path, &interrupts)?;
     }
     Ok(exit)
 }
@@ -111,7 +129,10 @@ fn conclude(
     let Done { args, several, mut exit, runs } = done;
     let mut failures = Vec::new();
     match executed {
-        Ok(()) if !has_run => return Ok(Exit::Incomplete),
+        Ok(()) if !has_run => {
+            args.ci.write(|| Ok(Checks::default()), Exit::Incomplete)?;
+            return Ok(Exit::Incomplete);
+        }
         Ok(()) => {}
         Err(error) => {
             let (number, error) = (runs.len() + 1, Error::from(error));
@@ -134,6 +155,12 @@ fn conclude(
             exit = exit.and(Exit::Invalid);
         }
     }
+    let checks = || {
+        let mut checks = Checks::of_runs(&runs)?;
+        failures.iter().for_each(|why| checks.add_failure("replications", why));
+        Ok(checks)
+    };
+    args.ci.write(checks, exit)?;
     if let Some(path) = args.report.as_ref().filter(|_| !runs.is_empty()) {
         report::write(Source::Runs(&runs), (path, report::REPORT), None)?;
         say(&format!("report: {}", path.display()));
@@ -142,7 +169,9 @@ fn conclude(
 }
 
 fn read_plan(args: &Load) -> Result<Plan> {
-    read_plan_of(args.target.as_ref(), &args.set, |plan| args.flags.settings_beside(plan))
+    read_plan_of(args.target.as_ref(), &args.set, |plan| {
+        [super::clean::settings(args), args.flags.settings_beside(plan)].concat()
+    })
 }
 
 /// The plan that a command line means: a URL or a plan file, with flags laid over it, and the pairs

@@ -19,7 +19,8 @@ use serde_json::{Map, Value, json};
 pub(crate) fn run(args: &Prepare) -> Result<Exit> {
     let mut plan = read_plan(args, None)?;
     if plan.store.is_some() {
-        plan = read_plan(args, Some(&args.streams))?;
+        let streams = args.streams.clone().unwrap_or_else(|| streams_of(&plan).to_owned());
+        plan = read_plan(args, Some(&streams))?;
     }
     let here = std::env::current_dir()?;
     let interrupts = Interrupts::watch()?;
@@ -29,6 +30,12 @@ pub(crate) fn run(args: &Prepare) -> Result<Exit> {
     let filled = filled?;
     print(&if args.json { format!("{:#}\n", as_json(&filled)) } else { shown(&filled) })?;
     Ok(if filled.is_whole() { Exit::Held } else { Exit::Incomplete })
+}
+
+/// How many records are on their way at once on one connection, where nobody says it.
+fn streams_of(plan: &Plan) -> &'static str {
+    let store = plan.target.url.as_ref().and_then(|url| url.scheme.store.as_ref());
+    if store.is_some_and(|store| store.leaves_lying) { "1" } else { "64" }
 }
 
 /// The plan of the command line. How its load goes does not matter to a data set: it is written by
@@ -52,8 +59,10 @@ fn read_plan(args: &Prepare, streams: Option<&String>) -> Result<Plan> {
     for resolve in &args.resolve {
         add("resolve", "target.resolve", Some(resolve));
     }
+    let tls = args.tls.settings();
     add("users", "load.users", Some(&"1".to_owned()));
     add("for", "load.for", Some(&"1s".to_owned()));
+    settings.extend(tls);
     read_plan_of(Some(&args.target), &args.set, |_| settings.clone())
 }
 

@@ -3,9 +3,10 @@
 use crate::terminal::error::{Context, Result};
 use plimsoll_net::http::respond::{Answer, Bounds, Request, Server};
 use plimsoll_net::prometheus::{CONTENT_TYPE, Page};
-use plimsoll_runs::{ErrorKind, Interval, Tag};
+use plimsoll_runs::names::{OTHER, OTHER_NAME};
+use plimsoll_runs::{ErrorKind, Interval, NameBook, NameBooks, Names, Tag};
 use plimsoll_stats::Histogram;
-use plimsoll_stats::histogram::rank;
+use plimsoll_stats::histogram::{Compact, rank};
 use plimsoll_stats::percentiles::MIN_BEYOND;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -34,6 +35,9 @@ struct State {
     sum: Interval,
     last: Histogram,
     sum_ns: f64,
+    /// What requests are called, and what those of each name have come to.
+    names: Names,
+    books: NameBooks,
     /// Whether the last second that was added has been scraped.
     is_scraped: bool,
 }
@@ -51,10 +55,21 @@ impl Exporter {
         Ok(Self { figures, server: Arc::new(server) })
     }
 
+    /// Takes what requests are called from now on.
+    pub(crate) fn names(&self, names: &Names) {
+        let mut state = self.figures.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.names != *names {
+            (state.names, state.books) = (names.clone(), NameBooks::default());
+        }
+    }
+
     /// Adds a second of a run.
     pub(crate) fn add(&self, second: &Interval) {
         let mut state = self.figures.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.sum.append(second);
+        // They are in their books.
+        state.sum.named.clear();
+        state.books.add(&second.named);
         // A gauge tells of now, not of the whole run.
         state.sum.connections = second.connections;
         state.last = second.all_phases(Tag::Response);
@@ -117,22 +132,85 @@ impl State {
         let help = "Connections open at once, at most, in the last second.";
         page.one("plimsoll_connections", "gauge", help, sum.connections);
         self.response_times(&mut page);
+        self.by_name(&mut page);
         page.text()
+    }
+
+    /// Those that have names, by them: since the load with these names began.
+    fn by_name(&self, page: &mut Page) {
+        let own = self.names.list().iter().zip(0_u16..).map(|(name, at)| (name.name.as_str(), at));
+        let other = (self.names.others() > 0).then_some((OTHER_NAME, OTHER));
+        let all: Vec<(&str, &NameBook)> = own
+            .chain(other)
+            .filter_map(|(name, number)| Some((name, self.books.get(number)?)))
+            .collect();
+        if all.is_empty() {
+            return;
+        }
+        type Counter = (&'static str, &'static str, fn(&NameBook) -> u64);
+        let counters: [Counter; 4] = [
+            ("plimsoll_name_requests_total", "Requests that ended, by name.", |book| {
+                book.counters.offered
+            }),
+            ("plimsoll_name_succeeded_total", "Those answered as expected, by name.", |book| {
+                book.counters.succeeded
+            }),
+            ("plimsoll_name_redirects_total", "Answers that led elsewhere, by name.", |book| {
+                book.redirects()
+            }),
+            ("plimsoll_name_received_bytes_total", "Bytes received, by name.", |book| {
+                book.counters.bytes_in
+            }),
+        ];
+        for (family, help, value) in counters {
+            page.family(family, "counter", help);
+            for (name, book) in &all {
+                page.sample(family, &[("name", name)], value(book));
+            }
+        }
+        let (family, help) = ("plimsoll_name_errors_total", "Failed requests by name and kind.");
+        page.family(family, "counter", help);
+        for (name, book) in &all {
+            for kind in ErrorKind::ALL {
+                let n = book.counters.errors_of(kind);
+                if n > 0 {
+                    page.sample(family, &[("name", name), ("kind", kind.name())], n);
+                }
+            }
+        }
+        let (family, help) = ("plimsoll_name_response_seconds", "Due to last byte, by name.");
+        page.family(family, "summary", help);
+        for (name, book) in &all {
+            let Some(response) = book.times(Tag::Response).map(Compact::to_histogram) else {
+                continue;
+            };
+            quantiles(page, family, &[("name", name)], &response);
+            let count = response.count();
+            let sum_s = response.mean().unwrap_or(0.0) * count as f64 / 1e9;
+            page.sample(&format!("{family}_sum"), &[("name", name)], sum_s);
+            page.sample(&format!("{family}_count"), &[("name", name)], count);
+        }
     }
 
     fn response_times(&self, page: &mut Page) {
         let help = "Due to last byte, in the last second.";
         page.family("plimsoll_response_seconds", "summary", help);
-        for q in [0.5, 0.9, 0.99, 0.999] {
-            // Fewer than ten beyond are too few, in a second as in a run.
-            let count = self.last.count();
-            let rank = Some(rank(q, count)).filter(|rank| count - rank >= MIN_BEYOND);
-            let Some(value) = rank.and_then(|rank| self.last.value_at_rank(rank)) else { continue };
-            let labels = [("quantile", &*q.to_string())];
-            page.sample("plimsoll_response_seconds", &labels, value as f64 / 1e9);
-        }
+        quantiles(page, "plimsoll_response_seconds", &[], &self.last);
         page.sample("plimsoll_response_seconds_sum", &[], self.sum_ns / 1e9);
         let count = self.sum.all_phases(Tag::Response).count();
         page.sample("plimsoll_response_seconds_count", &[], count);
+    }
+}
+
+/// Quantiles of times. Fewer than ten beyond are too few, in a second as in a run.
+fn quantiles(page: &mut Page, family: &str, labels: &[(&str, &str)], times: &Histogram) {
+    let count = times.count();
+    for q in [0.5, 0.9, 0.99, 0.999] {
+        let rank = Some(rank(q, count)).filter(|rank| count - rank >= MIN_BEYOND);
+        let Some(value) = rank.and_then(|rank| times.value_at_rank(rank)) else { continue };
+        let quantile = q.to_string();
+        let labels: Vec<(&str, &str)> =
+            labels.iter().copied().chain([("quantile", quantile.as_str())]).collect();
+        page.sample(family, &labels, value as f64 / 1e9);
     }
 }

@@ -6,7 +6,7 @@ use crate::found;
 use crate::terminal::error::{Context, Result, UsageError};
 use crate::terminal::print;
 use plimsoll_analysis::analyse;
-use plimsoll_report::{Source, document};
+use plimsoll_report::{Document, Source, document};
 use plimsoll_runs::Run;
 use plimsoll_runs::experiment::{Experiment, is_experiment};
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 /// The flag of this command, and that of others, which say where a page goes.
 const FLAG: &str = "-o";
 pub(crate) const REPORT: &str = "--report";
+pub(crate) const WEB: &str = "--out";
 
 /// Runs the command.
 pub(crate) fn run(args: &Report) -> Result<Exit> {
@@ -35,11 +36,7 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
     }
     let experiment = beside.as_ref().or(folders.first().filter(|path| is_experiment(path)));
     let of = experiment.unwrap_or_else(|| &folders[0]);
-    let path = args.output.clone().unwrap_or_else(|| match (experiment, of.is_dir()) {
-        (None, _) => of.join("artifacts").join("report.html"),
-        (Some(_), true) => of.join("report.html"),
-        (Some(_), false) => of.with_extension("report.html"),
-    });
+    let path = args.output.clone().unwrap_or_else(|| place(of));
     let title = args.title.clone();
     match experiment {
         Some(folder) => {
@@ -82,15 +79,29 @@ fn worlds(args: &Report, folders: &[PathBuf]) -> Result<Exit> {
     Ok(Exit::Held)
 }
 
-/// Writes the page of what a command has left: a run or an experiment.
-pub(crate) fn write_page(folder: &Path, path: &Path) -> Result<()> {
-    if is_experiment(folder) {
-        let experiment = Experiment::open(folder)?;
-        let analysis = analyse(&experiment)?;
-        write(Source::Experiment(&experiment, &analysis), (path, REPORT), None)
-    } else {
-        write(Source::Runs(&[Run::open(folder)?]), (path, REPORT), None)
+/// Where the page of a run or an experiment goes unless somebody says where.
+pub(crate) fn place(of: &Path) -> PathBuf {
+    match (is_experiment(of), of.is_dir()) {
+        (false, _) => of.join("artifacts").join("report.html"),
+        (true, true) => of.join("report.html"),
+        (true, false) => of.with_extension("report.html"),
     }
+}
+
+/// The page of what a command has left: a run or an experiment.
+pub(crate) fn page(of: &Path) -> Result<Document> {
+    if is_experiment(of) {
+        let experiment = Experiment::open(of)?;
+        let analysis = analyse(&experiment)?;
+        Ok(document(Source::Experiment(&experiment, &analysis), None)?)
+    } else {
+        Ok(document(Source::Runs(&[Run::open(of)?]), None)?)
+    }
+}
+
+/// Writes the page of what a command has left.
+pub(crate) fn write_page(of: &Path, path: &Path) -> Result<()> {
+    keep(&page(of)?, (path, REPORT))
 }
 
 /// Writes a page to where a flag says.
@@ -99,9 +110,13 @@ pub(crate) fn write(
     (path, flag): (&Path, &str),
     title: Option<String>,
 ) -> Result<()> {
-    let page = document(source, title)?.html();
+    keep(&document(source, title)?, (path, flag))
+}
+
+/// Keeps a page where a flag says.
+pub(crate) fn keep(page: &Document, (path, flag): (&Path, &str)) -> Result<()> {
     let unfinished = path.with_extension("html.tmp");
-    std::fs::write(&unfinished, page)
+    std::fs::write(&unfinished, page.html())
         .and_then(|()| std::fs::rename(&unfinished, path))
         .with_context(|| {
             format!("write the report to {}; choose a place by {flag}", path.display())

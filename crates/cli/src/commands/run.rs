@@ -1,6 +1,7 @@
 //! `plimsoll run`: any plan, executed, or gone on with.
 
 use super::runs::show_path;
+use super::web::Web;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::place::{VERSION, environment, place, run_id, unix_ns};
@@ -20,6 +21,7 @@ use plimsoll_experiment::series::result_of;
 use plimsoll_experiment::world::pool::tuning::tuned_of;
 use plimsoll_experiment::{ExperimentError, plans};
 use plimsoll_plan::{Setting, Written};
+use plimsoll_report::ci::Checks;
 use plimsoll_runs::experiment::{Experiment, Layout, combinations, is_experiment};
 use plimsoll_runs::{Ended, Kind, Run as Recorded};
 use plimsoll_stats::figure;
@@ -32,6 +34,11 @@ pub(super) const MANY_CELLS: u64 = 10_000;
 
 /// Runs the command.
 pub(crate) fn run(args: &Run) -> Result<Exit> {
+    args.ci.check()?;
+    perform(args).map_err(|error| args.ci.no_run(&args.of.plan, error))
+}
+
+fn perform(args: &Run) -> Result<Exit> {
     let here = std::env::current_dir()?;
     let interrupts = Interrupts::watch()?;
     let ready = ready(&args.of, shadow(args)?, (true, args.install), &here)?;
@@ -40,13 +47,15 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
     let plan_file = crate::files::plan_file(Some(&args.of.plan));
     let found = found(args, &ready, &plan_file)?;
     let quiet = args.quiet || args.json;
+    let (record, id) = record(args, &ready, plan_file, found)?;
+    let web = Web::start(&args.web, (&id, &ready.subject.name))?;
     let hear = |news: &News<'_>| {
+        web.iter().for_each(|web| web.hear(news));
         if let (News::Window(judged), Some(quantile), false) = (news, ready.quantile(), quiet) {
             say(&super::capacity::line(judged, quantile));
         }
     };
     let screen = screen(Screen::new(quiet, &interrupts), &ready).heard_by(&hear);
-    let (record, id) = record(args, &ready, plan_file, found)?;
     let record = record.within(budget);
     let cells = record.plan(ready.cells.iter().cloned())?;
     let with = With {
@@ -74,13 +83,24 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
     executed?;
     let Some(path) = path else {
         say("ended before there was a result");
+        args.ci.write(|| Ok(Checks::default()), Exit::Incomplete)?;
         return Ok(Exit::Incomplete);
     };
-    if args.shadow {
-        return shadowed(&path, args.json);
+    let exit = show_ended(args, &ready, &path, is_whole)?;
+    args.ci.write_of(&path, exit)?;
+    if let Some(web) = web {
+        web.finish(&path, &interrupts)?;
     }
-    if ready.has_effects() && is_experiment(&path) {
-        let exit = super::analyse::show(&path, args.json)?;
+    Ok(exit)
+}
+
+/// Shows what came of it. Returns the exit code that it means.
+fn show_ended(args: &Run, ready: &Ready, path: &Path, is_whole: bool) -> Result<Exit> {
+    if args.shadow {
+        return shadowed(path, args.json);
+    }
+    if ready.has_effects() && is_experiment(path) {
+        let exit = super::analyse::show(path, args.json)?;
         if !args.json {
             print(&format!("\n  {:<14}{}\n", "run", path.display()))?;
         }
@@ -88,16 +108,16 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
     }
     if args.json {
         // One document of every kind of plan, with effects or without.
-        super::analyse::show(&path, true)?;
+        super::analyse::show(path, true)?;
     } else {
-        show(&path)?;
+        show(path)?;
         print(&format!("\n  {:<14}{}\n", "run", path.display()))?;
     }
-    if !is_whole && is_experiment(&path) && ready.goes_on() {
+    if !is_whole && is_experiment(path) && ready.goes_on() {
         say(&format!("ended; go on with: plimsoll run {}", args.of.plan));
     }
     let exit = if is_whole { Exit::Held } else { Exit::Incomplete };
-    Ok(exit.and(exit_of(&path)?))
+    Ok(exit.and(exit_of(path)?))
 }
 
 /// An experiment of this plan that could be gone on with.

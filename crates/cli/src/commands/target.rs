@@ -5,10 +5,12 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::terminal::error::{Result, read};
 use crate::terminal::{print, say};
-use plimsoll_target::{Address, BodySize, Options, Server, SlowStart, Stall};
+use plimsoll_target::paths::PathCounts;
+use plimsoll_target::{Address, BodySize, Options, Server, SlowStart, Stall, Stats};
 use plimsoll_units::{ParseError, count, duration, share, show_count, show_duration, show_share};
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::service_model::{ServiceModel, ServiceTime};
+use std::fmt::Write as _;
 use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -19,7 +21,11 @@ pub(crate) fn run(args: &Target) -> Result<Exit> {
     let address: Address = read("--listen", &args.listen, str::parse)?;
     let run_for = args.run_for.as_ref().map(|text| read("--for", text, duration)).transpose()?;
     let server = Server::bind(options, &address)?;
-    print(&format!("listening on {}\n", server.local_addr()))?;
+    let listens = format!("listening on {}", server.local_addr());
+    match args.json {
+        true => say(&listens),
+        false => print(&format!("{listens}\n"))?,
+    }
     let stop = Interrupts::flag()?;
     if let Some(time) = run_for {
         let stop = stop.clone();
@@ -29,6 +35,15 @@ pub(crate) fn run(args: &Target) -> Result<Exit> {
         })?;
     }
     let stats = server.run(stop)?;
+    tell(&stats);
+    if args.json {
+        print(&format!("{:#}\n", json(&stats)))?;
+    }
+    Ok(Exit::Held)
+}
+
+/// Says what the server did.
+fn tell(stats: &Stats) {
     let late = |q| show_duration(stats.late.value_at_quantile(q).unwrap_or(0));
     say(&format!(
         "{} requests in {}: {} succeeded, {} errors, {} refused; workers busy {}; at most {} at \
@@ -43,7 +58,52 @@ pub(crate) fn run(args: &Target) -> Result<Exit> {
         late(0.5),
         late(0.99),
     ));
-    Ok(Exit::Held)
+    if stats.forbidden > 0 {
+        say(&format!("{} without their session: 403", show_count(stats.forbidden)));
+    }
+    let other = (stats.by_path.other.requests > 0).then_some(("other paths", &stats.by_path.other));
+    let paths = stats.by_path.paths.iter().map(|(path, counts)| (path.as_str(), counts));
+    for (path, counts) in paths.chain(other) {
+        let PathCounts { requests, succeeded, errors, refused, forbidden } = counts;
+        let mut line = format!("  {path}: {} requests", show_count(*requests));
+        let parts = [
+            ("succeeded", succeeded),
+            ("errors", errors),
+            ("refused", refused),
+            ("without their session", forbidden),
+        ];
+        for (what, count) in parts.into_iter().filter(|(_, count)| **count > 0) {
+            let _ = write!(line, ", {} {what}", show_count(*count));
+        }
+        say(&line);
+    }
+}
+
+/// What the server did, for programs.
+fn json(stats: &Stats) -> serde_json::Value {
+    let counts = |counts: &PathCounts| {
+        serde_json::json!({
+            "requests": counts.requests,
+            "succeeded": counts.succeeded,
+            "errors": counts.errors,
+            "refused": counts.refused,
+            "forbidden": counts.forbidden,
+        })
+    };
+    let paths = stats.by_path.paths.iter().map(|(path, of)| (path.clone(), counts(of)));
+    serde_json::json!({
+        "schema": 1,
+        "elapsed_ns": stats.elapsed_ns,
+        "requests": stats.requests,
+        "succeeded": stats.succeeded,
+        "errors": stats.errors,
+        "refused": stats.refused,
+        "forbidden": stats.forbidden,
+        "rejected": stats.rejected,
+        "connections": stats.connections,
+        "paths": paths.collect::<serde_json::Map<_, _>>(),
+        "other_paths": counts(&stats.by_path.other),
+    })
 }
 
 fn options(args: &Target) -> Result<Options> {
@@ -55,6 +115,12 @@ fn options(args: &Target) -> Result<Options> {
     let service = read("--service-time", &args.service_time, Distribution::parse)?;
     let mut options = Options {
         service: ServiceTime::Law(service),
+        paths: args
+            .path
+            .iter()
+            .map(|text| read("--path", text, str::parse))
+            .collect::<Result<_, _>>()?,
+        sessions: args.sessions,
         workers: read("--workers", &args.workers, workers)?,
         body: read("--body", &args.body, BodySize::parse)?,
         burn: args.burn,

@@ -1,5 +1,7 @@
 //! `plimsoll testbed`: what test-beds have started, and its end.
 
+mod images;
+
 use super::run::plan_text;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
@@ -8,28 +10,44 @@ use crate::terminal::error::{Result, Unexpected, UsageError};
 use crate::terminal::{pretty, print, say};
 use crate::testbed_args::{SelfTest, Testbed, TestbedCommand, TestbedDown, TestbedUp};
 use plimsoll_experiment::bench;
+use plimsoll_experiment::servers::means;
 use plimsoll_testbed::bed::Hears;
-use plimsoll_testbed::launch::wait_and_become;
+use plimsoll_testbed::cloud::Where;
+use plimsoll_testbed::down::Means;
+use plimsoll_testbed::far::serve;
+use plimsoll_testbed::launch::{Launcher, wait_and_become};
 use plimsoll_testbed::ledger::{Found, Ledger, without_ledger};
+use plimsoll_testbed::rented::{Stray, lasting, strays};
 use plimsoll_testbed::self_test::Score;
 use plimsoll_testbed::thing::Thing;
 use plimsoll_testbed::{Action, Instance};
+use plimsoll_units::failure::chain;
 use serde_json::json;
 use std::path::Path;
 
 /// Runs the command.
 pub(crate) fn run(args: &Testbed) -> Result<Exit> {
     let here = std::env::current_dir()?;
-    let ledgers = place(&here).runtime;
+    let place = place(&here);
+    let lasting = lasting(place.environment);
+    let ledgers = [place.runtime, &lasting];
     match &args.command {
         TestbedCommand::Up(of) => up(of, &here),
-        TestbedCommand::Status(of) => status(ledgers, of.json),
-        TestbedCommand::Down(of) => down(ledgers, of),
+        TestbedCommand::Status(of) => status(&ledgers, of.json),
+        TestbedCommand::Bake(of) => images::bake(of, &here),
+        TestbedCommand::Images(of) => images::images(of, &here),
+        TestbedCommand::Down(of) => down(&ledgers, of, &means(&place)),
         TestbedCommand::SelfTest(of) => self_test(of),
         TestbedCommand::Wait => match wait_and_become() {
             None => Ok(Exit::Held),
             Some(error) => Err(Unexpected::new(error).into()),
         },
+        TestbedCommand::Host => {
+            let arguments = ["testbed", "wait"].map(str::to_owned).to_vec();
+            let program = place.program.to_owned();
+            serve(&Launcher { program, arguments })?;
+            Ok(Exit::Held)
+        }
     }
 }
 
@@ -94,8 +112,17 @@ fn state(of: &Found) -> (&'static str, &'static str) {
     }
 }
 
-fn status(ledgers: &Path, as_json: bool) -> Result<Exit> {
-    let all = Ledger::all(ledgers)?;
+/// The ledgers below some folders, each with its folder.
+fn all_of<'a>(ledgers: &[&'a Path]) -> Result<Vec<(&'a Path, Found)>> {
+    let mut all = Vec::new();
+    for folder in ledgers {
+        all.extend(Ledger::all(folder)?.into_iter().map(|of| (*folder, of)));
+    }
+    Ok(all)
+}
+
+fn status(ledgers: &[&Path], as_json: bool) -> Result<Exit> {
+    let all: Vec<Found> = all_of(ledgers)?.into_iter().map(|(_, of)| of).collect();
     let others = without_ledger(&all);
     if as_json {
         let bed = |of: &Found| {
@@ -133,9 +160,9 @@ fn status(ledgers: &Path, as_json: bool) -> Result<Exit> {
     Ok(Exit::Held)
 }
 
-fn down(ledgers: &Path, args: &TestbedDown) -> Result<Exit> {
-    let mut exit = Exit::Held;
-    for of in Ledger::all(ledgers)? {
+fn down(ledgers: &[&Path], args: &TestbedDown, means: &Means) -> Result<Exit> {
+    let (mut exit, mut clouds) = (Exit::Held, Vec::new());
+    for (folder, of) in all_of(ledgers)? {
         match &args.id {
             None if of.is_held => {
                 say(&format!("{}: its experiment goes on; left alone", of.bed));
@@ -144,7 +171,8 @@ fn down(ledgers: &Path, args: &TestbedDown) -> Result<Exit> {
             Some(id) if *id != of.bed => continue,
             _ => {}
         }
-        match Ledger::take_down(ledgers, &of.bed, args.force) {
+        clouds.extend(clouds_of(&of).filter(|at| !clouds.contains(at)).collect::<Vec<_>>());
+        match Ledger::take_down(folder, &of.bed, args.force, means) {
             Ok(removed) => {
                 say(&format!("{}: undone", of.bed));
                 removed.iter().try_for_each(|thing| print(&format!("{}\n", told(thing))))?;
@@ -152,9 +180,11 @@ fn down(ledgers: &Path, args: &TestbedDown) -> Result<Exit> {
             Err(error) => exit = exit.and(crate::terminal::error::show(&error.into())),
         }
         if args.id.is_some() {
+            tell_strays(&clouds, ledgers, means);
             return Ok(exit);
         }
     }
+    tell_strays(&clouds, ledgers, means);
     match &args.id {
         Some(id) => Err(UsageError(format!(
             "find the test-bed `{id}`: no ledger has it; `plimsoll testbed status` lists those \
@@ -162,6 +192,34 @@ fn down(ledgers: &Path, args: &TestbedDown) -> Result<Exit> {
         ))
         .into()),
         None => Ok(exit),
+    }
+}
+
+/// The clouds that a bed has rented from.
+fn clouds_of(of: &Found) -> impl Iterator<Item = Where> {
+    of.things.iter().filter_map(|thing| match thing {
+        Thing::Rented { cloud, .. } => Some(cloud.clone()),
+        _ => None,
+    })
+}
+
+/// Tells which instances at some clouds have our tag or token and stand in no ledger here: another
+/// machine may have started them.
+fn tell_strays(clouds: &[Where], ledgers: &[&Path], means: &Means) {
+    let Some(surroundings) = means.surroundings else { return };
+    for at in clouds {
+        match strays(at, ledgers, surroundings) {
+            Ok(strays) => {
+                for Stray { rented, bed } in strays {
+                    say(&format!(
+                        "{} in {at}, of the test-bed {bed}: it stands in no ledger here, and is \
+                         left alone; it ends by its own timer",
+                        rented.id
+                    ));
+                }
+            }
+            Err(error) => say(&format!("cannot look for others in {at}: {}", chain(&error))),
+        }
     }
 }
 
@@ -174,5 +232,10 @@ fn told(thing: &Thing) -> String {
         Thing::Policy { path } => format!("{}, which forbids services", path.display()),
         Thing::Cgroup { path } => format!("cgroup {}", path.display()),
         Thing::Process { instance, pid, .. } => format!("process {pid} of {instance}"),
+        Thing::Host { route, folder } => format!("folder {} on {route}", folder.display()),
+        Thing::On { host, thing } => format!("{} on {host}", self::told(thing)),
+        Thing::Rented { instance, token, cloud, .. } => {
+            format!("rented instance {instance}, by the token {token}, in {cloud}")
+        }
     }
 }

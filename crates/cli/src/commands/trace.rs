@@ -1,71 +1,65 @@
 //! `plimsoll trace`: traces from access logs, and what a trace is.
 
-use crate::args::TraceCommand;
+mod anew;
+
 use crate::exit::Exit;
 use crate::files::check_place;
 use crate::terminal::error::{Context, FlagError, Result, read};
 use crate::terminal::{print, say};
-use plimsoll_units::{count, duration, show_count, show_duration, show_rate};
-use plimsoll_workload::access_log::{Format, ImportOptions, ImportedLog, import};
-use plimsoll_workload::trace::{Trace, TraceOptions, check_columns};
+use crate::trace_args::{FromLog, TraceCommand};
+use plimsoll_units::{count, show_count, show_duration, show_rate};
+use plimsoll_workload::access_log::{ImportOptions, ImportedLog, LogFormat, Rewrite, import_all};
+use plimsoll_workload::trace::{Trace, TraceOptions};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Runs the command.
 pub(crate) fn run(command: &TraceCommand) -> Result<Exit> {
     match command {
-        TraceCommand::FromLog { log, output, urls, max_urls, format, json } => {
-            let max =
-                count(max_urls).map_err(|error| FlagError::new("--max-urls", max_urls, error))?;
-            let format = format
-                .as_ref()
-                .map(|text| {
-                    text.parse::<Format>().map_err(|error| FlagError::new("--format", text, error))
-                })
-                .transpose()?;
-            for (what, path) in [("the trace", output), ("the list", urls)] {
+        TraceCommand::FromLog(args) => {
+            let max = count(&args.max_urls)
+                .map_err(|error| FlagError::new("--max-urls", &args.max_urls, error))?;
+            let format =
+                args.log_format.as_ref().map(|text| read("--log-format", text, LogFormat::parse));
+            let rewrites = args.rewrite.iter().map(|text| read("--rewrite", text, Rewrite::parse));
+            for (what, path) in [("the trace", &args.output), ("the list", &args.urls)] {
                 path.iter().try_for_each(|path| check_place(what, path))?;
             }
-            let max_urls = usize::try_from(max).unwrap_or(usize::MAX);
-            let imported = import(log, &ImportOptions { format, max_urls })?;
-            let remarks = remarks(&imported, urls.is_some());
-            from_log(&imported, output.as_ref(), urls.as_ref(), *json, &remarks)
+            let options = ImportOptions {
+                format: format.transpose()?,
+                max_urls: usize::try_from(max).unwrap_or(usize::MAX),
+                rewrites: rewrites.collect::<Result<_, _>>()?,
+            };
+            let imported = import_all(&args.logs, &options)?;
+            let remarks = remarks(&imported, args.urls.is_some());
+            from_log(&imported, args, &remarks)
         }
-        TraceCommand::Info { trace, counts_per, columns, json } => {
-            let interval =
-                counts_per.as_ref().map(|text| read("--counts-per", text, duration)).transpose()?;
-            let columns =
-                columns.as_ref().map(|text| read("--columns", text, check_columns)).transpose()?;
-            info(&Trace::read_as(trace, interval, columns.as_deref())?, *json)
-        }
+        TraceCommand::Scale(args) => anew::scale(args),
+        TraceCommand::Resample(args) => anew::resample(args),
+        TraceCommand::Info { of, json } => info(&anew::open(of)?, *json),
     }
 }
 
-fn from_log(
-    log: &ImportedLog,
-    output: Option<&PathBuf>,
-    urls: Option<&PathBuf>,
-    json: bool,
-    remarks: &[String],
-) -> Result<Exit> {
+fn from_log(log: &ImportedLog, args: &FromLog, remarks: &[String]) -> Result<Exit> {
+    let FromLog { output, urls, json, .. } = args;
     if let Some(path) = output {
         write(path, |out| log.write_trace_csv(out))?;
     }
     if let Some(path) = urls {
         write(path, |out| log.write_urls_csv(out))?;
     }
-    if output.is_none() && urls.is_none() && !json {
+    if output.is_none() && urls.is_none() && !*json {
         let mut text = Vec::new();
         log.write_trace_csv(&mut text)?;
         print(&String::from_utf8_lossy(&text))?;
     }
-    if json {
+    if *json {
         let value = serde_json::json!({
             "schema": 1,
             "warnings": remarks,
-            "format": log.format.name(),
+            "format": log.format.to_string(),
             "lines": log.lines,
             "requests": log.requests,
             "unreadable": log.unreadable,
@@ -85,7 +79,7 @@ fn from_log(
     }
     say(&format!(
         "{}: {} lines, {} requests in {}, {} distinct URLs",
-        log.format.name(),
+        log.format,
         show_count(log.lines),
         show_count(log.requests),
         show_duration(log.seconds.span_s() * 1_000_000_000),
@@ -97,7 +91,8 @@ fn from_log(
     if log.unreadable > 0 {
         say("the first lines that cannot be read:");
         for line in &log.examples {
-            say(&format!("  line {}: {} ({})", line.line, line.text, line.why));
+            let of = if args.logs.len() > 1 { format!("{}, ", line.origin) } else { String::new() };
+            say(&format!("  {of}line {}: {} ({})", line.line, line.text, line.why));
         }
     }
     Ok(Exit::Held)

@@ -1,13 +1,14 @@
 //! The view while a run goes on: a few lines that change on a terminal, a line now and then
 //! elsewhere.
 
+use super::by_name::Named;
 use super::paint::Paint;
 use super::say;
 use super::table::us;
 use crate::commands::prometheus::Exporter;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plimsoll_experiment::control::PoolNow;
-use plimsoll_runs::{ErrorKind, Interval, Phase, Tag};
+use plimsoll_runs::{ErrorKind, Interval, Names, Phase, Tag};
 use plimsoll_stats::figure::{self, Round};
 use plimsoll_stats::percentiles::is_stated;
 use plimsoll_units::{show_count, show_duration, show_rate, show_share};
@@ -26,6 +27,7 @@ pub(crate) struct Live {
     exporter: Option<Exporter>,
     errors: u64,
     instances: Instances,
+    named: Named,
     /// How each pool stands, by what its cell is called.
     pools: BTreeMap<String, String>,
 }
@@ -38,13 +40,21 @@ impl Live {
         exporter: Option<Exporter>,
     ) -> Self {
         let (bar, errors, instances) = (None, 0, Instances::default());
-        let pools = BTreeMap::new();
-        Self { bar, is_quiet, total_ns, warmup_ns, exporter, errors, instances, pools }
+        let (pools, named) = (BTreeMap::new(), Named::default());
+        Self { bar, is_quiet, total_ns, warmup_ns, exporter, errors, instances, named, pools }
     }
 
     /// The next load is of so many nanoseconds, the warm-up within them.
     pub(crate) fn set_length(&mut self, (total_ns, warmup_ns): (u64, u64)) {
         (self.total_ns, self.warmup_ns) = (total_ns, warmup_ns);
+    }
+
+    /// Takes what the requests of the next load are called.
+    pub(crate) fn names(&mut self, names: &Names) {
+        self.named = Named::of(names);
+        if let Some(exporter) = &self.exporter {
+            exporter.names(names);
+        }
     }
 
     /// Takes the figures of what is watched.
@@ -99,16 +109,7 @@ impl Live {
     }
 
     fn clock(&self, now: u64) -> String {
-        let phase = match now {
-            now if now <= self.warmup_ns => "warm-up",
-            now if now > self.total_ns => "awaiting answers",
-            _ => "measuring",
-        };
-        format!(
-            "{} of {} {phase}",
-            show_duration(now / 1_000_000_000 * 1_000_000_000),
-            show_duration(self.total_ns)
-        )
+        clock(now, (self.total_ns, self.warmup_ns))
     }
 
     fn figures(&self, second: &Interval, paint: Paint) -> String {
@@ -151,7 +152,8 @@ impl Live {
                 show_share(busy)
             )),
             self.instances.lines(),
-        ) + &self.pools.values().map(|line| format!("\n{line}")).collect::<String>()
+        ) + &self.named.lines(second)
+            + &self.pools.values().map(|line| format!("\n{line}")).collect::<String>()
     }
 
     /// Takes the present second, and whether it is whole.
@@ -165,12 +167,28 @@ impl Live {
                 .filter(ended)
                 .map(|kind| second.events.errors_of(*kind))
                 .sum::<u64>();
+            self.named.second(second);
             if let Some(exporter) = &self.exporter {
                 exporter.add(second);
             }
         }
         self.draw(second, complete);
     }
+}
+
+/// How far a load of so many nanoseconds is, the warm-up within them; of a length that is not known
+/// (0) how long it has gone on.
+pub(crate) fn clock(now: u64, (total_ns, warmup_ns): (u64, u64)) -> String {
+    let gone = show_duration(now / 1_000_000_000 * 1_000_000_000);
+    if total_ns == 0 {
+        return gone;
+    }
+    let phase = match now {
+        now if now <= warmup_ns => "warm-up",
+        now if now > total_ns => "awaiting answers",
+        _ => "measuring",
+    };
+    format!("{gone} of {} {phase}", show_duration(total_ns))
 }
 
 /// A pool, with what was predicted for this time.

@@ -118,6 +118,11 @@ impl Control for Screen<'_> {
         }
         match news {
             News::Length(total_ns, warmup_ns) => self.view().of_length((total_ns, warmup_ns)),
+            News::Names(names) => {
+                if let Some(live) = &mut self.view().load {
+                    live.names(names);
+                }
+            }
             News::Begins(_) => self.view().begin(),
             News::Watched(round) => {
                 if let Some(live) = &mut self.view().load {

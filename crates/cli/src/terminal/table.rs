@@ -28,6 +28,7 @@ pub(crate) fn render(summary: &Summary, uncertainty: Option<&Uncertainty>, paint
     headline(&mut out, summary, paint);
     counts(&mut out, summary, paint);
     times(&mut out, summary, uncertainty, paint);
+    super::by_name::table(&mut out, &summary.by_name, paint);
     health(&mut out, summary, paint);
     objectives(&mut out, &summary.slo, paint);
     for reason in &summary.run.invalid_because {
@@ -73,6 +74,9 @@ fn counts(out: &mut String, summary: &Summary, paint: Paint) {
         show_rate(summary.rate_mean),
         show_count(summary.succeeded),
     );
+    if summary.redirects > 0 {
+        let _ = writeln!(out, "  {:<14}{} followed", "redirects", show_count(summary.redirects));
+    }
     let status: Vec<String> =
         summary.status.iter().map(|(code, n)| format!("{code} × {}", show_count(*n))).collect();
     if !status.is_empty() {
@@ -125,8 +129,9 @@ pub(crate) fn reasons(reasons: &[Cause]) -> String {
 }
 
 /// From when to when the times of each row count.
-const MEANINGS: [&str; 5] = [
+const MEANINGS: [&str; 6] = [
     "due to last byte",
+    "of what succeeded",
     "sent to last byte",
     "sent to first byte",
     "due to connected",
@@ -139,6 +144,7 @@ type Row<'a> = (&'static str, &'a Percentiles, &'static str);
 fn times(out: &mut String, summary: &Summary, uncertainty: Option<&Uncertainty>, paint: Paint) {
     let rows = [
         ("response", &summary.response_us),
+        ("  succeeded", &summary.succeeded_us),
         ("service", &summary.service_us),
         ("first byte", &summary.ttfb_us),
         ("connection wait", &summary.connection_wait_us),
@@ -170,7 +176,9 @@ fn write_times(out: &mut String, rows: &[Row<'_>], paint: Paint) {
     out.push('\n');
     for &(name, times, meaning) in rows {
         let waits = name != "connection wait" || times.max.is_some_and(|max| max > 0.0);
-        if times.count == 0 || !waits {
+        // Where nothing failed, it says nothing new.
+        let is_known = name == "  succeeded" && rows[0].1.count == times.count;
+        if times.count == 0 || !waits || is_known {
             continue;
         }
         let _ = write!(out, "  {name:<15}");
@@ -269,7 +277,7 @@ mod tests {
         let wide = Some(99_999_999.0);
         let times = Percentiles { count: 9, mean: wide, p50: wide, p90: wide, ..given(wide) };
         let mut out = String::new();
-        write_times(&mut out, &[("connection wait", &times, MEANINGS[3])], Paint::stdout());
+        write_times(&mut out, &[("connection wait", &times, MEANINGS[4])], Paint::stdout());
         assert!(out.lines().all(|line| line.chars().count() <= 100), "{out}");
         let longest = MEANINGS.iter().map(|meaning| meaning.chars().count()).max();
         assert!(longest <= Some(21), "{longest:?}");

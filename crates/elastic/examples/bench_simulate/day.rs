@@ -218,6 +218,7 @@ pub(crate) fn setup() -> (Setup, Demand, Maker) {
         tick_ns: MINUTE_NS,
         delay_ns: 0,
         noise: 0.0,
+        has_connections: false,
         of_day_s: 5.0 * 3600.0,
     };
     let maker = kind("fixed").unwrap().make(&[("instances".into(), "20".into())], &facts).unwrap();

@@ -72,8 +72,11 @@ const fn limit(text: &'static str) -> &'static str {
 }
 
 /// The metrics that can be kept near a target.
-const METRICS: Takes =
-    WordOr(&["cpu", "rate", "response", "concurrency", "queue"], WATCHED, FIGURE);
+const METRICS: Takes = WordOr(
+    &["cpu", "memory", "rate", "response", "concurrency", "connections", "queue"],
+    WATCHED,
+    FIGURE,
+);
 /// How fast the number may change.
 const LIMITS: Takes = Text("COUNT/PERIOD or SHARE/PERIOD, …");
 const WHICH: Takes = Word(&["max", "min", "off"]);
@@ -172,8 +175,7 @@ impl Target {
         let (wanted, ready) = (f64::from(seen.wanted()), f64::from(seen.ready()));
         let (above, below) = self.tolerance;
         let (low, high) = (1.0 - below - 1e-9, 1.0 + above + 1e-9);
-        let is_mean = matches!(self.metric, Metric::Cpu | Metric::Response | Metric::Watched);
-        if !is_mean {
+        if !self.metric.is_mean() {
             let ratio = value / self.target / wanted.max(1.0);
             let is_near = (low..=high).contains(&ratio);
             return if is_near { wanted } else { whole(value / self.target) };

@@ -182,8 +182,8 @@ impl Threshold {
     /// `value` with those that are ready.
     fn would_flap(&self, value: f64, left: u32, seen: &Observation<'_>) -> bool {
         // Sums do not depend on how many there are.
-        let is_mean = matches!(self.metric, Metric::Cpu | Metric::Response | Metric::Watched);
-        let spread = if is_mean { f64::from(seen.ready()) / f64::from(left) } else { 1.0 };
+        let spread =
+            if self.metric.is_mean() { f64::from(seen.ready()) / f64::from(left) } else { 1.0 };
         value * spread > self.upper
     }
 

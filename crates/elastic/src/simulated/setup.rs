@@ -54,6 +54,8 @@ pub struct Setup {
     pub delay_ns: u64,
     /// The standard deviation of a metric's noise, as a share of it.
     pub noise: f64,
+    /// Whether each request has a connection of its own, so that connections can be counted.
+    pub has_connections: bool,
     /// The time of day at the start, seconds since midnight.
     pub of_day_s: f64,
 }

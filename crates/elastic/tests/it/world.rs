@@ -69,6 +69,7 @@ fn setup(load: &str) -> Setup {
         tick_ns: 10 * SECOND_NS,
         delay_ns: 0,
         noise: 0.0,
+        has_connections: false,
         of_day_s: 0.0,
     }
 }

@@ -43,6 +43,16 @@ pub enum ExperimentError {
         /// Another one.
         other: String,
     },
+    /// A clause of the SLO is about a name that no request has.
+    #[error("judge the requests called `{name}`: there are none")]
+    UnknownName {
+        /// The name.
+        name: String,
+        /// The name that it may have been meant to be.
+        nearest: Option<String>,
+        /// Whether any request has a name.
+        is_any: bool,
+    },
     /// A name that cannot be resolved.
     #[error("find the address of `{host}`")]
     Name {
@@ -218,6 +228,16 @@ impl Failure for ExperimentError {
                 "begin another experiment by --new, or go on with its equal cells by --adopt"
             }
             Self::Conflict(text) => return split(text).1.map(str::to_owned),
+            Self::UnknownName { nearest: Some(near), .. } => {
+                return Some(format!("did you mean `{near}`?"));
+            }
+            Self::UnknownName { is_any: true, .. } => {
+                "a name is that of a line of the list, or the pattern of the paths of a replay; \
+                 --check lists them"
+            }
+            Self::UnknownName { .. } => {
+                "requests have names in a list (`urls`) and in a replay, one URL alone has none"
+            }
             Self::TargetInUse { .. } => "wait for its end",
             Self::SeveralServers { .. } => "drive several servers by several runs",
             Self::Nothing { .. } => "offer more, or longer",

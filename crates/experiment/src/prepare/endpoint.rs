@@ -3,33 +3,61 @@
 
 use crate::error::ExperimentError;
 use plimsoll_load::Endpoint;
-use plimsoll_plan::Target;
+use plimsoll_plan::{Addresses, Target};
 use plimsoll_workload::request::Url;
 use std::collections::BTreeSet;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 /// How long one address of several may take to be connected to.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The endpoint of a URL. With `ask`, of a name's several addresses one that answers; `notes` hears
-/// of those that did not.
+/// The endpoint of a URL, and further addresses over which connections are spread: those of its
+/// name, or of the proxies on the way.
 pub(super) fn resolve(
     target: &Target,
     url: &Url,
     ask: bool,
     notes: &mut Vec<String>,
-) -> Result<Endpoint, ExperimentError> {
+) -> Result<(Endpoint, Vec<SocketAddr>), ExperimentError> {
     if let Some(path) = &url.unix {
-        return Ok(Endpoint::Unix(path.clone()));
+        return Ok((Endpoint::Unix(path.clone()), Vec::new()));
     }
+    let mut all = Vec::new();
+    for proxy in &target.through {
+        let url = Url { host: proxy.host.clone(), port: proxy.port, ..url.clone() };
+        all.extend(addresses(target, &url, ask, notes)?);
+    }
+    if target.through.is_empty() {
+        all = addresses(target, url, ask, notes)?;
+    }
+    if all.len() > 1 {
+        let listed: Vec<String> = all.iter().map(SocketAddr::to_string).collect();
+        notes.push(format!("connections are spread over {}", listed.join(", ")));
+    }
+    let first = all.remove(0);
+    Ok((Endpoint::Tcp(first), all))
+}
+
+/// The addresses of a host, at least one; one alone unless they are to be spread over. With `ask`,
+/// of several one that answers; `notes` hears of those that did not.
+fn addresses(
+    target: &Target,
+    url: &Url,
+    ask: bool,
+    notes: &mut Vec<String>,
+) -> Result<Vec<SocketAddr>, ExperimentError> {
+    let spreads = target.addresses == Addresses::Spread;
     let named = |one: &&plimsoll_plan::Resolve| one.host == url.host && one.port == url.port;
-    if let Some(given) = target.resolve.iter().find(named) {
-        return Ok(Endpoint::Tcp(SocketAddr::new(given.address, url.port)));
+    let given = target.resolve.iter().filter(named);
+    let given = given.take(if spreads { usize::MAX } else { 1 });
+    let given: Vec<_> = given.map(|one| SocketAddr::new(one.address, url.port)).collect();
+    if !given.is_empty() {
+        return Ok(given);
     }
     if let Ok(address) = url.host.parse::<IpAddr>() {
-        return Ok(Endpoint::Tcp(SocketAddr::new(address, url.port)));
+        return Ok(vec![SocketAddr::new(address, url.port)]);
     }
     let error = |source| ExperimentError::Name { host: url.host.clone(), source };
     let looked_up = (url.host.as_str(), url.port).to_socket_addrs();
@@ -38,14 +66,45 @@ pub(super) fn resolve(
         Err(_) if loopback(url).next().is_some() => loopback(url).collect(),
         Err(source) => return Err(error(source)),
     };
-    // One address for all connections, so that a run has one target: IPv4 first, as `localhost`
+    // Where it is one address for all connections, a run has one target: IPv4 first, as `localhost`
     // servers listen there more often than on both.
     found.sort_by_key(SocketAddr::is_ipv6);
     let mut seen = BTreeSet::new();
     found.retain(|address| seen.insert(*address));
     let first = found.first().copied().ok_or_else(|| error(io::ErrorKind::NotFound.into()))?;
+    if spreads {
+        return Ok(found);
+    }
     let chosen = if ask { answering(&url.host, &found, notes) } else { None };
-    Ok(Endpoint::Tcp(chosen.unwrap_or(first)))
+    Ok(vec![chosen.unwrap_or(first)])
+}
+
+/// Addresses of this host that connections are to come from: each has to be one, and of a family
+/// that the target has.
+pub(super) fn sources(
+    from: &[IpAddr],
+    endpoint: &Endpoint,
+    others: &[SocketAddr],
+    ask: bool,
+) -> Result<Vec<IpAddr>, ExperimentError> {
+    let first = match endpoint {
+        Endpoint::Tcp(first) => Some(*first),
+        Endpoint::Unix(_) => None,
+    };
+    for own in from {
+        let mut theirs = first.iter().chain(others);
+        if !theirs.any(|address| address.is_ipv4() == own.is_ipv4()) {
+            return Err(ExperimentError::Conflict(format!(
+                "connect from {own}: {endpoint} is of another family of addresses"
+            )));
+        }
+        if let (true, Err(error)) = (ask, TcpListener::bind(SocketAddr::new(*own, 0))) {
+            return Err(ExperimentError::Conflict(format!(
+                "connect from {own}: {error}; name addresses that this host has (`ip address`)"
+            )));
+        }
+    }
+    Ok(from.to_vec())
 }
 
 /// Both loopback addresses for `localhost`, whatever a resolver knows of it (RFC 6761, section
@@ -83,7 +142,6 @@ fn answering(host: &str, found: &[SocketAddr], notes: &mut Vec<String>) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::TcpListener;
 
     #[test]
     fn of_several_addresses_one_that_answers_is_taken_and_told() {

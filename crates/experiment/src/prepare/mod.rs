@@ -3,17 +3,25 @@
 
 mod endpoint;
 mod offer;
+mod recorded;
 mod requests;
+pub mod scenario;
 pub(crate) mod store;
 mod threads;
+mod through;
 pub mod tls;
 
 use crate::error::ExperimentError;
+use plimsoll_load::http1::encode::{Head, Proxied};
 use plimsoll_load::run::Offer;
 use plimsoll_load::store::Before;
-use plimsoll_load::{Config, Expected, Protocol};
+use plimsoll_load::way::Way;
+use plimsoll_load::{Config, Endpoint, Expected, Protocol, Users};
 use plimsoll_plan::{ConnectionLife, Plan};
+use plimsoll_runs::Names;
 use plimsoll_runs::summary::StoreWorkload;
+use plimsoll_stats::Slo;
+use plimsoll_workload::request::Url;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +46,8 @@ pub struct Prepared {
     pub subject: String,
     /// What a store is asked for; `None` where the target is none.
     pub workload: Option<StoreWorkload>,
+    /// What requests are called; none where they have no names.
+    pub names: Names,
     /// What a reader should know: drops that were filled, lines that were left out.
     pub notes: Vec<String>,
     /// Until when the server's certificate is valid.
@@ -79,42 +89,34 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
     let asked = requests::read(plan, place, &mut notes)?;
     let url = asked.requests.list.first().map(|request| request.url.clone());
     let url = url.ok_or(ExperimentError::NoTarget)?;
-    let endpoint = endpoint::resolve(&plan.target, &url, ask, &mut notes)?;
+    let (endpoint, way) = way(plan, &url, place, ask, &mut notes)?;
     let offer = offer::make(plan, &asked, &mut notes)?;
     let secure = url.scheme.is_secure;
     let certificate = CertificateEnd::default();
-    let store = store::read(plan, &url, place)?;
-    let (tls, protocol) = match Protocol::of(url.scheme) {
-        Some(protocol) => (None, protocol),
-        None => {
-            let resumes = plan.load.resumes_tls();
-            tls::choose(&plan.target, resumes, &url, &endpoint, secure && ask, &certificate)?
-        }
-    };
+    let store = store::read(plan, &url, place, &mut notes)?;
+    let to = tls::To { endpoint: &endpoint, proxies: way.proxies.as_ref() };
+    let (tls, protocol) = tls::spoken(plan, &url, to, secure && ask, &certificate)?;
     let warmup_ns = nanoseconds(plan.load.longest_warm_up());
-    let peak_per_s = match &offer {
-        Offer::Open { parts, .. } => parts.iter().filter_map(peak).fold(0.0, f64::max),
-        Offer::Closed(..) => 0.0,
-    };
-    let connections = (plan.load.connections.start, plan.load.connections.most);
-    let threads = threads::count(plan, peak_per_s, place.cores);
-    let per_request = plan.load.connection == ConnectionLife::PerRequest;
+    let users = scenario::users(plan, &url, place, ask, &certificate, &mut notes)?;
+    let called = users.as_ref().map_or(asked.called, |users| scenario::called(&users.scenario));
+    let connections = connections(plan, users.as_ref());
+    let threads = threads::count(plan, offer::peak_of(&offer), place.cores);
     let config = Config {
         endpoint,
+        head: head(plan, place, protocol, &way),
+        way,
         tls: secure.then_some(tls).flatten(),
         protocol,
         requests: Arc::new(asked.requests),
         sequence: asked.sequence,
+        names: called.of,
+        users,
+        checks: plan.target.checks().into(),
         store,
-        head: plimsoll_load::http1::encode::Head {
-            user_agent: format!("plimsoll/{}", place.version),
-            host: plan.target.host.clone(),
-            close: per_request && protocol == Protocol::Http1,
-        },
-        connection_per_request: per_request,
+        connection_per_request: is_per_request(plan),
+        follow: plan.target.follow,
         expected: Expected::new(plan.target.ok.ranges().to_vec()),
-        // One connection a request is opened when it is needed, never before.
-        connections: if per_request { (0, connections.1) } else { connections },
+        connections,
         streams_per_connection: plan.load.streams,
         threads,
         pacing: threads::pacing(plan, threads, place.cores),
@@ -131,7 +133,68 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
     }
     let duration_ns = offer.duration_ns().saturating_sub(warmup_ns);
     let (subject, workload) = (url.to_string(), store::described(plan));
-    Ok(Prepared { config, offer, warmup_ns, duration_ns, subject, workload, notes, certificate })
+    let names = called.names;
+    plan.measure.slo.iter().try_for_each(|slo| known_names(slo, &names))?;
+    Ok(Prepared {
+        config,
+        offer,
+        warmup_ns,
+        duration_ns,
+        subject,
+        workload,
+        names,
+        notes,
+        certificate,
+    })
+}
+
+/// Where connections go, and on which way.
+fn way(
+    plan: &Plan,
+    url: &Url,
+    place: &Place<'_>,
+    ask: bool,
+    notes: &mut Vec<String>,
+) -> Result<(Endpoint, Way), ExperimentError> {
+    let (endpoint, others) = endpoint::resolve(&plan.target, url, ask, notes)?;
+    let from = endpoint::sources(&plan.load.from_address, &endpoint, &others, ask)?;
+    let proxies = through::proxies(&plan.target, url, place)?;
+    Ok((endpoint, Way { others: others.into(), from: from.into(), proxies }))
+}
+
+/// Whether each request has a connection of its own.
+fn is_per_request(plan: &Plan) -> bool {
+    plan.load.connection == ConnectionLife::PerRequest
+}
+
+/// How many connections there are at first, and at most.
+fn connections(plan: &Plan, users: Option<&Users>) -> (u32, u32) {
+    let most = users.map(|users| scenario::connections(plan, users));
+    match most {
+        Some(most) => (0, most),
+        // One connection a request is opened when it is needed, never before.
+        None if is_per_request(plan) => (0, plan.load.connections.most),
+        None => (plan.load.connections.start, plan.load.connections.most),
+    }
+}
+
+/// What the head of each request of HTTP/1.1 says.
+fn head(plan: &Plan, place: &Place<'_>, protocol: Protocol, way: &Way) -> Head {
+    let proxied = way.proxies.as_ref().filter(|proxies| !proxies.tunnels);
+    Head {
+        user_agent: format!("plimsoll/{}", place.version),
+        host: plan.target.host.clone(),
+        close: is_per_request(plan) && protocol == Protocol::Http1,
+        proxy: proxied.map(|of| Proxied { authorization: of.authorization.clone() }),
+    }
+}
+
+/// Whether requests have the names that an SLO is about.
+fn known_names(slo: &Slo, names: &Names) -> Result<(), ExperimentError> {
+    let Some(name) = slo.names().find(|name| names.number(name).is_none()) else { return Ok(()) };
+    let known = names.list().iter().map(|of| of.name.as_str());
+    let nearest = plimsoll_units::nearest(name, known).map(str::to_owned);
+    Err(ExperimentError::UnknownName { name: name.to_owned(), nearest, is_any: !names.is_empty() })
 }
 
 /// A span in nanoseconds.

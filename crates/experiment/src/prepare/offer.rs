@@ -1,7 +1,7 @@
 //! What is offered: the plan's rate as a schedule, its warm-up before it.
 
-use super::nanoseconds;
 use super::requests::Asked;
+use super::{nanoseconds, recorded};
 use crate::error::ExperimentError;
 use plimsoll_load::Times;
 use plimsoll_load::run::Offer;
@@ -31,6 +31,14 @@ pub fn peak(times: &Times) -> Option<f64> {
     }
 }
 
+/// The greatest rate of an offer, per second; 0 where answers make the next requests due.
+pub(super) fn peak_of(offer: &Offer) -> f64 {
+    match offer {
+        Offer::Open { parts, .. } => parts.iter().filter_map(peak).fold(0.0, f64::max),
+        Offer::Closed(..) => 0.0,
+    }
+}
+
 /// The offer of a plan.
 pub(super) fn make(
     plan: &Plan,
@@ -43,6 +51,7 @@ pub(super) fn make(
         (None, Order::InOrder) => Some(asked.requests.list.len() as u64),
         _ => None,
     };
+    let limit = limit.into_iter().chain(plan.load.requests).min();
     match &plan.load.shape {
         LoadShape::Closed { users, think, duration } => {
             let end_ns = warmup_ns + nanoseconds(*duration);
@@ -96,8 +105,14 @@ pub(crate) fn schedule(
             Schedule::constant(*rate_per_s, nanoseconds(*duration))?
         }
         RateSource::Schedule(schedule) => schedule.clone(),
+        RateSource::Trace(trace) if recorded::is_run(trace) => {
+            recorded::trace(trace, notes)?.schedule(&trace.options)?.0
+        }
         RateSource::Trace(trace) => {
-            let read = Trace::read_as(&trace.file, trace.counts_per, trace.columns.as_deref())?;
+            let read = match &trace.format {
+                Some(format) => Trace::from_log(&trace.file, Some(format))?,
+                None => Trace::read_as(&trace.file, trace.counts_per, trace.columns.as_deref())?,
+            };
             let (schedule, found) = read.schedule(&trace.options)?;
             let name = trace.file.display().to_string();
             notes.extend(read.remarks().iter().map(|remark| format!("{name}: {remark}")));

@@ -18,8 +18,16 @@ pub(super) fn read(
     plan: &Plan,
     url: &Url,
     place: &Place<'_>,
+    notes: &mut Vec<String>,
 ) -> Result<Option<Store>, ExperimentError> {
     let (Some(store), Some(of)) = (&plan.store, &url.scheme.store) else { return Ok(None) };
+    if of.leaves_lying && plan.load.streams > 1 {
+        notes.push(format!(
+            "{}:// servers may leave commands lying that are sent behind others: `streams = 1` \
+             has none time out",
+            url.scheme.name
+        ));
+    }
     if let Some(feature) = Protocol::of(url.scheme).and_then(Protocol::left_out) {
         return Err(ExperimentError::Conflict(format!(
             "drive {url}: this program was built without its driver; build it with the feature \

@@ -1,10 +1,11 @@
-//! TLS: which certificates are trusted, which name is asked for, which protocol is agreed on (ALPN,
-//! RFC 7301), whether sessions are resumed.
+//! TLS: which certificates are trusted, which one we show, which name is asked for, which protocol
+//! is agreed on (ALPN, RFC 7301), whether sessions are resumed.
 
 use crate::error::ExperimentError;
-use plimsoll_load::{Endpoint, Protocol, Tls};
-use plimsoll_net::tls::{CertificateEnd, Roots, TlsError, Verifier};
-use plimsoll_plan::{Http, Target};
+use plimsoll_load::way::Proxies;
+use plimsoll_load::{Endpoint, Protocol, Tls, tunnel_answered};
+use plimsoll_net::tls::{CertificateEnd, Roots, TlsError, Verifier, identified};
+use plimsoll_plan::{Http, Plan, Target};
 use plimsoll_units::failure::chain;
 use plimsoll_workload::request::Url;
 use rustls::ClientConfig;
@@ -20,6 +21,43 @@ use std::time::Duration;
 /// How long the target may take to agree on a protocol.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Where the target is asked which protocol it speaks.
+#[derive(Clone, Copy)]
+pub(super) struct To<'a> {
+    /// Where it, or a proxy, is.
+    pub(super) endpoint: &'a Endpoint,
+    /// The proxies on the way.
+    pub(super) proxies: Option<&'a Proxies>,
+}
+
+/// The TLS settings of a plan's target and what is spoken with it: a store's protocol, which goes
+/// with its scheme as TLS does, or as [`choose`] has it.
+pub(super) fn spoken(
+    plan: &Plan,
+    url: &Url,
+    to: To<'_>,
+    ask: bool,
+    end: &CertificateEnd,
+) -> Result<(Option<Tls>, Protocol), ExperimentError> {
+    let (target, resumes) = (&plan.target, plan.load.resumes_tls());
+    match Protocol::of(url.scheme) {
+        Some(protocol) if !url.scheme.is_secure => Ok((None, protocol)),
+        Some(protocol) => {
+            let name = server_name(target, url)?;
+            let config = Arc::new(config(target, resumes, end.clone())?);
+            Ok((Some(Tls { config, name }), protocol))
+        }
+        None => choose(target, resumes, url, to, ask, end),
+    }
+}
+
+/// The name that is asked for and checked.
+fn server_name(target: &Target, url: &Url) -> Result<ServerName<'static>, ExperimentError> {
+    let name = target.sni.clone().unwrap_or_else(|| url.host.clone());
+    ServerName::try_from(name.clone())
+        .map_err(|error| ExperimentError::Tls(format!("use `{name}` as a server name: {error}")))
+}
+
 /// The TLS settings of a target and the driver to speak with; with `ask`, `http = "auto"` is
 /// settled by one handshake, otherwise HTTP/1.1 is assumed. `end` hears of the server's
 /// certificate.
@@ -27,7 +65,7 @@ pub(super) fn choose(
     target: &Target,
     resumes: bool,
     url: &Url,
-    endpoint: &Endpoint,
+    to: To<'_>,
     ask: bool,
     end: &CertificateEnd,
 ) -> Result<(Option<Tls>, Protocol), ExperimentError> {
@@ -41,16 +79,14 @@ pub(super) fn choose(
         Http::Auto if ask => &[b"h2", b"http/1.1"],
         Http::Auto => &[b"http/1.1"],
     };
-    let name = target.sni.clone().unwrap_or_else(|| url.host.clone());
-    let name = ServerName::try_from(name.clone())
-        .map_err(|error| ExperimentError::Tls(format!("use `{name}` as a server name: {error}")))?;
+    let name = server_name(target, url)?;
     let mut config = config(target, resumes, end.clone())?;
     config.alpn_protocols = offered.iter().map(|protocol| protocol.to_vec()).collect();
     let protocol = match target.http {
         Http::One => Protocol::Http1,
         Http::Two => Protocol::Http2,
         Http::Auto if ask => {
-            let agreed = agree(endpoint, Arc::new(config.clone()), name.clone())?;
+            let agreed = agree(to, Arc::new(config.clone()), name.clone())?;
             config.alpn_protocols = vec![agreed.clone()];
             if agreed == b"h2" { Protocol::Http2 } else { Protocol::Http1 }
         }
@@ -67,12 +103,14 @@ fn config(
     let tls = |error: rustls::Error| ExperimentError::Tls(error.to_string());
     let provider = plimsoll_net::tls::provider();
     let verifier = verifier(target, provider.clone(), end)?;
-    let mut config = ClientConfig::builder_with_provider(provider)
+    let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(tls)?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier))
-        .with_no_client_auth();
+        .with_custom_certificate_verifier(Arc::new(verifier));
+    let identity = target.cert.as_deref().zip(target.key.as_deref());
+    let mut config =
+        identified(builder, identity).map_err(|error| ExperimentError::Tls(chain(&error)))?;
     if !resumes {
         config.resumption = Resumption::disabled();
     }
@@ -100,22 +138,40 @@ fn verifier(
 
 /// Makes one handshake and returns the protocol that was agreed on: HTTP/1.1 where none was.
 fn agree(
-    endpoint: &Endpoint,
+    to: To<'_>,
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
 ) -> Result<Vec<u8>, ExperimentError> {
-    let failed = |why: String| ExperimentError::Protocol { endpoint: endpoint.to_string(), why };
+    let failed = |why: String| ExperimentError::Protocol { endpoint: to.endpoint.to_string(), why };
     let io = |error: std::io::Error| failed(error.to_string());
-    match endpoint {
+    match to.endpoint {
         Endpoint::Tcp(address) => {
-            let socket = TcpStream::connect_timeout(address, PATIENCE).map_err(io)?;
+            let mut socket = TcpStream::connect_timeout(address, PATIENCE).map_err(io)?;
             socket.set_read_timeout(Some(PATIENCE)).map_err(io)?;
+            if let Some(proxies) = to.proxies {
+                tunnel(&mut socket, proxies).map_err(io)?;
+            }
             shake_hands(socket, config, name).map_err(io)
         }
         Endpoint::Unix(path) => {
             let socket = UnixStream::connect(path).map_err(io)?;
             socket.set_read_timeout(Some(PATIENCE)).map_err(io)?;
             shake_hands(socket, config, name).map_err(io)
+        }
+    }
+}
+
+/// Asks a proxy for a tunnel.
+fn tunnel(socket: &mut TcpStream, proxies: &Proxies) -> std::io::Result<()> {
+    socket.write_all(&proxies.connect())?;
+    let mut answer = Vec::new();
+    loop {
+        let mut byte = [0];
+        // What follows the answer is TLS, and not ours to take.
+        socket.read_exact(&mut byte)?;
+        answer.push(byte[0]);
+        if tunnel_answered(&answer).map_err(std::io::Error::other)? {
+            return Ok(());
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::between;
 use crate::control::Control;
 use crate::error::ExperimentError;
 use crate::factors::{self, Combination, levels_of};
+use crate::images;
 use crate::prepare::{Prepared, prepare};
 use crate::record::{CellPlan, Subject};
 use crate::rounds::Rounds;
@@ -210,7 +211,7 @@ pub(super) fn bench(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError
     if at_once > 1 && !is_simulated {
         notes.push(format!("{at_once} cells at once shared the machine (`at_once`)"));
     }
-    let steps = steps(ask, plans.first())?;
+    let steps = steps(ask, plans.first(), &mut notes)?;
     let subject = bench::subject(&text, plan, is_simulated, &ask.place, own)?;
     let replications = design.replications();
     let mut ready = design.ready(
@@ -287,12 +288,17 @@ fn whole(ask: &Ask<'_>, plan: &Plan) -> Result<Prepared, ExperimentError> {
 }
 
 /// What is done for the servers of the first cell.
-fn steps(ask: &Ask<'_>, first: Option<&Plan>) -> Result<Vec<Planned>, ExperimentError> {
+fn steps(
+    ask: &Ask<'_>,
+    first: Option<&Plan>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Planned>, ExperimentError> {
     let Some(plan) = first.filter(|_| !ask.is_simulated) else { return Ok(Vec::new()) };
     let bed = servers::bed(plan, "example".to_owned(), &ask.place)?;
     if let (Some(bed), true) = (&bed, ask.installs) {
         servers::install(bed, &ask.place)?;
     }
+    notes.extend(bed.as_ref().map(images::stale).transpose()?.unwrap_or_default());
     let outline = bed.as_ref().map(servers::outline).transpose()?.unwrap_or_default();
     sources(plan, &outline.instances, ask.place.system)?;
     Ok(outline.steps)
@@ -305,7 +311,8 @@ pub(super) fn pool(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError>
     let design = Design::of(&varied, RunKind::Pool)?;
     let pool = pools::Combinations::of(&text, &varied, &design.all, ask.place.environment)?;
     for levels in &design.all {
-        simulates(pool.of_levels(&levels_of(&varied, levels))?.named)?;
+        let of = pool.of_levels(&levels_of(&varied, levels))?;
+        simulates(of.model, of.named)?;
     }
     let (subject, notes) = (pool.subject(plan, ask.place.here)?, pool.notes());
     Ok(design.ready(subject, &notes, varied, Kind::Pool(pool)))
@@ -338,6 +345,7 @@ pub(super) fn live_pool(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentE
     if let (Some(bed), true) = (&first, ask.installs) {
         servers::install(bed, &ask.place)?;
     }
+    notes.extend(first.as_ref().map(images::stale).transpose()?.unwrap_or_default());
     let steps = first.as_ref().map(servers::outline).transpose()?.unwrap_or_default().steps;
     let subject = live::subject(plan, pool.subject(plan, ask.place.here)?);
     let of = Kind::LivePool(pool, Box::new(plan.clone()));

@@ -32,6 +32,18 @@ impl Record<'_> {
         run.map_or(Ok(()), |run| add(&run, events, outputs))
     }
 
+    /// Whether a cell has been kept as done: what fails afterwards, as the end of its servers, does
+    /// not change what was measured.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read.
+    pub(crate) fn is_kept(&self, cell: &Cell) -> Result<bool, ExperimentError> {
+        let inner = self.inner();
+        let Place::Experiment(journal) = &inner.place else { return Ok(false) };
+        let row = journal.cells()?.into_iter().find(|row| row.cell.number == cell.number);
+        Ok(row.is_some_and(|row| row.state.is_kept()))
+    }
+
     /// Takes a cell that failed before it had a run, or with one that is no result.
     ///
     /// # Errors

@@ -33,6 +33,16 @@ impl Record<'_> {
         self.bounds.end(why);
     }
 
+    /// Ends the experiment, and the cells that go on: what it may cost is spent.
+    pub fn end_spent(&self, why: String) {
+        self.bounds.end_spent(why);
+    }
+
+    /// Why no more may be spent on instances; `None` where it may.
+    pub fn is_spent(&self) -> Option<&str> {
+        self.bounds.spent()
+    }
+
     /// Why it ends before its last cell; `None` where it does not.
     pub fn ends_early(&self) -> Option<&str> {
         self.bounds.why()

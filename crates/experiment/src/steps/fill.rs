@@ -139,20 +139,31 @@ pub(super) fn pass(
     think: Distribution,
     steering: &mut Steering<'_>,
 ) -> Result<Pass, ExperimentError> {
+    let mut sum = Sum::default();
+    let (seconds, stopped) = pass_into(&mut sum, config, limit, think, steering)?;
+    Ok(Pass { sum, seconds, stopped })
+}
+
+/// The same, whose observations another sink takes. Returns how many seconds it took, and whether
+/// it was stopped.
+pub(super) fn pass_into(
+    sink: &mut dyn Sink,
+    config: &Config,
+    limit: Option<u64>,
+    think: Distribution,
+    steering: &mut Steering<'_>,
+) -> Result<(f64, bool), ExperimentError> {
     let users = config.connections.1.saturating_mul(config.streams_per_connection);
     let limit = limit.or(config.sequence.as_ref().map(|sequence| sequence.len() as u64));
     let load = Load::Closed { users, think, end_ns: LONGEST_NS, limit };
     let offer = Offer::Closed(load, LONGEST_NS);
-    let mut sum = Sum::default();
     // A thread of its own, as it gives way to the engine's threads.
     let result = std::thread::scope(|scope| {
-        let sum = &mut sum;
-        let thread = scope.spawn(|| run(config, &offer, sum, steering));
+        let thread = scope.spawn(|| run(config, &offer, sink, steering));
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
     let ended = result?;
-    let seconds = (ended.offered_ns + ended.drain_ns) as f64 / 1e9;
-    Ok(Pass { sum, seconds, stopped: ended.stopped })
+    Ok(((ended.offered_ns + ended.drain_ns) as f64 / 1e9, ended.stopped))
 }
 
 impl Pass {

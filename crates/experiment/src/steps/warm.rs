@@ -81,6 +81,9 @@ fn config(of: &Config, rate_per_s: f64, seed: u64) -> (Config, Distribution) {
     let config = Config {
         requests: Arc::new(requests),
         sequence: None,
+        names: None,
+        users: None,
+        checks: [].into(),
         connections: (u32::from(!of.connection_per_request), users),
         streams_per_connection: 1,
         threads: 1,

@@ -62,6 +62,12 @@ impl Instance {
                  writes it",
             )
         })?;
+        if plan.target.has_scenario() {
+            return Err(conflict(
+                "simulate the users of a scenario: what they ask hangs on what they are answered; \
+                 give a rate of requests and leave the scenario out",
+            ));
+        }
         if plan.load.waits() {
             return Err(conflict(
                 "simulate a warm-up that goes on until something holds: it is only waited for \
@@ -73,6 +79,13 @@ impl Instance {
                 "simulate a warm-up by `fill`: the simulated server has nothing to fill; leave it \
                  out by --set load.warm_up=0s",
             ));
+        }
+        if let Some(name) = plan.measure.slo.as_ref().and_then(|slo| slo.names().next()) {
+            let text = format!(
+                "simulate an SLO about the requests called `{name}`: all requests of a simulated \
+                 server are alike; leave the name out"
+            );
+            return Err(ExperimentError::Conflict(text));
         }
         if let Some(key) = beyond(elastic) {
             let text = format!(
@@ -117,6 +130,7 @@ pub fn live_only(plan: &Plan) -> Option<String> {
         ("[collect]", !plan.collect.from.is_empty()),
         ("[watch]", !plan.watches.is_empty()),
         ("`target.restart`", plan.target.restart.is_some()),
+        ("checks of answers", !plan.target.checks().is_empty()),
         ("`load.stop_when`", plan.load.stop_when.is_some()),
         ("`load.ends_when`", plan.load.ends_when.is_some()),
     ];
@@ -165,6 +179,7 @@ impl Load<'_> {
         let mut seconds = Seconds::new(writer, self.prepared.warmup_ns, offered_ns);
         let mut server = self.instance.server(config.timeout_ns, cell.seed);
         let mut left = limit.unwrap_or(u64::MAX);
+        let mut last_ns = 0;
         let (mut from_ns, mut block) = (0, vec![0; BLOCK]);
         for times in parts {
             let mut due = Due::of(times, cell.seed);
@@ -175,6 +190,7 @@ impl Load<'_> {
                         break;
                     }
                     left -= 1;
+                    last_ns = due_ns;
                     let answer = server.ask(due_ns as f64 / 1e9).map(nanoseconds);
                     seconds.request(due_ns, answer, config.timeout_ns, config.drain_ns)?;
                 }
@@ -188,6 +204,9 @@ impl Load<'_> {
             }
             from_ns += times.duration_ns();
         }
+        // So many requests may be asked for before the time is over.
+        let has_ended = left == 0 && self.plan.load.requests.is_some();
+        let offered_ns = if has_ended { last_ns + 1 } else { offered_ns };
         let mut end = End::new(Ended::Complete);
         end.warnings.clone_from(&self.prepared.notes);
         end.measured_ns = Some(offered_ns.saturating_sub(self.prepared.warmup_ns));
@@ -299,6 +318,8 @@ fn begin(
     meta.subject.push_str(SIMULATED);
     if let Some(load) = &mut meta.load {
         load.pacing = "simulated".to_owned();
+        // All requests of a simulated server are alike.
+        load.names = plimsoll_runs::Names::default();
     }
     to.record.begin(cell, meta)
 }

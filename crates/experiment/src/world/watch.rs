@@ -17,6 +17,7 @@ use plimsoll_runs::{Event, RunWriter, Sink, SinkError};
 use plimsoll_stats::figure::{Round, Rounds};
 use plimsoll_stats::slo::{Clause, Metric, Rule, Slo};
 use plimsoll_testbed::Instance as Server;
+use plimsoll_testbed::role::OnHost;
 use plimsoll_units::{failure, secret};
 
 use crate::error::ExperimentError;
@@ -79,6 +80,7 @@ pub fn sources(
         all.extend(found.into_iter().map(|source| (name.clone(), source)));
     }
     all.extend(agents(plan, servers, &source())?);
+    all.extend(hosts(plan, servers, &source())?);
     Ok(all)
 }
 
@@ -197,6 +199,37 @@ fn agents(
         Ok((AGENT.to_owned(), Source { instance, address, token, ..usual.clone() }))
     };
     collect.agents.iter().map(one).collect()
+}
+
+/// The hosts that servers stand on, by the agents that were started there.
+fn hosts(
+    plan: &Plan,
+    servers: &[Server],
+    usual: &Source,
+) -> Result<Vec<(String, Source)>, ExperimentError> {
+    let hosts: BTreeMap<&str, &OnHost> =
+        servers.iter().filter_map(|of| of.host.as_ref()).map(|of| (of.name.as_str(), of)).collect();
+    if !plan.collect.from.iter().any(|name| name == "host") {
+        return Ok(Vec::new());
+    }
+    let one = |(name, host): (&str, &OnHost)| {
+        let Some(agent) = &host.agent else {
+            let text = format!(
+                "watch the host `{name}` of a test-bed that stands, which has no agent; take it \
+                 down, or leave `host` out of `from` in [collect]"
+            );
+            return Err(ExperimentError::Conflict(text));
+        };
+        if plan.collect.agents.contains_key(name) {
+            let text =
+                format!("watch `{name}` by `agents` in [collect]: it is a host of [testbed]");
+            return Err(ExperimentError::Conflict(text));
+        }
+        let (instance, address) = (Some(name.to_owned()), Some(agent.address.clone()));
+        let token = Some(Token::from(agent.token.clone()));
+        Ok((AGENT.to_owned(), Source { instance, address, token, ..usual.clone() }))
+    };
+    hosts.into_iter().map(one).collect()
 }
 
 /// How far the clocks of hosts that agents watch are ahead of this one's, as facts of a run: by how

@@ -133,8 +133,16 @@ fn every_key_of_a_pool_and_its_bill_changes_the_result() {
     };
     // Of the live pool: which role is scaled, and by which balancers. Of several types: what one of
     // each was measured to serve, which prices a request and simulates nothing.
-    let others =
-        ["pool.role", "balancer.kind", "balancer.count", "balancer.weights", "instance.capacity"];
+    let others = [
+        "pool.role",
+        "pool.follow",
+        "pool.heard_at",
+        "pool.token_file",
+        "balancer.kind",
+        "balancer.count",
+        "balancer.weights",
+        "instance.capacity",
+    ];
     walked.extend(others.map(str::to_owned));
     let all: BTreeSet<String> = all_keys().map(|(key, _)| key).filter(is_of_pool).collect();
     assert_eq!(walked, all, "a new key needs a line here");

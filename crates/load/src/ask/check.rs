@@ -4,8 +4,9 @@
 //! Blocking, on a connection of its own, with the store's own bytes; the engine has no part in it.
 
 use super::converse;
-use crate::config::{Config, Endpoint};
+use crate::config::Config;
 use crate::store::{Before, Store};
+use crate::way::Endpoint;
 use plimsoll_units::failure::{Failure, Kind};
 use std::io;
 use std::time::Duration;
@@ -22,6 +23,36 @@ pub enum CheckError {
         /// Why.
         #[source]
         source: io::Error,
+    },
+    /// It has ended the connection before it had said a word; TLS is not spoken.
+    #[error("read a record from {endpoint}: it says nothing")]
+    Unheard {
+        /// Where.
+        endpoint: Endpoint,
+        /// How it has ended it.
+        #[source]
+        source: io::Error,
+        /// The scheme of its URLs over TLS.
+        secure: &'static str,
+    },
+    /// It speaks TLS, and the URL does not ask for that.
+    #[error("read a record from {endpoint}: it speaks TLS")]
+    WantsTls {
+        /// Where.
+        endpoint: Endpoint,
+        /// The scheme of its URLs over TLS.
+        secure: &'static str,
+    },
+    /// TLS could not be agreed on with it.
+    #[error("agree on TLS with {endpoint}")]
+    Tls {
+        /// Where.
+        endpoint: Endpoint,
+        /// Why.
+        #[source]
+        source: io::Error,
+        /// What to do.
+        hint: String,
     },
     /// It answers by an error.
     #[error("read a record from {endpoint}: it answers `{said}`")]
@@ -81,6 +112,13 @@ impl Failure for CheckError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Unreachable { source, .. } => return source.hint(),
+            Self::Unheard { secure, .. } => {
+                return Some(format!(
+                    "check the URL's port; where it speaks TLS, write {secure}://"
+                ));
+            }
+            Self::WantsTls { secure, .. } => return Some(format!("write {secure}://")),
+            Self::Tls { hint, .. } => return Some(hint.clone()),
             Self::Refused { hint, .. } => hint,
             Self::Login { .. } => return None,
             Self::Protocol { .. } => "check the URL's port",

@@ -16,11 +16,13 @@ const MEMORY: &str = "it has no room left: give it more memory or disk, or load 
 const LATER: &str = "see what keeps it from answering, and how many of its nodes are up";
 const POOLER: &str = "a pooler stands before it that does not keep a session's statements: have it \
                       pool by session, or go past it";
+const TLS: &str = "it lets us in by TLS only, with this user and database: write \
+                   postgresqls://";
 const LOG: &str = "see what the store writes into its own log";
 
 /// What to do, in one clause.
 pub(crate) fn hint(of: &StoreProtocol, before: Before, code: u16, said: &str) -> &'static str {
-    let words: [(&str, &str); 13] = [
+    let words: [(&str, &str); 17] = [
         ("MOVED ", CLUSTER),
         ("ASK ", CLUSTER),
         ("CROSSSLOT", CLUSTER),
@@ -34,6 +36,10 @@ pub(crate) fn hint(of: &StoreProtocol, before: Before, code: u16, said: &str) ->
         ("read-only", REPLICA),
         ("prepared statement", POOLER),
         ("READONLY", REPLICA),
+        ("insecure transport", "it lets us in by TLS only: write mysqls://"),
+        (", no encryption", TLS),
+        (", SSL off", TLS),
+        ("client certificate", "show it a certificate by --cert FILE and --key FILE"),
     ];
     if let Some((_, hint)) = words.into_iter().find(|(word, _)| said.contains(word)) {
         return hint;
@@ -69,7 +75,18 @@ mod tests {
             (redis, 403, "-READONLY You can't write against a read only replica.", REPLICA),
             (redis, 403, "-NOPERM this user has no permissions", PRIVILEGES),
             (redis, 500, "-ERR DB index is out of range", DATABASE),
-            (mysql, 401, "Access denied for user 'ann'@'localhost'", PASSWORD),
+            (
+                mysql,
+                500,
+                "Connections using insecure transport are prohibited",
+                "it lets us in by TLS only: write mysqls://",
+            ),
+            (
+                postgres,
+                401,
+                "no pg_hba.conf entry for host \"::1\", user \"a\", no encryption",
+                TLS,
+            ),
             (mysql, 403, "CREATE command denied to user", PRIVILEGES),
             (mysql, 403, "The MariaDB server is running with the --read-only option", REPLICA),
             (mysql, 503, "Too many connections", FULL),
@@ -84,6 +101,8 @@ mod tests {
         ] {
             assert_eq!(hint(protocol, Before::Load, code, said), wanted, "{said}");
         }
+        let denied = hint(mysql, Before::Load, 401, "Access denied for user 'ann'@'localhost'");
+        assert!(denied.contains("check the password") && denied.contains("mysqls://"), "{denied}");
         let hint = |code, said| hint(memcached, Before::Load, code, said);
         assert!(hint(401, "CLIENT_ERROR unauthenticated").contains("-Y"));
         assert_eq!(hint(500, "SERVER_ERROR odd"), LOG);

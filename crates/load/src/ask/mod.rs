@@ -4,14 +4,16 @@
 mod check;
 pub(crate) mod hint;
 mod read_back;
+mod tls;
 
 pub use check::{CheckError, check};
 pub use read_back::{ReadBack, read_back};
 
-use crate::config::{Config, Endpoint};
+use crate::config::Config;
 use crate::drivers::StoreDriver;
 use crate::protocol::Protocol;
-use crate::store::{Before, Failed, Socket, Store, Talk};
+use crate::store::{Before, Failed, Link, Socket, Store, Talk};
+use crate::way::Endpoint;
 use hint::hint;
 use std::io;
 use std::net::TcpStream;
@@ -36,13 +38,21 @@ fn converse<T>(
     };
     let socket = connect(&endpoint, patience)
         .map_err(|source| CheckError::Unreachable { endpoint: endpoint.clone(), source })?;
-    let (opening, is_private) = (store.first_opening(before), endpoint.is_private());
+    let (transport, tls) = (config.transport(), config.tls.clone());
+    let link = Link { socket, transport, tls, patience };
     let mut answer = Err(Failed::Malformed);
-    let asked = (driver.ask)(opening, is_private, socket, patience, &mut |talk| {
+    let asked = (driver.ask)(store.first_opening(before), link, &mut |talk| {
         answer = question(talk);
     });
+    let secure = of.scheme.over_tls.unwrap_or(of.scheme).name;
     asked.and(answer).map_err(|failed| match failed {
         Failed::Io(source) => CheckError::Unreachable { endpoint, source },
+        Failed::Unheard(source) => CheckError::Unheard { endpoint, source, secure },
+        Failed::WantsTls => CheckError::WantsTls { endpoint, secure },
+        Failed::Tls(source) => {
+            let hint = tls::hint(&source, of.scheme);
+            CheckError::Tls { endpoint, source, hint }
+        }
         Failed::Said(code, said) => {
             let hint = hint(of, before, code, &said);
             CheckError::Refused { endpoint, said, hint }

@@ -22,7 +22,7 @@ pub use scheme::SCHEME;
 use crate::store::bytes::{Reader, push_value};
 use crate::store::frames::Malformed;
 use crate::store::packets::Packeted;
-use crate::store::{NUMBERS, Opening, Reply, Speech, Spoken};
+use crate::store::{NUMBERS, Opening, Reply, Speech, Spoken, Transport};
 use frame::{BLOB, Framed, Outcome, VARCHAR, push, push_string};
 use plimsoll_workload::store::{Consistency, Kind, Operation};
 
@@ -322,7 +322,7 @@ impl Connection {
 impl Spoken for Cassandra {
     const NAME: &'static str = "version 4 of CQL's native protocol";
 
-    fn begun(opening: Opening, _: bool) -> Self {
+    fn begun(opening: Opening, _: Transport) -> Self {
         Self::new(opening)
     }
 }

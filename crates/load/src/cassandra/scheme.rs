@@ -10,4 +10,7 @@ const STORE: StoreScheme = StoreScheme {
     ..StoreScheme::PLAIN
 };
 /// `cassandra://`.
-pub static SCHEME: Scheme = Scheme::plain("cassandra", 9042, Some(STORE));
+pub static SCHEME: Scheme =
+    Scheme { over_tls: Some(&SECURE), ..Scheme::plain("cassandra", 9042, Some(STORE)) };
+/// `cassandras://`, the same over TLS.
+static SECURE: Scheme = Scheme::secure("cassandras", 9042, Some(STORE));

@@ -74,6 +74,28 @@ impl Chunked {
         Ok(at)
     }
 
+    /// The same, giving what is data of them to `keep`.
+    ///
+    /// # Errors
+    /// As for [`Chunked::take`].
+    pub fn take_to(
+        &mut self,
+        bytes: &[u8],
+        mut keep: impl FnMut(&[u8]),
+    ) -> Result<usize, Malformed> {
+        let mut at = 0;
+        while at < bytes.len() && *self != Self::End {
+            let left = usize::try_from(self.data_left()).unwrap_or(usize::MAX);
+            let n = left.max(1).min(bytes.len() - at);
+            let part = &bytes[at..at + n];
+            if left > 0 {
+                keep(part);
+            }
+            at += self.take(part)?;
+        }
+        Ok(at)
+    }
+
     fn step(self, byte: u8) -> Result<Self, Malformed> {
         Ok(match (self, byte) {
             (Self::Size { value, digits: 1.. }, b'\n') => Self::after_size(value),

@@ -4,6 +4,7 @@
 //! URLs may hold 200,000) each is put together when it is sent, which costs a copy of its head.
 
 use plimsoll_workload::request::{RenderState, Request, Requests, Template};
+use plimsoll_workload::scenario::Message;
 use std::sync::Arc;
 
 /// Lists up to this length are encoded before the run.
@@ -18,6 +19,22 @@ pub struct Head {
     pub host: Option<String>,
     /// Whether to ask for the connection to be closed after the answer.
     pub close: bool,
+    /// Set where a forward proxy is asked for each URL, which is then written whole (RFC 9112,
+    /// section 3.2.2).
+    pub proxy: Option<Proxied>,
+}
+
+/// What a forward proxy is told with each request.
+#[derive(Clone)]
+pub struct Proxied {
+    /// The value of `Proxy-Authorization`.
+    pub authorization: Option<String>,
+}
+
+impl std::fmt::Debug for Proxied {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Proxied(redacted)")
+    }
 }
 
 /// Makes the bytes of each request.
@@ -50,10 +67,26 @@ impl Encoder {
         self.requests.list[index as usize].method == "HEAD"
     }
 
-    /// Whether a request may be sent twice ([`is_repeatable`]).
-    #[must_use]
-    pub fn is_repeatable(&self, index: u32) -> bool {
-        is_repeatable(&self.requests.list[index as usize])
+    /// A request of the list.
+    pub(crate) fn request(&self, index: u32) -> &Request {
+        &self.requests.list[index as usize]
+    }
+
+    /// What the server is told that it is called, where the run says so.
+    pub(crate) fn host(&self) -> Option<&str> {
+        self.head.host.as_deref()
+    }
+
+    /// A request with its placeholders filled in: the next one is numbered on.
+    pub(crate) fn rendered(&mut self, index: u32) -> Request {
+        let request = self.requests.list[index as usize].rendered(&mut self.render);
+        self.render.next_request();
+        request
+    }
+
+    /// Appends the bytes of a request that is none of the list.
+    pub(crate) fn encode_other(&mut self, request: &Request, out: &mut Vec<u8>) {
+        write(request, &self.head, &mut self.render, &mut self.body, out);
     }
 
     /// The bytes of one request: made before, or appended to `out`, which is empty.
@@ -72,6 +105,38 @@ impl Encoder {
         }
     }
 
+    /// The bytes of what a user sends to a host, in the place of what `out` held.
+    pub fn encode_message(&self, message: &Message, host: &str, out: &mut Vec<u8>) {
+        out.clear();
+        let lines = [message.method.as_str(), " ", &message.target, " HTTP/1.1\r\nHost: "];
+        lines.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
+        let own = self.head.host.as_deref().filter(|_| message.origin == 0);
+        out.extend_from_slice(own.unwrap_or(host).as_bytes());
+        out.extend_from_slice(b"\r\n");
+        let mut field = |name: &str, value: &str| {
+            if !has_line(&message.head, name) {
+                [name, ": ", value, "\r\n"]
+                    .iter()
+                    .for_each(|part| out.extend_from_slice(part.as_bytes()));
+            }
+        };
+        field("User-Agent", &self.head.user_agent);
+        field("Accept", "*/*");
+        if self.head.close {
+            field("Connection", "close");
+        }
+        out.extend_from_slice(&message.head);
+        let body = message.body.as_deref().unwrap_or_default();
+        // A body of nothing is said where the method has one by its meaning (RFC 9110, section
+        // 8.6).
+        let expected = matches!(message.method.as_str(), "POST" | "PUT" | "PATCH");
+        if message.body.is_some() || expected {
+            out.extend_from_slice(format!("Content-Length: {}\r\n", body.len()).as_bytes());
+        }
+        out.extend_from_slice(b"\r\n");
+        out.extend_from_slice(body);
+    }
+
     fn make(&mut self, index: usize) -> Option<Vec<u8>> {
         let request = &self.requests.list[index];
         request.is_static().then(|| {
@@ -85,7 +150,20 @@ impl Encoder {
 /// Whether doing it twice does no more than doing it once, by its method (RFC 9110, section 9.2.2).
 #[must_use]
 pub fn is_repeatable(request: &Request) -> bool {
-    matches!(request.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "PUT" | "DELETE")
+    is_repeatable_method(&request.method)
+}
+
+/// Whether doing what a method asks for twice does no more than doing it once.
+pub(super) fn is_repeatable_method(method: &str) -> bool {
+    matches!(method, "GET" | "HEAD" | "OPTIONS" | "PUT" | "DELETE")
+}
+
+/// Whether lines of headers have one of that name, whatever its case.
+fn has_line(lines: &[u8], name: &str) -> bool {
+    lines.split(|byte| *byte == b'\n').any(|line| {
+        line.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
+            && line.get(name.len()) == Some(&b':')
+    })
 }
 
 fn write(
@@ -111,7 +189,12 @@ fn write(
     };
     out.extend_from_slice(request.method.as_bytes());
     out.push(b' ');
-    out.extend_from_slice(request.url.target.as_bytes());
+    if head.proxy.is_some() {
+        out.extend_from_slice(request.url.scheme.name.as_bytes());
+        out.extend_from_slice(b"://");
+        out.extend_from_slice(request.url.authority().as_bytes());
+    }
+    request.url.render_target(render, out);
     out.extend_from_slice(b" HTTP/1.1\r\n");
     // `Host` first, whoever names it (RFC 9110, section 7.2).
     let is_host = |name: &str| name.eq_ignore_ascii_case("host");
@@ -125,6 +208,10 @@ fn write(
     }
     if !named("accept") {
         field(out, "Accept", "*/*");
+    }
+    let authorization = head.proxy.as_ref().and_then(|proxy| proxy.authorization.as_ref());
+    if let Some(value) = authorization.filter(|_| !named("proxy-authorization")) {
+        field(out, "Proxy-Authorization", value);
     }
     if head.close && !named("connection") {
         field(out, "Connection", "close");

@@ -51,6 +51,24 @@ pub fn read(bytes: &[u8]) -> Result<Option<Head>, Malformed> {
     read_within(bytes, MAX_HEAD)
 }
 
+/// The fields of a whole head that was read: names in lower case, values without the blanks around
+/// them.
+pub(super) fn fields(head: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let mut fields = Vec::new();
+    let Some((_, mut next)) = next_line(head, 0) else { return fields };
+    while let Some((first, behind)) = next_line(head, next).filter(|(line, _)| !line.is_empty()) {
+        let is_folded = matches!(head.get(behind), Some(b' ' | b'\t'));
+        let folded = if is_folded { unfolded(head, first, behind) } else { None };
+        let (line, end) = folded.unwrap_or_else(|| (first.to_vec(), behind));
+        next = end;
+        if let Some(colon) = memchr::memchr(b':', &line) {
+            let name = String::from_utf8_lossy(&line[..colon]).trim_end().to_ascii_lowercase();
+            fields.push((name, line[colon + 1..].trim_ascii().to_vec()));
+        }
+    }
+    fields
+}
+
 /// The same for a head of at most `most` bytes.
 pub(super) fn read_within(bytes: &[u8], most: usize) -> Result<Option<Head>, Malformed> {
     let Some((line, mut at)) = next_line(bytes, 0) else {
@@ -91,6 +109,18 @@ pub(super) fn read_within(bytes: &[u8], most: usize) -> Result<Option<Head>, Mal
         }
     };
     Ok(Some(Head { len: at, status, length, keep_alive: fields.keep }))
+}
+
+/// Where a whole head leads: its first `location` that is not folded.
+#[cold]
+pub(super) fn location(head: &[u8]) -> Option<Vec<u8>> {
+    let mut lines = head.split(|byte| *byte == b'\n').skip(1);
+    let found = lines.find_map(|line| {
+        let colon = memchr::memchr(b':', line)?;
+        let is_one = line[..colon].trim_ascii_end().eq_ignore_ascii_case(b"location");
+        is_one.then(|| line[colon + 1..].trim_ascii().to_vec())
+    });
+    found.filter(|location| !location.is_empty())
 }
 
 /// Says which line of a head that is malformed was not understood: called only where one is.

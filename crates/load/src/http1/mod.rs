@@ -13,18 +13,37 @@ pub mod chunked;
 pub mod encode;
 pub mod head;
 
-use crate::driver::{Driver, Event, Fate, Slot, Words, quoted};
+use crate::driver::{Driver, Event, Fate, Follow, Slot, Words, quoted};
+use crate::redirects::Redirects;
 use chunked::Chunked;
-use encode::Encoder;
+use encode::{Encoder, is_repeatable};
 use head::Length;
 use plimsoll_runs::ErrorKind;
+use plimsoll_workload::check::Answer;
+use plimsoll_workload::request::is_redirect;
+use plimsoll_workload::scenario::Message;
+
+/// What a user sends.
+#[derive(Default)]
+struct Made {
+    bytes: Vec<u8>,
+    is_head: bool,
+    is_repeatable: bool,
+    /// How much of the answer's body is kept, bytes.
+    keep: usize,
+}
 
 /// The driver: what can be asked, and how it is asked.
 pub struct Http1 {
     encoder: Encoder,
     /// Whether a connection serves one request only.
     once: bool,
+    /// Whether answers are kept.
+    keeps: bool,
+    /// What users send, by their seats, where there is a scenario in place of a list.
+    made: Option<Vec<Made>>,
     words: Words,
+    redirects: Redirects,
 }
 
 /// A connection's state.
@@ -41,6 +60,11 @@ pub struct Connection {
     announced: bool,
     /// Bytes of a head that is not complete. Empty nearly always.
     partial: Vec<u8>,
+    /// Whether redirects are followed, and where the answer leads.
+    follows: bool,
+    location: Option<Vec<u8>>,
+    /// The answer, where it is kept.
+    answer: Option<Box<Answer>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +81,40 @@ impl Http1 {
     /// A driver for these requests. With `once`, each request gets a connection of its own.
     #[must_use]
     pub fn new(encoder: Encoder, once: bool) -> Self {
-        Self { encoder, once, words: Words::default() }
+        let (words, redirects) = (Words::default(), Redirects::default());
+        Self { encoder, once, keeps: false, made: None, words, redirects }
+    }
+
+    /// The same for users, whose requests are given one by one.
+    #[must_use]
+    pub fn of_users(self) -> Self {
+        Self { keeps: true, made: Some(Vec::new()), ..self }
+    }
+
+    /// What the user in a seat sends, where there are users.
+    fn made(&self, seat: u32) -> Option<&Made> {
+        self.made.as_ref()?.get(seat as usize)
+    }
+
+    /// The same, which follows up to so many redirects a request.
+    #[must_use]
+    pub fn following(self, most: u32) -> Self {
+        let redirects = Redirects::new(most, self.encoder.host().map(str::to_owned));
+        Self { redirects, ..self }
+    }
+
+    /// Passes on where the answer leads whose head was read.
+    #[inline]
+    fn hear(&mut self, connection: &mut Connection) {
+        if let Some(location) = connection.location.take() {
+            self.redirects.hear(connection.slot, location);
+        }
+    }
+
+    /// The same, which keeps answers.
+    #[must_use]
+    pub fn keeping(self) -> Self {
+        Self { keeps: true, ..self }
     }
 }
 
@@ -98,6 +155,10 @@ impl Connection {
                 return Ok(Found::Part(bytes));
             };
             self.bytes += head.len as u64;
+            let text = &bytes[..head.len];
+            if self.follows && is_redirect(head.status) {
+                self.location = head::location(text);
+            }
             bytes = &bytes[head.len..];
             // 101 would hand the connection to another protocol, which was not asked for.
             if head.status == 101 {
@@ -105,6 +166,7 @@ impl Connection {
             }
             if head.status >= 200 {
                 self.status = head.status;
+                self.answer.iter_mut().for_each(|answer| answer.fields = head::fields(text));
                 let length = if self.head_only { Length::Known(0) } else { head.length };
                 self.keep_alive = head.keep_alive;
                 self.state = match length {
@@ -124,10 +186,20 @@ impl Connection {
             State::Body { left } => {
                 let n = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
                 *left -= n as u64;
+                self.answer.iter_mut().for_each(|answer| answer.keep(&bytes[..n]));
                 n
             }
-            State::Chunks(chunks) => chunks.take(bytes).map_err(|_| bad_chunk(before, bytes))?,
-            State::UntilClose => bytes.len(),
+            State::Chunks(chunks) => {
+                let taken = match &mut self.answer {
+                    Some(answer) => chunks.take_to(bytes, |data| answer.keep(data)),
+                    None => chunks.take(bytes),
+                };
+                taken.map_err(|_| bad_chunk(before, bytes))?
+            }
+            State::UntilClose => {
+                self.answer.iter_mut().for_each(|answer| answer.keep(bytes));
+                bytes.len()
+            }
             State::Idle | State::Head | State::Closed => 0,
         };
         self.bytes += taken as u64;
@@ -257,6 +329,9 @@ impl Driver for Http1 {
             bytes: 0,
             announced: false,
             partial: Vec::new(),
+            follows: self.redirects.is_on(),
+            location: None,
+            answer: None,
         }
     }
 
@@ -275,12 +350,59 @@ impl Driver for Http1 {
         connection.slot = slot;
         connection.bytes = 0;
         connection.announced = false;
+        connection.answer = self.keeps.then(Box::default);
+        connection.location = None;
+        if let Some(made) = self.made.as_ref().and_then(|all| all.get(index as usize)) {
+            connection.answer.iter_mut().for_each(|answer| answer.most = Some(made.keep));
+            connection.head_only = made.is_head;
+            return &made.bytes;
+        }
+        if self.redirects.is_on() {
+            if self.redirects.request(slot).is_none() && !self.encoder.request(index).is_static() {
+                self.redirects.begin(slot, self.encoder.rendered(index));
+            }
+            if let Some(request) = self.redirects.request(slot) {
+                connection.head_only = request.method == "HEAD";
+                self.encoder.encode_other(request, out);
+                return out;
+            }
+        }
         connection.head_only = self.encoder.is_head(index);
         self.encoder.encode(index, out)
     }
 
-    fn is_repeatable(&self, index: u32) -> bool {
-        self.encoder.is_repeatable(index)
+    fn prepare(&mut self, seat: u32, message: &Message, host: &str, keep: u64) {
+        let Some(all) = &mut self.made else { return };
+        let at = seat as usize;
+        if at >= all.len() {
+            all.resize_with(at + 1, Made::default);
+        }
+        let made = &mut all[at];
+        self.encoder.encode_message(message, host, &mut made.bytes);
+        made.is_head = message.method == "HEAD";
+        made.is_repeatable = encode::is_repeatable_method(&message.method);
+        made.keep = usize::try_from(keep).unwrap_or(usize::MAX);
+    }
+
+    fn is_repeatable(&self, slot: Slot, index: u32) -> bool {
+        if let Some(made) = self.made(index) {
+            return made.is_repeatable;
+        }
+        is_repeatable(self.redirects.request(slot).unwrap_or(self.encoder.request(index)))
+    }
+
+    fn follow(&mut self, slot: Slot, index: u32, code: u16) -> Follow {
+        match self.redirects.follow(slot, self.encoder.request(index), code) {
+            Ok(follow) => follow,
+            Err(why) => {
+                self.words.say(slot, why);
+                Follow::Astray
+            }
+        }
+    }
+
+    fn forget(&mut self, slot: Slot) {
+        self.redirects.end(slot);
     }
 
     fn receive(
@@ -291,14 +413,23 @@ impl Driver for Http1 {
         events: &mut Vec<Event>,
     ) -> Fate {
         self.words.clear();
-        connection.receive(bytes, self.once, events, &mut self.words)
+        let fate = connection.receive(bytes, self.once, events, &mut self.words);
+        self.hear(connection);
+        fate
     }
 
     fn words(&mut self, slot: Slot) -> Option<Vec<u8>> {
         self.words.take(slot)
     }
 
+    fn answer(&mut self, connection: &mut Connection, _: Slot) -> Option<Answer> {
+        connection.answer.take().map(|answer| *answer)
+    }
+
     fn disinterest(&self, connection: &Connection) -> u64 {
+        if connection.answer.as_ref().is_some_and(|answer| !answer.is_cut) {
+            return 0;
+        }
         match connection.state {
             State::Body { left } => left,
             State::Chunks(chunks) => chunks.data_left(),

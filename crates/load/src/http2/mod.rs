@@ -30,13 +30,17 @@ mod streams;
 #[cfg(test)]
 mod tests;
 
-use crate::driver::{Driver, Event, Fate, Slot, Words};
-use crate::http1::encode::Head;
+use crate::driver::{Driver, Event, Fate, Follow, Slot, Words};
+use crate::http1::encode::{Head, is_repeatable};
+use crate::redirects::Redirects;
 use frame::{code, kind, setting};
 use hpack::decode::Decoder;
+use hpack::texts::Texts;
+use plimsoll_workload::check::Answer;
 use plimsoll_workload::request::{RenderState, Requests};
 use request::{Encoder, Table};
 use send::Sending;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use streams::Streams;
 
@@ -58,7 +62,20 @@ pub struct Http2 {
     text: Vec<u8>,
     /// Streams on which an answer has begun in the bytes that are being received.
     begun: Vec<u32>,
+    /// Whether answers are kept.
+    keeps: bool,
     words: Words,
+    redirects: Redirects,
+}
+
+/// What is kept of the answers on a connection, where that is wanted.
+#[derive(Default)]
+struct Kept {
+    texts: Texts,
+    /// By the number of their slot.
+    answers: BTreeMap<u32, Answer>,
+    /// The slot whose DATA is passed over, and how many of its bytes are content.
+    skip: (u32, usize),
 }
 
 /// A connection's state.
@@ -94,6 +111,7 @@ pub struct Connection {
     /// Bytes of DATA that the connection's window has not been given back.
     taken: u32,
     sending: Sending,
+    kept: Option<Box<Kept>>,
 }
 
 impl Http2 {
@@ -114,8 +132,23 @@ impl Http2 {
             block: Vec::new(),
             text: Vec::new(),
             begun: Vec::new(),
+            keeps: false,
             words: Words::default(),
+            redirects: Redirects::default(),
         }
+    }
+
+    /// The same, which follows up to so many redirects a request.
+    #[must_use]
+    pub fn following(self, most: u32) -> Self {
+        let redirects = Redirects::new(most, self.encoder.host().map(str::to_owned));
+        Self { redirects, ..self }
+    }
+
+    /// The same, which keeps answers.
+    #[must_use]
+    pub fn keeping(self) -> Self {
+        Self { keeps: true, ..self }
     }
 
     /// Whether nothing is or will be under way on a connection.
@@ -182,7 +215,7 @@ impl Driver for Http2 {
             table: Table::Empty,
             table_size: hpack::TABLE_SIZE,
             resize: false,
-            decoder: Decoder::default(),
+            decoder: Decoder::new(self.redirects.is_on()),
             idle_frames: 0,
             partial: Vec::new(),
             skip: 0,
@@ -193,6 +226,7 @@ impl Driver for Http2 {
             block_bytes: 0,
             taken: 0,
             sending: Sending::default(),
+            kept: self.keeps.then(Box::default),
         }
     }
 
@@ -218,7 +252,26 @@ impl Driver for Http2 {
     ) -> &'a [u8] {
         let id = connection.next_id;
         connection.next_id = id.saturating_add(2);
+        if self.redirects.is_on() {
+            if self.redirects.request(slot).is_none() && !self.encoder.request(index).is_static() {
+                self.redirects.begin(slot, self.encoder.rendered(index));
+            }
+            if let Some(request) = self.redirects.request(slot) {
+                connection.streams.add(id, slot, request.method == "HEAD");
+                self.block.clear();
+                connection.resize(&mut self.block);
+                let body = self.encoder.make_other(request, &mut self.block);
+                frame::headers(&self.block, body.is_none(), id, out);
+                if let Some(body) = body {
+                    connection.send_body(id, body, out);
+                }
+                return out;
+            }
+        }
         connection.streams.add(id, slot, self.encoder.is_head(index));
+        if let Some(kept) = &mut connection.kept {
+            kept.answers.insert(slot.0, Answer::default());
+        }
         let table = connection.table;
         if table == Table::Empty {
             connection.table = Table::Filled;
@@ -241,8 +294,22 @@ impl Driver for Http2 {
         out
     }
 
-    fn is_repeatable(&self, index: u32) -> bool {
-        self.encoder.is_repeatable(index)
+    fn is_repeatable(&self, slot: Slot, index: u32) -> bool {
+        is_repeatable(self.redirects.request(slot).unwrap_or(self.encoder.request(index)))
+    }
+
+    fn follow(&mut self, slot: Slot, index: u32, code: u16) -> Follow {
+        match self.redirects.follow(slot, self.encoder.request(index), code) {
+            Ok(follow) => follow,
+            Err(why) => {
+                self.words.say(slot, why);
+                Follow::Astray
+            }
+        }
+    }
+
+    fn forget(&mut self, slot: Slot) {
+        self.redirects.end(slot);
     }
 
     fn receive(
@@ -260,6 +327,7 @@ impl Driver for Http2 {
             text: &mut self.text,
             begun: &mut self.begun,
             table_needed: self.encoder.table_size(),
+            redirects: &mut self.redirects,
             out,
             events,
         };
@@ -276,6 +344,10 @@ impl Driver for Http2 {
         self.words.take(slot)
     }
 
+    fn answer(&mut self, connection: &mut Connection, slot: Slot) -> Option<Answer> {
+        connection.kept.as_mut()?.answers.remove(&slot.0)
+    }
+
     /// No answer ends with the connection: what is not whole has failed.
     fn end(&mut self, _: &mut Connection, _: &mut Vec<Event>) {}
 
@@ -285,6 +357,7 @@ impl Driver for Http2 {
         {
             connection.streams.remove(at);
             connection.sending.forget(id);
+            connection.kept.iter_mut().for_each(|kept| drop(kept.answers.remove(&slot.0)));
             connection.reset(id, code::CANCEL, out);
         }
         if self.is_over(connection) { Fate::Close } else { Fate::Keep }

@@ -7,7 +7,9 @@ use super::frame::{self, Head, code, flag, kind, setting};
 use super::streams::UNKNOWN;
 use super::{Connection, WINDOW};
 use crate::driver::{Event, Slot, Words, quoted};
+use crate::redirects::Redirects;
 use plimsoll_runs::ErrorKind;
+use plimsoll_workload::request::is_redirect;
 
 /// The longest header block that is read, in bytes, as it comes: that of HTTP/1.1 too.
 const MAX_BLOCK: usize = crate::http1::head::MAX_HEAD;
@@ -28,6 +30,7 @@ pub(super) struct Receiving<'a> {
     pub(super) begun: &'a mut Vec<u32>,
     /// The size that the peer's table must have for us to use it.
     pub(super) table_needed: usize,
+    pub(super) redirects: &'a mut Redirects,
     pub(super) out: &'a mut Vec<u8>,
     pub(super) events: &'a mut Vec<Event>,
 }
@@ -96,6 +99,14 @@ impl Receiving<'_> {
     fn skip<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let n = bytes.len().min(self.connection.skip);
         self.connection.skip -= n;
+        if let Some(kept) = &mut self.connection.kept {
+            let (slot, content) = &mut kept.skip;
+            let of_content = n.min(*content);
+            *content -= of_content;
+            if let Some(answer) = kept.answers.get_mut(slot) {
+                answer.keep(&bytes[..of_content]);
+            }
+        }
         if self.connection.skip == 0 {
             let id = std::mem::take(&mut self.connection.skip_ends);
             // It may have been reset meanwhile.
@@ -209,6 +220,7 @@ impl Receiving<'_> {
         self.must_be_used(head.stream)?;
         self.take_window(head.len);
         self.connection.skip = head.len - payload.len();
+        self.connection.kept.iter_mut().for_each(|kept| kept.skip.1 = 0);
         let Some(at) = self.connection.streams.find(head.stream) else {
             return self.on_finished();
         };
@@ -220,6 +232,9 @@ impl Receiving<'_> {
         }
         let ends = head.has(flag::END_STREAM);
         let stream = self.connection.streams.at(at);
+        if let Some(kept) = &mut self.connection.kept {
+            kept.skip = (stream.slot.0, content);
+        }
         stream.bytes += (frame::HEAD + head.len) as u64;
         let mut wrong = stream.status == 0;
         if stream.left != UNKNOWN {
@@ -305,7 +320,13 @@ impl Receiving<'_> {
     #[inline]
     fn section(&mut self, id: u32, ends: bool, block: &[u8], bytes: u64) -> Taken {
         // What cannot be read leaves the peer's table unknown.
-        let section = self.connection.decoder.read(block, self.text).map_err(|_| Violation)?;
+        let decoder = &mut self.connection.decoder;
+        let section = decoder.read(block, self.text).map_err(|_| Violation)?;
+        let location = decoder.location.take();
+        let fields = match &mut self.connection.kept {
+            Some(kept) => kept.texts.read(block, self.text).map_err(|_| Violation)?,
+            None => Vec::new(),
+        };
         let Some(at) = self.connection.streams.find(id) else { return self.on_finished() };
         self.connection.idle_frames = 0;
         let stream = self.connection.streams.at(at);
@@ -322,6 +343,13 @@ impl Receiving<'_> {
                 Some(100..=199) => wrong |= ends,
                 Some(status) => {
                     stream.status = status;
+                    if let Some(location) = location.filter(|_| is_redirect(status)) {
+                        self.redirects.hear(stream.slot, location);
+                    }
+                    let kept = self.connection.kept.as_mut();
+                    if let Some(answer) = kept.and_then(|of| of.answers.get_mut(&stream.slot.0)) {
+                        answer.fields = fields;
+                    }
                     let bodiless = stream.head_only || matches!(status, 204 | 304);
                     stream.left = if bodiless { 0 } else { section.length.unwrap_or(UNKNOWN) };
                     wrong |= ends && stream.left != UNKNOWN && stream.left != 0;

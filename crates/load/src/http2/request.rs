@@ -12,7 +12,7 @@
 use super::frame;
 use super::hpack::encode::{self, Literal};
 use super::hpack::{ENTRY_OVERHEAD, TABLE_SIZE};
-use crate::http1::encode::{Head, is_repeatable};
+use crate::http1::encode::Head;
 use plimsoll_workload::request::{RenderState, Request, Requests, Template};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -98,9 +98,37 @@ impl Encoder {
         self.requests.list[index as usize].method == "HEAD"
     }
 
-    /// Whether a request may be sent twice.
-    pub(super) fn is_repeatable(&self, index: u32) -> bool {
-        is_repeatable(&self.requests.list[index as usize])
+    /// A request of the list.
+    pub(super) fn request(&self, index: u32) -> &Request {
+        &self.requests.list[index as usize]
+    }
+
+    /// What the server is told that it is called, where the run says so.
+    pub(super) fn host(&self) -> Option<&str> {
+        self.head.host.as_deref()
+    }
+
+    /// A request with its placeholders filled in: the next one is numbered on.
+    pub(super) fn rendered(&mut self, index: u32) -> Request {
+        let request = self.requests.list[index as usize].rendered(&mut self.render);
+        self.render.next_request();
+        request
+    }
+
+    /// Appends the header block of a request that is none of the list: it has no field in the
+    /// peer's table. Gives its body.
+    pub(super) fn make_other(
+        &mut self,
+        request: &Request,
+        block: &mut Vec<u8>,
+    ) -> Option<Arc<[u8]>> {
+        let mut body = Vec::new();
+        if let Some(template) = &request.body {
+            template.render(&mut self.render, &mut body);
+        }
+        let (render, value, none) = (&mut self.render, &mut self.value, Shared::none());
+        write(request, &self.head, &none, Table::None, body.len(), render, value, block);
+        (!body.is_empty()).then(|| body.into())
     }
 
     /// Whether a request was made before the run.
@@ -169,10 +197,15 @@ impl Encoder {
 }
 
 impl Shared {
+    /// No field at all.
+    fn none() -> Self {
+        Self { fields: Vec::new(), blocks: Default::default(), size: 0 }
+    }
+
     fn of(list: &[Request], head: &Head) -> Self {
         let mut fields: Vec<(String, Vec<u8>)> = Vec::new();
         let Some((first, others)) = list.split_first() else {
-            return Self { fields, blocks: Default::default(), size: 0 };
+            return Self::none();
         };
         let mut twice: Vec<String> = Vec::new();
         each_field(
@@ -316,7 +349,11 @@ fn each_field<'a>(
         take(":authority", authority);
     }
     if wanted(":path") {
-        take(":path", text(&request.url.target));
+        let path = match &request.url.template {
+            Some(template) => Value::Drawn(template),
+            None => text(&request.url.target),
+        };
+        take(":path", path);
     }
     let named =
         |name: &str| request.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));

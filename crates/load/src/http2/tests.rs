@@ -23,7 +23,7 @@ fn get(target: &str) -> Request {
 fn driver(list: Vec<Request>, streams: u32, once: bool) -> Http2 {
     let mut requests = Requests::one(get("/"));
     requests.list = list;
-    let head = Head { user_agent: "plimsoll".into(), host: None, close: false };
+    let head = Head { user_agent: "plimsoll".into(), host: None, close: false, proxy: None };
     Http2::new(Arc::new(requests), head, RenderState::new(1, SHARE), streams, once)
 }
 

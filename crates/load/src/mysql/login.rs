@@ -3,8 +3,11 @@
 //!
 //! - `mysql_native_password`: SHA1(p) ⊕ SHA1(nonce + SHA1(SHA1(p))).
 //! - `caching_sha2_password`: SHA256(p) ⊕ SHA256(SHA256(SHA256(p)) + nonce). Where the server
-//!   does not have the user's digest in its cache it asks for the password itself, which goes over
-//!   a Unix socket only: there is no TLS here, and nobody else may read it.
+//!   does not have the user's digest in its cache it asks for the password itself, which goes
+//!   over TLS or a Unix socket only: nobody else may read it.
+//!
+//! TLS begins behind the server's handshake: it is asked for by the head of an answer, and the
+//! whole answer follows in TLS (`SSLRequest`).
 //!
 //! Source: MySQL Client/Server Protocol, "Connection Phase Packets" (`HandshakeV10`,
 //! `HandshakeResponse41`, `AuthSwitchRequest`, `AuthMoreData`) and "Authentication methods".
@@ -24,6 +27,8 @@ pub(super) const NONCE: usize = 20;
 const CAPABILITIES: u32 = 1 | 1 << 1 | 1 << 2 | 1 << 9 | 1 << 13 | 1 << 15 | 1 << 19;
 /// `CLIENT_CONNECT_WITH_DB`.
 const WITH_DATABASE: u32 = 1 << 3;
+/// `CLIENT_SSL`: it speaks TLS.
+const TLS: u32 = 1 << 11;
 /// What a server has to be able to do: 4.1's protocol and authentication.
 const NEEDED: u32 = 1 << 9 | 1 << 15;
 /// `CLIENT_PLUGIN_AUTH`: it names its method.
@@ -84,6 +89,8 @@ pub(super) struct Handshake {
     pub(super) nonce: [u8; NONCE],
     /// Its method; where we do not know that, it will ask for the user's own.
     pub(super) method: Method,
+    /// Whether it speaks TLS.
+    pub(super) has_tls: bool,
 }
 
 impl Handshake {
@@ -114,21 +121,41 @@ impl Handshake {
         // Some servers forget the zero behind the name.
         let name = if names { reader.0.split(|byte| *byte == 0).next() } else { None };
         let method = name.and_then(Method::named).unwrap_or(Method::Native);
-        Ok(Self { nonce, method })
+        Ok(Self { nonce, method, has_tls: capabilities & u64::from(TLS) != 0 })
     }
+}
 
-    /// Appends our answer to it.
-    pub(super) fn answer(&self, user: &[u8], password: &[u8], database: &str, out: &mut Vec<u8>) {
-        let with_database = if database.is_empty() { 0 } else { WITH_DATABASE };
-        out.extend_from_slice(&(CAPABILITIES | with_database).to_le_bytes());
+/// Our answer to a handshake.
+pub(super) struct Answer<'a> {
+    /// Whether it goes over TLS.
+    pub(super) over_tls: bool,
+    pub(super) user: &'a [u8],
+    pub(super) method: Method,
+    /// What proves the password: at most 32 bytes.
+    pub(super) proof: Vec<u8>,
+    /// Empty where there is none.
+    pub(super) database: &'a str,
+}
+
+impl Answer<'_> {
+    /// Appends its head, which alone asks for TLS. Servers go by the capabilities of that, and do
+    /// not look at those that follow within TLS.
+    pub(super) fn append_head(&self, out: &mut Vec<u8>) {
+        let with_tls = if self.over_tls { TLS } else { 0 };
+        let with_database = if self.database.is_empty() { 0 } else { WITH_DATABASE };
+        out.extend_from_slice(&(CAPABILITIES | with_tls | with_database).to_le_bytes());
         out.extend_from_slice(&MAX_PACKET.to_le_bytes());
         out.push(CHARACTERS);
         out.extend_from_slice(&[0; 23]);
-        push_text(user, out);
-        // Of at most 32 bytes: its length is one byte.
-        push_string(&self.method.proof(password, &self.nonce), out);
-        if !database.is_empty() {
-            push_text(database.as_bytes(), out);
+    }
+
+    /// Appends the whole of it.
+    pub(super) fn append(&self, out: &mut Vec<u8>) {
+        self.append_head(out);
+        push_text(self.user, out);
+        push_string(&self.proof, out);
+        if !self.database.is_empty() {
+            push_text(self.database.as_bytes(), out);
         }
         push_text(self.method.name().as_bytes(), out);
     }
@@ -190,9 +217,14 @@ mod tests {
 
     #[test]
     fn handshakes_are_read() {
-        let wanted = Handshake { nonce: *b"abcdefghijklmnopqrst", method: Method::Native };
+        let (nonce, method) = (*b"abcdefghijklmnopqrst", Method::Native);
         let body = mariadb();
-        assert_eq!(Handshake::read(&body), Ok(wanted));
+        assert_eq!(Handshake::read(&body), Ok(Handshake { nonce, method, has_tls: true }));
+        let mut without = body.clone();
+        // The second byte of what it can do stands behind the first part of the nonce, and a zero.
+        let nonce_at = body.windows(8).position(|part| part == b"abcdefgh").unwrap();
+        without[nonce_at + 10] &= !0x08;
+        assert_eq!(Handshake::read(&without), Ok(Handshake { nonce, method, has_tls: false }));
         for len in 0..body.len() - b"mysql_native_password\0".len() {
             assert_eq!(Handshake::read(&body[..len]), Err(Malformed), "cut at {len}");
         }
@@ -208,18 +240,34 @@ mod tests {
 
     #[test]
     fn the_answer_names_user_and_database() {
-        let handshake = Handshake { nonce: *b"abcdefghijklmnopqrst", method: Method::Native };
-        let mut out = Vec::new();
-        handshake.answer(b"ann", b"", "shop", &mut out);
+        let answer = |proof: &[u8], database| {
+            let (over_tls, user, method) = (false, &b"ann"[..], Method::Native);
+            let mut out = Vec::new();
+            Answer { over_tls, user, method, proof: proof.to_vec(), database }.append(&mut out);
+            out
+        };
+        let out = answer(b"", "shop");
         let head = [0x0f, 0xa2, 0x08, 0, 0, 0, 0, 1, 45];
         assert_eq!(out[..9], head);
         assert_eq!(out[9..32], [0; 23]);
         assert_eq!(&out[32..], b"ann\0\0shop\0mysql_native_password\0");
-        out.clear();
-        handshake.answer(b"ann", b"secret", "", &mut out);
+        let out = answer(&[7; 20], "");
         assert_eq!(out[0], 0x07, "without a database");
-        assert_eq!(out[36], 20, "the proof's length");
-        assert!(!out.windows(6).any(|part| part == b"secret"));
+        assert_eq!(out[36..57], [&[20][..], &[7; 20]].concat(), "the proof and its length");
+    }
+
+    #[test]
+    fn the_head_of_an_answer_asks_for_tls() {
+        let (user, method, proof) = (&b"ann"[..], Method::Native, Vec::new());
+        for (database, first) in [("", 0x07), ("shop", 0x0f)] {
+            let proof = proof.clone();
+            let answer = Answer { over_tls: true, user, method, proof, database };
+            let (mut head, mut whole) = (Vec::new(), Vec::new());
+            answer.append_head(&mut head);
+            answer.append(&mut whole);
+            assert_eq!(head, whole[..32]);
+            assert_eq!(head[..2], [first, 0xaa], "CLIENT_SSL");
+        }
     }
 
     #[test]

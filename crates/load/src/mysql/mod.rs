@@ -16,6 +16,7 @@
 //! "Binary Protocol Resultset"), which MariaDB shares.
 
 mod code;
+mod entry;
 mod login;
 mod packet;
 mod scheme;
@@ -25,8 +26,8 @@ pub use scheme::SCHEME;
 use crate::store::bytes::Reader;
 use crate::store::frames::Malformed;
 use crate::store::packets::Packeted;
-use crate::store::{Opening, Reply, Speech, Spoken};
-use login::{Handshake, Method, NONCE, Switch};
+use crate::store::{Opening, Reply, Speech, Spoken, Transport};
+use login::{Method, NONCE};
 use packet::{Numbered, push, push_string, whole_of_any_length};
 use plimsoll_workload::store::{Kind, Operation};
 
@@ -64,21 +65,20 @@ const COM_STMT_EXECUTE: u8 = 0x17;
 /// Types of parameters, with the byte for signed.
 const VAR_STRING: [u8; 2] = [0xfd, 0];
 const LONG_BLOB: [u8; 2] = [0xfb, 0];
+/// What to do where a user is not let in: the server does not say whether it is for want of TLS.
+const DENIED: &str = "check the password, and the user, in the URL; one who has to come by TLS is \
+                      let in by mysqls:// only, and it may be with a certificate (--cert)";
 /// First bytes of packets.
 const OK: u8 = 0x00;
 const MORE: u8 = 0x01;
 const END: u8 = 0xfe;
 const ERROR: u8 = 0xff;
-/// What a server says of `caching_sha2_password`.
-const KNOWN_BY_DIGEST: u8 = 3;
-const WANTS_PASSWORD: u8 = 4;
 
 /// How MySQL and MariaDB speak.
 #[derive(Debug, Clone)]
 pub struct Mysql {
     opening: Opening,
-    /// Whether nobody else can hear what is said.
-    private: bool,
+    transport: Transport,
 }
 
 /// What a connection keeps.
@@ -102,6 +102,8 @@ pub struct Own {
 enum Phase {
     /// The server's handshake.
     Handshake,
+    /// TLS, for which we have asked: nothing of this protocol before it is there.
+    Encryption,
     /// What it makes of our answer.
     Login,
     /// Whether the session is as we need it.
@@ -122,66 +124,10 @@ enum Phase {
 }
 
 impl Mysql {
-    /// For connections that begin so. On a `private` one nobody else can hear what is said.
+    /// For connections that begin so, on such a transport.
     #[must_use]
-    pub fn new(opening: Opening, private: bool) -> Self {
-        Self { opening, private }
-    }
-
-    /// Deals with the handshake.
-    fn shake(&self, state: &mut Connection, out: &mut Vec<u8>) -> Result<(), Malformed> {
-        let handshake = Handshake::read(state.packets.body())?;
-        (state.own.nonce, state.own.method) = (handshake.nonce, handshake.method);
-        let (user, password) = self.opening.login.user();
-        push(state.own.sequence, out, |out| {
-            handshake.answer(user, password, &self.opening.login.database, out);
-        });
-        state.go_on(Phase::Login);
-        Ok(())
-    }
-
-    /// Deals with what the server makes of our answer.
-    fn login(&self, state: &mut Connection, out: &mut Vec<u8>) -> Result<Option<Reply>, Malformed> {
-        let (first, rest) = state.packets.body().split_first().ok_or(Malformed)?;
-        match (*first, rest) {
-            (OK, _) => {
-                Self::begin(state, out);
-                Ok(None)
-            }
-            (END, rest) => {
-                let Switch { name, nonce } = Switch::read(rest)?;
-                let Some((method, nonce)) = Method::named(name).zip(nonce) else {
-                    let name = crate::store::shown(name);
-                    return Ok(Some(state.object(format!(
-                        "it asks for the method `{name}`, which is not spoken here; give the user \
-                         a password by mysql_native_password or caching_sha2_password"
-                    ))));
-                };
-                (state.own.method, state.own.nonce) = (method, nonce);
-                let proof = method.proof(self.opening.login.user().1, &nonce);
-                push(state.own.sequence, out, |out| out.extend_from_slice(&proof));
-                state.go_on(Phase::Login);
-                Ok(None)
-            }
-            (MORE, [KNOWN_BY_DIGEST]) if state.own.method == Method::CachingSha2 => Ok(None),
-            (MORE, [WANTS_PASSWORD]) if state.own.method == Method::CachingSha2 => {
-                if !self.private {
-                    return Ok(Some(state.object(
-                        "it asks for the password itself (caching_sha2_password), which is sent \
-                         over a Unix socket only; use mysql+unix://, or log in once with the \
-                         server's own client, so that it has the password's digest in its cache"
-                            .to_owned(),
-                    )));
-                }
-                push(state.own.sequence, out, |out| {
-                    out.extend_from_slice(self.opening.login.user().1);
-                    out.push(0);
-                });
-                state.go_on(Phase::Login);
-                Ok(None)
-            }
-            _ => Err(Malformed),
-        }
+    pub fn new(opening: Opening, transport: Transport) -> Self {
+        Self { opening, transport }
     }
 
     /// Sends what follows the login.
@@ -287,7 +233,8 @@ impl Mysql {
         }
         state.own.sequence = state.own.sequence.wrapping_add(1);
         match state.own.phase {
-            Phase::Handshake => self.shake(state, out)?,
+            Phase::Handshake => return self.shake(state, out),
+            Phase::Encryption => return Err(Malformed),
             Phase::Login => return self.login(state, out),
             Phase::Session => return self.settle(state, out),
             Phase::Table if first == OK => self.prepare(state, out),
@@ -399,13 +346,20 @@ fn command(command: u8, text: &[u8], out: &mut Vec<u8>) {
 impl Spoken for Mysql {
     const NAME: &'static str = "MySQL's protocol";
 
-    fn begun(opening: Opening, is_private: bool) -> Self {
-        Self::new(opening, is_private)
+    fn begun(opening: Opening, transport: Transport) -> Self {
+        Self::new(opening, transport)
+    }
+
+    fn hint(code: u16, said: &str) -> Option<&'static str> {
+        let is_denied = code == 401 && said.starts_with("Access denied");
+        is_denied.then_some(DENIED)
     }
 }
 
 impl Speech for Mysql {
     type State = Connection;
+
+    const BEGINS_PLAIN: bool = true;
 
     fn open(&self, _: &mut Vec<u8>) -> (Connection, u32) {
         let own = Own {
@@ -421,6 +375,14 @@ impl Speech for Mysql {
 
     fn is_ready(state: &Connection) -> bool {
         state.is_ready()
+    }
+
+    fn wants_tls(state: &Connection) -> bool {
+        state.own.phase == Phase::Encryption
+    }
+
+    fn encrypted(&self, state: &mut Connection, out: &mut Vec<u8>) {
+        self.log_in(state, out);
     }
 
     fn command(state: &Connection, _: u16, operation: &Operation, value: &[u8], out: &mut Vec<u8>) {

@@ -3,7 +3,9 @@
 //!
 //! Nothing (`trust`, `peer`), MD5 of password, user and salt (`md5`), or SCRAM-SHA-256 (RFC 5802,
 //! RFC 7677), whose 4,096 rounds of hashing cost a few milliseconds of processor time on each
-//! connection. A password itself is never sent.
+//! connection. A password itself is sent over TLS or a Unix socket only.
+//!
+//! TLS is asked for by a message of its own, before all others (`SSLRequest`).
 //!
 //! Source: PostgreSQL documentation, "Frontend/Backend Protocol", "Message Flow", "SASL
 //! Authentication".
@@ -17,6 +19,9 @@ use md5::{Digest as _, Md5};
 
 /// Version 3.0 of the protocol.
 const VERSION: u32 = 3 << 16;
+
+/// The number that asks for TLS, in the place of a version.
+const TLS: u32 = 80_877_103;
 
 /// Kinds of requests for authentication.
 const GRANTED: u32 = 0;
@@ -69,6 +74,11 @@ impl From<Fault> for Halt {
     }
 }
 
+/// Appends what asks for TLS.
+pub(super) fn ask_for_tls(out: &mut Vec<u8>) {
+    push(None, out, |out| out.extend_from_slice(&TLS.to_be_bytes()));
+}
+
 /// Appends what a connection begins with.
 pub(super) fn begin(login: &Login, out: &mut Vec<u8>) {
     push(None, out, |out| {
@@ -88,10 +98,12 @@ pub(super) fn begin(login: &Login, out: &mut Vec<u8>) {
 }
 
 impl Proof {
-    /// Deals with a request for authentication.
+    /// Deals with a request for authentication. Where it `is_private` nobody on the way can hear
+    /// what we answer.
     pub(super) fn go_on(
         &mut self,
         login: &Login,
+        is_private: bool,
         body: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), Halt> {
@@ -124,14 +136,18 @@ impl Proof {
                 proved.check(reader.0)?;
                 Self::Given
             }
-            (GRANTED | MD5 | SASL..=SASL_FINAL, _) => return Err(Halt::Malformed),
-            (CLEAR, _) => {
+            (CLEAR, Self::None) if is_private => {
+                push(Some(b'p'), out, |out| push_text(password, out));
+                Self::Given
+            }
+            (CLEAR, Self::None) => {
                 return Err(Halt::Objection(
-                    "it asks for the password itself, which is not sent without TLS; have it ask \
-                     for scram-sha-256 (pg_hba.conf)"
+                    "it asks for the password itself, which is not sent without TLS; write \
+                     postgresqls://, or have it ask for scram-sha-256 (pg_hba.conf)"
                         .to_owned(),
                 ));
             }
+            (GRANTED | CLEAR | MD5 | SASL..=SASL_FINAL, _) => return Err(Halt::Malformed),
             (other, _) => {
                 return Err(Halt::Objection(format!(
                     "it asks for the authentication method {other}, which is not spoken here; have \
@@ -194,7 +210,7 @@ mod tests {
 
     fn asked(proof: &mut Proof, body: &[u8]) -> Result<Vec<u8>, Halt> {
         let mut out = Vec::new();
-        proof.go_on(&login(), body, &mut out).map(|()| out)
+        proof.go_on(&login(), false, body, &mut out).map(|()| out)
     }
 
     #[test]
@@ -206,6 +222,19 @@ mod tests {
         let len = u32::try_from(8 + words.len()).unwrap().to_be_bytes();
         assert_eq!(&out[..8], [&len[..], &[0, 3, 0, 0]].concat());
         assert_eq!(&out[8..], words);
+    }
+
+    #[test]
+    fn a_password_is_sent_where_nobody_can_hear_it() {
+        let mut out = Vec::new();
+        let asked = Proof::None.go_on(&login(), true, b"\0\0\0\x03", &mut out);
+        assert!(asked.is_ok());
+        assert_eq!(out, b"p\0\0\0\x0bsecret\0");
+        // Nor in the middle of SCRAM, where it would give away what that hides.
+        let mut proof = Proof::None;
+        assert!(proof.go_on(&login(), true, b"\0\0\0\x0aSCRAM-SHA-256\0\0", &mut out).is_ok());
+        let halted = proof.go_on(&login(), true, b"\0\0\0\x03", &mut out);
+        assert!(matches!(halted, Err(Halt::Malformed)));
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub use scheme::SCHEME;
 use crate::store::bytes::{Reader, push_text, push_value};
 use crate::store::frames::Malformed;
 use crate::store::packets::Packeted;
-use crate::store::{Opening, Reply, Speech, Spoken};
+use crate::store::{Opening, Reply, Speech, Spoken, Transport};
 use login::{Halt, Proof};
 use message::{Tagged, Trouble, push};
 use plimsoll_workload::store::{Kind, Operation};
@@ -55,6 +55,7 @@ fn statement(kind: Kind) -> (&'static [u8], &'static str) {
 #[derive(Debug, Clone)]
 pub struct Postgres {
     opening: Opening,
+    transport: Transport,
 }
 
 /// What a connection keeps.
@@ -71,6 +72,10 @@ pub struct Own {
 /// What the next message belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
+    /// The byte that says whether the server speaks TLS, for which we have asked.
+    Encryption,
+    /// TLS: nothing of this protocol before it is there.
+    Encrypting,
     /// The login.
     Login,
     /// The making of the table.
@@ -93,10 +98,10 @@ enum Answer {
 }
 
 impl Postgres {
-    /// For connections that begin so.
+    /// For connections that begin so, on such a transport.
     #[must_use]
-    pub fn new(opening: Opening) -> Self {
-        Self { opening }
+    pub fn new(opening: Opening, transport: Transport) -> Self {
+        Self { opening, transport }
     }
 
     /// Deals with a message before we are ready.
@@ -110,7 +115,8 @@ impl Postgres {
             // What the server tells of itself, and how a request could be cancelled.
             (_, b'S' | b'N' | b'K' | b'v') => {}
             (Phase::Login, b'R') => {
-                match state.own.proof.go_on(&self.opening.login, state.packets.body(), out) {
+                let (login, is_private) = (&self.opening.login, self.transport.is_private());
+                match state.own.proof.go_on(login, is_private, state.packets.body(), out) {
                     Ok(()) => {}
                     Err(Halt::Malformed) => return Err(Malformed),
                     Err(Halt::Objection(why)) => {
@@ -248,8 +254,8 @@ fn told(found: bool, body: &[u8]) -> Result<Reply, Malformed> {
 impl Spoken for Postgres {
     const NAME: &'static str = "PostgreSQL's protocol";
 
-    fn begun(opening: Opening, _: bool) -> Self {
-        Self::new(opening)
+    fn begun(opening: Opening, transport: Transport) -> Self {
+        Self::new(opening, transport)
     }
 }
 
@@ -257,15 +263,31 @@ impl Speech for Postgres {
     type State = Connection;
 
     const SPEAKS_UNASKED: bool = true;
+    const BEGINS_PLAIN: bool = true;
 
     fn open(&self, out: &mut Vec<u8>) -> (Connection, u32) {
-        login::begin(&self.opening.login, out);
-        let own = Own { phase: Phase::Login, proof: Proof::default(), denied: Vec::new() };
+        let phase = if self.transport == Transport::Tls {
+            login::ask_for_tls(out);
+            Phase::Encryption
+        } else {
+            login::begin(&self.opening.login, out);
+            Phase::Login
+        };
+        let own = Own { phase, proof: Proof::default(), denied: Vec::new() };
         (Packeted::new(own), 0)
     }
 
     fn is_ready(state: &Connection) -> bool {
         state.is_ready()
+    }
+
+    fn wants_tls(state: &Connection) -> bool {
+        state.own.phase == Phase::Encrypting
+    }
+
+    fn encrypted(&self, state: &mut Connection, out: &mut Vec<u8>) {
+        login::begin(&self.opening.login, out);
+        state.own.phase = Phase::Login;
     }
 
     fn command(_: &Connection, _: u16, operation: &Operation, value: &[u8], out: &mut Vec<u8>) {
@@ -290,6 +312,20 @@ impl Speech for Postgres {
         bytes: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(usize, Option<Reply>), Malformed> {
+        match (state.own.phase, bytes) {
+            (Phase::Encryption, [b'S', ..]) => {
+                state.own.phase = Phase::Encrypting;
+                return Ok((1, None));
+            }
+            (Phase::Encryption, [b'N', ..]) => {
+                let text = "it speaks no TLS; turn it on there (ssl = on, with ssl_cert_file and \
+                            ssl_key_file), or write postgres:// to go without";
+                state.objection = Some(text.to_owned());
+                return Ok((1, Some(Reply::Error(401))));
+            }
+            (Phase::Encrypting, _) => return Err(Malformed),
+            _ => {}
+        }
         let (n, is_whole) = state.packets.take(bytes)?;
         if !is_whole {
             return Ok((n, None));

@@ -7,8 +7,15 @@ const STORE: StoreScheme = StoreScheme {
     databases: Databases::Names,
     needs_user: true,
     has_disk: true,
+    tls_keys: &["sslmode"],
     ..StoreScheme::PLAIN
 };
 /// `postgres://`.
-pub static SCHEME: Scheme =
-    Scheme { also: &["postgresql"], ..Scheme::plain("postgres", 5432, Some(STORE)) };
+pub static SCHEME: Scheme = Scheme {
+    also: &["postgresql"],
+    over_tls: Some(&SECURE),
+    ..Scheme::plain("postgres", 5432, Some(STORE))
+};
+/// `postgresqls://`, the same over TLS.
+static SECURE: Scheme =
+    Scheme { also: &["postgress"], ..Scheme::secure("postgresqls", 5432, Some(STORE)) };

@@ -3,8 +3,8 @@
 //! *Sources*: RFC 5802 (the exchange; section 3 has the formulas), RFC 7677 (with SHA-256), RFC
 //! 4013 (SASLprep), RFC 8018, section 5.2 (PBKDF2, of which one block is needed).
 //!
-//! There is no channel binding, as there is no TLS. PostgreSQL takes the user's name from the
-//! startup message, so that it is empty here.
+//! There is no channel binding: where TLS is spoken, that checks whom it speaks with. PostgreSQL
+//! takes the user's name from the startup message, so that it is empty here.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

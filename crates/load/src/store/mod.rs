@@ -15,15 +15,16 @@
 
 pub mod bytes;
 mod conversation;
+mod encryption;
 pub mod frames;
 pub mod lines;
 mod opening;
 pub mod packets;
 mod pipeline;
 
-pub(crate) use conversation::{Ask, Failed, Socket, Talk, ask};
+pub(crate) use conversation::{Ask, Failed, Link, Socket, Talk, ask};
 pub use lines::{Dialect, Next};
-pub use opening::{Before, Login, Opening};
+pub use opening::{Before, Login, Opening, Transport};
 pub use pipeline::{Connection, Pipeline};
 
 use frames::Malformed;
@@ -94,6 +95,9 @@ pub trait Speech: Send {
     const IN_ORDER: bool = true;
     /// Whether it may say something that is no answer.
     const SPEAKS_UNASKED: bool = false;
+    /// Whether TLS, where it is spoken, begins when the protocol says so, by [`Speech::wants_tls`];
+    /// otherwise before its first byte.
+    const BEGINS_PLAIN: bool = false;
 
     /// The state of a new connection; appends what it begins with, and says how many answers that
     /// gets before the first command's, each of them [`Reply::Done`] where all is well.
@@ -104,6 +108,14 @@ pub trait Speech: Send {
     fn is_ready(_: &Self::State) -> bool {
         true
     }
+
+    /// Whether TLS begins now, behind all that was taken and sent.
+    fn wants_tls(_: &Self::State) -> bool {
+        false
+    }
+
+    /// TLS is there that was wanted; appends what is sent next.
+    fn encrypted(&self, _: &mut Self::State, _: &mut Vec<u8>) {}
 
     /// Whether the connection can be used all the same, the last of whose greetings was answered by
     /// the error that came last.
@@ -138,9 +150,8 @@ pub trait Spoken: Speech + Sized + 'static {
     /// What is spoken, in words.
     const NAME: &'static str;
 
-    /// That of connections which begin like this; `is_private` says whether nobody else can hear
-    /// what is said.
-    fn begun(opening: Opening, is_private: bool) -> Self;
+    /// That of connections which begin like this, on such a transport.
+    fn begun(opening: Opening, transport: Transport) -> Self;
 
     /// What to do about an error before a load that means something else than its code says.
     fn hint(_code: u16, _said: &str) -> Option<&'static str> {

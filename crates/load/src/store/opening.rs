@@ -31,6 +31,25 @@ impl std::fmt::Debug for Login {
     }
 }
 
+/// What carries the bytes of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// TCP, which others on the way can read.
+    Tcp,
+    /// A Unix socket.
+    Unix,
+    /// TLS over TCP.
+    Tls,
+}
+
+impl Transport {
+    /// Whether nobody on the way can hear what is said, so that a password may be.
+    #[must_use]
+    pub fn is_private(self) -> bool {
+        self != Self::Tcp
+    }
+}
+
 /// What comes after the question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Before {

@@ -182,6 +182,7 @@ impl<S: Speech> Driver for Pipeline<S> {
     type Connection = Connection<S>;
 
     const GATHERS: bool = true;
+    const BEGINS_PLAIN: bool = S::BEGINS_PLAIN;
     const READ: usize = 64 * 1024;
 
     fn open(&mut self, out: &mut Vec<u8>) -> Self::Connection {
@@ -201,6 +202,14 @@ impl<S: Speech> Driver for Pipeline<S> {
 
     fn is_ready(&self, connection: &Self::Connection) -> bool {
         connection.greetings == 0 && S::is_ready(&connection.state)
+    }
+
+    fn wants_tls(&self, connection: &Self::Connection) -> bool {
+        S::wants_tls(&connection.state)
+    }
+
+    fn encrypted(&mut self, connection: &mut Self::Connection, out: &mut Vec<u8>) {
+        self.speech.encrypted(&mut connection.state, out);
     }
 
     fn refusal(&self, connection: &Self::Connection) -> Option<String> {
@@ -238,7 +247,7 @@ impl<S: Speech> Driver for Pipeline<S> {
     }
 
     /// A read is, a write is not: another's write may have come between.
-    fn is_repeatable(&self, index: u32) -> bool {
+    fn is_repeatable(&self, _: Slot, index: u32) -> bool {
         self.operations.at(u64::from(index)).kind == Kind::Read
     }
 
@@ -268,6 +277,10 @@ impl<S: Speech> Driver for Pipeline<S> {
                     && connection.greeted(reply) == Fate::Close
                 {
                     return Fate::Close;
+                }
+                // What comes in the clear behind that is none of the server's.
+                if !bytes.is_empty() && S::wants_tls(&connection.state) {
+                    return connection.fail(bytes, events, &mut self.words);
                 }
                 continue;
             }

@@ -17,6 +17,7 @@
 
 use super::Worker;
 use super::explain::Why;
+use super::start::turn_of;
 use crate::config::Config;
 use crate::connection::{Connection, State, begin, interest, local_cause};
 use crate::driver::{Driver, Fate, Slot};
@@ -140,9 +141,13 @@ impl<D: Driver> Worker<D> {
         })
     }
 
-    fn begin_to_open(&mut self, at: u32) {
+    pub(super) fn begin_to_open(&mut self, at: u32) {
         let began = self.clock.now();
-        match begin(&self.config.endpoint) {
+        let serial = self.line.shared.serial.fetch_add(1, Ordering::Relaxed);
+        let (way, origin) = (&self.config.way, self.connections[at as usize].origin);
+        let place = self.config.place_of(origin).0;
+        let to = if origin == 0 { way.to(place, serial) } else { place.clone() };
+        match begin(&to, way.from(&to, serial)) {
             Ok(socket) => {
                 let connection = &mut self.connections[at as usize];
                 let data = u64::from(connection.generation) << 32 | u64::from(at);
@@ -152,7 +157,7 @@ impl<D: Driver> Worker<D> {
                 connection.stamped = false;
                 connection.state = State::Connecting;
                 connection.began = began;
-                connection.serial = self.line.shared.serial.fetch_add(1, Ordering::Relaxed);
+                connection.serial = serial;
                 self.opening.push_back((began, at, connection.generation));
                 if let Err(error) = result {
                     self.not_opened(at, ErrorKind::Connect, error.into());
@@ -184,16 +189,51 @@ impl<D: Driver> Worker<D> {
                 self.recorder.at(self.now).handshakes.push(trip.smoothed_ns);
             }
         }
-        let Some(tls) = &self.config.tls else { return self.greet(at) };
-        let begun = connection.begin_tls(tls).map_err(io::Error::other);
-        match begun.and_then(|()| connection.flush()) {
+        match self.config.way.opening() {
+            Some(question) => self.ask_for_tunnel(at, &question),
+            None => self.encrypt(at),
+        }
+    }
+
+    /// There are bytes to and from the peer: TLS begins where it is spoken, unless the protocol has
+    /// to begin it; else the protocol.
+    pub(super) fn encrypt(&mut self, at: u32) {
+        let origin = self.connections[at as usize].origin;
+        match self.config.place_of(origin).1 {
+            Some(_) if !D::BEGINS_PLAIN => self.begin_tls(at),
+            _ => self.greet(at),
+        }
+    }
+
+    /// TLS begins, behind what was sent before.
+    fn begin_tls(&mut self, at: u32) {
+        let connection = &mut self.connections[at as usize];
+        let begun = match self.config.place_of(connection.origin).1 {
+            Some(tls) => connection.send_gathered().and_then(|()| {
+                connection.begin_tls(tls).map_err(io::Error::other)?;
+                connection.flush()
+            }),
+            None => Err(io::Error::other("the protocol asks for TLS, and none is set up")),
+        };
+        match begun {
             Ok(()) => self.after_write(at, Ok(())),
             Err(error) => self.not_opened(at, ErrorKind::Tls, error),
         }
     }
 
+    /// TLS is there: a protocol that has asked for it goes on, any other begins.
+    pub(super) fn encrypted(&mut self, at: u32) {
+        let connection = &mut self.connections[at as usize];
+        let Some(protocol) = &mut connection.protocol else { return self.greet(at) };
+        let mut out = Vec::new();
+        self.driver.encrypted(protocol, &mut out);
+        connection.state = State::LoggingIn;
+        let result = connection.send(&out);
+        self.after_write(at, result);
+    }
+
     /// There is a connection to the peer: the protocol begins, and may have to log in first.
-    pub(super) fn greet(&mut self, at: u32) {
+    fn greet(&mut self, at: u32) {
         let mut greeting = Vec::new();
         let protocol = self.driver.open(&mut greeting);
         let is_ready = self.driver.is_ready(&protocol);
@@ -214,6 +254,8 @@ impl<D: Driver> Worker<D> {
             let why = self.driver.refusal(protocol);
             let why = why.unwrap_or_else(|| "it does not speak this protocol".to_owned());
             self.not_opened(at, ErrorKind::Connect, io::Error::other(why));
+        } else if self.driver.wants_tls(protocol) {
+            self.begin_tls(at);
         } else if self.driver.is_ready(protocol) {
             self.opened(at, &[]);
         }
@@ -257,13 +299,16 @@ impl<D: Driver> Worker<D> {
         let connection = &mut self.connections[at as usize];
         let reserved = connection.reserved.take();
         self.reserved -= usize::from(reserved.is_some());
+        let (owner, origin) = (connection.owner, connection.origin);
         connection.close();
+        self.disown(at);
         self.failures += 1;
         let words = errno::describe(&error);
         self.recorder.refused(why.kind(), self.now, words.as_bytes());
         if let Some(slot) = reserved.filter(|slot| self.in_flight.awaits_retry(*slot)) {
             self.fail(slot, ErrorKind::Reset, Why::Error(&error));
         }
+        self.fail_owner(owner, origin, why, &words);
         self.back_off_ns = (self.back_off_ns * 2).clamp(FIRST_BACK_OFF_NS, LAST_BACK_OFF_NS);
         self.back_off_until = self.now + self.back_off_ns;
         if self.first_failure.is_none() {
@@ -283,10 +328,12 @@ impl<D: Driver> Worker<D> {
 
     /// Fails what has been waiting since then or for longer.
     fn fail_waiting(&mut self, why: Unsent, since: u64, words: &str) {
+        self.fail_waiting_users(why, since, words);
         while self.source.oldest_waiting().is_some_and(|due| due <= since) {
             let Some(due) = self.source.take() else { return };
             let phase: Phase = self.phase(due.at);
-            self.recorder.never_sent(due.at, self.now, phase, why);
+            let name = turn_of(self.config.names.as_deref(), &mut self.pick);
+            self.recorder.never_sent((due.at, name), self.now, phase, why);
             self.recorder.reason(phase, why.kind(), None, self.now, words.as_bytes());
             self.source.finished(due.user, self.now);
         }
@@ -311,7 +358,7 @@ impl<D: Driver> Worker<D> {
         io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {limit}"))
     }
 
-    fn forget_opening(&mut self, at: u32) {
+    pub(super) fn forget_opening(&mut self, at: u32) {
         self.opening.retain(|&(_, other, _)| other != at);
     }
 }

@@ -8,6 +8,7 @@
 use super::Worker;
 use crate::connection::State;
 use crate::driver::Driver;
+use crate::in_flight::NOBODY;
 use std::collections::VecDeque;
 
 /// The connections that can take a request. Entries whose connection has been closed are passed
@@ -84,7 +85,7 @@ impl<D: Driver> Worker<D> {
 
     /// How many requests a connection can take now.
     #[inline]
-    fn room(&self, at: u32) -> u32 {
+    pub(super) fn room(&self, at: u32) -> u32 {
         let connection = &self.connections[at as usize];
         match &connection.protocol {
             Some(protocol) if connection.state == State::Open => self.driver.room(protocol),
@@ -94,6 +95,9 @@ impl<D: Driver> Worker<D> {
 
     /// Makes the connection available if it has become so.
     pub(super) fn offer_room(&mut self, at: u32) {
+        if self.connections[at as usize].owner != NOBODY {
+            return self.offer_to_owner(at);
+        }
         let connection = &self.connections[at as usize];
         let is_idle = connection.in_use == 0;
         let known = if is_idle { connection.queued } else { connection.shared };

@@ -7,25 +7,31 @@
 
 mod connect;
 mod explain;
+mod follow;
 mod free;
 mod pace;
 mod race;
 mod receive;
 mod start;
+pub(crate) mod tunnel;
+mod users;
 
 use crate::clock::{Clock, Denied, thread_cpu_ns};
-use crate::config::{Config, Endpoint, Pacing};
+use crate::config::{Config, Pacing};
 use crate::connection::Connection;
 use crate::driver::{Driver, Event, Slot};
 use crate::in_flight::InFlight;
 use crate::pick::Pick;
 use crate::recorder::Recorder;
+use crate::source::users::Numbers;
 use crate::source::{Source, Times};
 use crate::sys;
+use crate::way::Endpoint;
 use free::Free;
 use plimsoll_runs::{ErrorKind, Phase};
 use plimsoll_workload::arrivals::Share;
 use rustix::event::epoll;
+use start::turn_of;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -78,6 +84,8 @@ pub(crate) struct Shared {
     pub(crate) serial: AtomicU32,
     /// Connections that are open, of all threads.
     pub(crate) open: AtomicU32,
+    /// The numbers of users.
+    pub(crate) users: Arc<Numbers>,
 }
 
 /// One thread's ends of the channels.
@@ -122,6 +130,8 @@ pub(crate) struct Worker<D: Driver> {
     dirty: Vec<u32>,
     /// Where the search for a closed entry goes on.
     vacant_from: u32,
+    /// Closed entries of users' own connections.
+    vacant_entries: Vec<u32>,
     /// Attempts to connect that failed, and why the first did.
     failures: usize,
     first_failure: Option<(ErrorKind, std::io::Error)>,
@@ -210,6 +220,7 @@ impl<D: Driver> Worker<D> {
             epoll_events: Vec::with_capacity(EVENTS),
             dirty: Vec::new(),
             vacant_from: 0,
+            vacant_entries: Vec::new(),
             failures: 0,
             first_failure: None,
             now: 0,
@@ -365,11 +376,11 @@ impl<D: Driver> Worker<D> {
         while let Ok(command) = self.line.commands.try_recv() {
             match command {
                 Command::Go(_) => {}
-                Command::Offer { from, times, number } => {
-                    if let Source::Open(open) = &mut self.source {
-                        open.offer(from, &times, number);
-                    }
-                }
+                Command::Offer { from, times, number } => match &mut self.source {
+                    Source::Open(open) => open.offer(from, &times, number),
+                    Source::Users(users) => users.offer(from, &times, number),
+                    Source::Closed(_) => {}
+                },
                 Command::MeasureFrom(at) => self.config.measured_from_ns = at,
                 Command::DiscardWaiting => self.discard_waiting(),
                 Command::EndAt(at) => {
@@ -396,6 +407,7 @@ impl<D: Driver> Worker<D> {
         let measured_from = self.config.measured_from_ns;
         let recorder = &mut self.recorder;
         let now = self.now;
+        let (names, pick) = (self.config.names.as_deref(), &mut self.pick);
         let (free, connections, driver) = (&self.free, &self.connections, &self.driver);
         let unopened = u64::from(self.most.saturating_sub(self.open));
         let spare = || {
@@ -406,15 +418,18 @@ impl<D: Driver> Worker<D> {
             let phase = if due < measured_from { Phase::WarmUp } else { Phase::Measured };
             recorder.offered(due, phase);
             if dropped {
-                recorder.never_sent(due, now, phase, ErrorKind::ClientSaturated);
+                let name = turn_of(names, pick);
+                recorder.never_sent((due, name), now, phase, ErrorKind::ClientSaturated);
             }
         });
     }
 
     fn discard_waiting(&mut self) {
+        self.cut_waiting_users();
         while let Some(due) = self.source.take() {
             let phase = self.phase(due.at);
-            self.recorder.never_sent(due.at, self.now, phase, ErrorKind::Cut);
+            let name = turn_of(self.config.names.as_deref(), &mut self.pick);
+            self.recorder.never_sent((due.at, name), self.now, phase, ErrorKind::Cut);
             self.source.finished(due.user, self.now);
         }
     }
@@ -456,6 +471,7 @@ impl<D: Driver> Worker<D> {
         for slot in slots {
             self.end_request(slot, None, 0, Some(ErrorKind::InFlightAtEnd));
         }
+        self.cut_users();
         // An interval has a length, however soon after another it ends, and holds what came last.
         let end = self.now.max(self.slice_from) + 1;
         if !self.hand_over(end - 1) {

@@ -7,8 +7,10 @@
 
 use super::{EVENTS, Worker};
 use crate::clock::timespec;
-use crate::config::{Endpoint, Pacing};
+use crate::config::Pacing;
 use crate::driver::Driver;
+use crate::source::Source;
+use crate::way::Endpoint;
 use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::thread::nanosleep;
 
@@ -73,12 +75,14 @@ impl<D: Driver> Worker<D> {
     }
 
     /// Whether a thrifty thread may let answers lie until the next tick: nobody waits for a
-    /// connection that they would free, and the kernel stamps when they arrived. Where no answers
-    /// are on their way, it waits in a way in which it hears of commands.
+    /// connection that they would free, no user for what he asks next, and the kernel stamps when
+    /// they arrived. Where no answers are on their way, it waits in a way in which it hears of
+    /// commands.
     fn sleeps_to_tick(&self) -> bool {
         self.config.pacing == Pacing::Thrifty
             && self.in_flight.len() > 0
             && self.source.waiting() == 0
+            && !matches!(self.source, Source::Users(_))
             && self.stamps.is_some()
     }
 

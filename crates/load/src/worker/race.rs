@@ -85,14 +85,16 @@ impl<D: Driver> Worker<D> {
         let Some((sent, _)) = self.in_flight.get_mut(slot) else { return };
         let crossed = sent.first_byte == 0 && close.crosses(sent.sent);
         let request = sent.request;
-        if crossed && !self.driver.is_repeatable(request) {
+        if crossed && !self.driver.is_repeatable(slot, request) {
             return self.fail(slot, ErrorKind::Reset, Why::Words(NOT_REPEATED));
         }
         if !crossed || !self.in_flight.may_retry(slot) {
             return self.fail(slot, ErrorKind::Reset, why);
         }
         self.recorder.at(self.now).stale += 1;
-        if D::GATHERS {
+        if self.users().is_some() {
+            self.open_again_for(slot);
+        } else if D::GATHERS {
             // Many may have been on it: any connection with room will do.
             self.again.push_back(slot);
         } else {

@@ -18,12 +18,13 @@ use super::explain::Why;
 use super::race::Close;
 use super::{WAKE, Worker};
 use crate::clock::Clock;
-use crate::config::Endpoint;
 use crate::connection::{State, interest};
 use crate::driver::{Driver, Event, Fate, Slot};
 use crate::recorder::Ended;
 use crate::sys;
+use crate::way::Endpoint;
 use plimsoll_runs::ErrorKind;
+use plimsoll_workload::check::hold;
 use rustix::event::epoll::{self, EventFlags};
 use rustix::net::{RecvFlags, recv};
 use std::io;
@@ -96,7 +97,7 @@ impl<D: Driver> Worker<D> {
             match connection.state {
                 State::Closed => {}
                 State::Connecting => self.connected(at),
-                State::Handshaking | State::LoggingIn | State::Open => {
+                State::Tunnelling | State::Handshaking | State::LoggingIn | State::Open => {
                     if flags.contains(EventFlags::OUT) {
                         let result = self.connections[at as usize].flush();
                         self.after_write(at, result);
@@ -112,7 +113,11 @@ impl<D: Driver> Worker<D> {
 
     /// Reads while the socket gives whole buffers.
     pub(super) fn readable(&mut self, at: u32) {
-        let generation = self.connections[at as usize].generation;
+        let connection = &self.connections[at as usize];
+        if connection.state == State::Tunnelling {
+            return self.read_tunnel(at);
+        }
+        let generation = connection.generation;
         for _ in 0..16 {
             let read = match self.discard_some(at) {
                 Some(read) => read,
@@ -202,7 +207,7 @@ impl<D: Driver> Worker<D> {
         if decrypted.completed {
             let resumed = connection.is_resumed();
             self.recorder.at(self.now).tls.count(resumed);
-            self.greet(at);
+            self.encrypted(at);
         }
         let connection = &mut self.connections[at as usize];
         let fate = match &mut connection.protocol {
@@ -263,11 +268,17 @@ impl<D: Driver> Worker<D> {
                         self.connections[holder as usize].in_parts = true;
                     }
                 }
+                Event::Done { slot, code, bytes } if self.users().is_some() => {
+                    self.answer_user(slot, code, bytes);
+                }
+                Event::Done { slot, code, bytes } if self.is_followed(slot, code, bytes) => {}
                 Event::Done { slot, code, bytes } => {
                     let expected = self.config.expected.contains(code);
-                    let error = (!expected).then_some(ErrorKind::Status);
+                    let mut error = (!expected).then_some(ErrorKind::Status);
                     if let Some(kind) = error {
                         self.explain(slot, kind, Some(code), Why::Driver);
+                    } else if !self.config.checks.is_empty() {
+                        error = self.check(slot, code);
                     }
                     self.end_request(slot, Some(code), bytes, error);
                 }
@@ -276,6 +287,16 @@ impl<D: Driver> Worker<D> {
             }
         }
         self.events = events;
+    }
+
+    /// Holds the checks against an answer that is whole. One that was not kept fails none.
+    fn check(&mut self, slot: Slot, code: u16) -> Option<ErrorKind> {
+        let (_, holder) = self.in_flight.get_mut(slot)?;
+        let protocol = self.connections.get_mut(holder as usize)?.protocol.as_mut()?;
+        let answer = self.driver.answer(protocol, slot)?;
+        let why = hold(&self.config.checks, &answer).err()?;
+        self.explain(slot, ErrorKind::Check, Some(code), Why::Words(&why));
+        Some(ErrorKind::Check)
     }
 
     /// A request that was sent has ended now.
@@ -287,6 +308,7 @@ impl<D: Driver> Worker<D> {
         error: Option<ErrorKind>,
     ) {
         let Some((sent, holder, user)) = self.in_flight.remove(slot) else { return };
+        self.driver.forget(slot);
         // The kernel's stamps and our clock may differ by less than they take to read.
         let at = self.now.max(sent.sent).max(sent.first_byte);
         self.recorder.ended(&sent, &Ended { at, code, bytes, error });
@@ -303,8 +325,11 @@ impl<D: Driver> Worker<D> {
     fn ended(&mut self, at: u32, error: Option<io::Error>) -> Read {
         self.now = self.clock.now();
         let connection = &mut self.connections[at as usize];
-        if matches!(connection.state, State::Handshaking | State::LoggingIn) {
-            let is_tls = connection.state == State::Handshaking;
+        let opening = [State::Tunnelling, State::Handshaking, State::LoggingIn];
+        if opening.contains(&connection.state) {
+            // What TLS refuses behind its handshake is bad data: a certificate of ours, say.
+            let is_bad = error.as_ref().is_some_and(|of| of.kind() == io::ErrorKind::InvalidData);
+            let is_tls = connection.state == State::Handshaking || is_bad;
             let kind = if is_tls { ErrorKind::Tls } else { ErrorKind::Connect };
             let error = error.unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into());
             self.not_opened(at, kind, error);
@@ -374,6 +399,7 @@ impl<D: Driver> Worker<D> {
         }
         self.free.note_closed(connection.entries());
         connection.close();
+        self.disown(at);
         if in_use == 0 {
             return;
         }

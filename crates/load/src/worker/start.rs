@@ -4,14 +4,32 @@ use super::Worker;
 use crate::connection::State;
 use crate::driver::{Driver, Slot};
 use crate::in_flight::Sent;
-use crate::source::Due;
+use crate::pick::Pick;
+use crate::source::{Due, Source};
+use plimsoll_runs::names::{NO_NAME, OTHER};
 use plimsoll_runs::{ErrorKind, Phase};
 use std::sync::atomic::Ordering;
+
+/// The number of the name of a request.
+#[inline]
+fn name_of(names: Option<&[u16]>, request: u32) -> u16 {
+    names.map_or(NO_NAME, |names| names.get(request as usize).copied().unwrap_or(OTHER))
+}
+
+/// The number of the name of a request that is never sent: where requests have names, it takes its
+/// turn in their order.
+pub(super) fn turn_of(names: Option<&[u16]>, pick: &mut Pick) -> u16 {
+    let turn = names.and_then(|_| pick.next());
+    turn.map_or(NO_NAME, |request| name_of(names, request))
+}
 
 impl<D: Driver> Worker<D> {
     /// Starts what is due while connections are free, opens connections for the rest. Returns
     /// whether anything was started.
     pub(super) fn start_due(&mut self) -> bool {
+        if matches!(self.source, Source::Users(_)) {
+            return self.start_users();
+        }
         let mut started = self.start_refused();
         while self.source.waiting() > 0 {
             let Some(at) = self.next_free() else { break };
@@ -51,7 +69,7 @@ impl<D: Driver> Worker<D> {
     /// The list has been gone through: there is nothing more to ask for, and the load ends.
     fn end_of_list(&mut self, at: u32, due: Due) {
         let phase = self.phase(due.at);
-        self.recorder.never_sent(due.at, self.now, phase, ErrorKind::Cut);
+        self.recorder.never_sent((due.at, NO_NAME), self.now, phase, ErrorKind::Cut);
         self.source.stop();
         self.discard_waiting();
         self.stopping = true;
@@ -75,6 +93,7 @@ impl<D: Driver> Worker<D> {
             first_byte: 0,
             late,
             request,
+            name: name_of(self.config.names.as_deref(), request),
             connection: connection.serial,
             phase,
         };
@@ -95,7 +114,14 @@ impl<D: Driver> Worker<D> {
     }
 
     /// Gives a request to its connection, which sends it now, or with others at the turn's end.
-    fn send_request(&mut self, at: u32, slot: Slot, request: u32, phase: Phase, now: u64) {
+    pub(super) fn send_request(
+        &mut self,
+        at: u32,
+        slot: Slot,
+        request: u32,
+        phase: Phase,
+        now: u64,
+    ) {
         let connection = &mut self.connections[at as usize];
         if self.sleeps && !connection.stamped {
             connection.stamp_arrivals();

@@ -10,8 +10,11 @@
 //! - every failure has a cause in words, and none has two.
 
 use plimsoll_load::Config;
+use plimsoll_runs::names::{NO_NAME, OTHER};
 use plimsoll_runs::reasons::{MAX_TEXT, PER_KIND};
-use plimsoll_runs::{Counters, ErrorKind, Interval, Phase, PhaseSlice, Sample, Tag};
+use plimsoll_runs::{
+    Counters, ErrorKind, Interval, NameBooks, NamedEvent, Phase, PhaseSlice, Sample, Tag,
+};
 use plimsoll_stats::Histogram;
 use std::collections::BTreeMap;
 
@@ -42,7 +45,41 @@ pub(crate) fn balance(intervals: &[Interval], samples: &[Sample], config: &Confi
             agree(&phases[phase as usize], &of_phase);
         }
         samples.iter().for_each(|sample| possible(sample, config));
+        by_name(intervals, samples);
         in_their_intervals(intervals, samples);
+    }
+}
+
+/// The books of names are those of the samples, of the measured phase.
+fn by_name(intervals: &[Interval], samples: &[Sample]) {
+    let (mut books, mut found) = (NameBooks::default(), NameBooks::default());
+    intervals.iter().for_each(|interval| books.add(&interval.named));
+    let measured = |of: &&Sample| of.name != NO_NAME && of.phase == Phase::Measured;
+    for sample in samples.iter().filter(measured) {
+        let is_sent = sample.sent_ns > 0;
+        found.add(&[NamedEvent {
+            part: plimsoll_runs::NamedPart::Whole,
+            name: sample.name,
+            code: (sample.status > 0).then_some(sample.status),
+            error: sample.error,
+            is_sent,
+            response_ns: sample.done_ns - sample.due_ns,
+            service_ns: if is_sent { sample.done_ns - sample.sent_ns } else { 0 },
+            late_ns: 0,
+            bytes: sample.bytes,
+        }]);
+    }
+    for name in 0..=OTHER {
+        let both = (books.get(name), found.get(name));
+        let (Some(book), Some(other)) = both else {
+            assert!(both.0.is_none() && both.1.is_none(), "name {name} is in one of them only");
+            continue;
+        };
+        assert_eq!(comparable(&book.counters), comparable(&other.counters), "name {name}");
+        for tag in [Tag::Response, Tag::Service, Tag::FailedResponse, Tag::FailedService] {
+            let (one, other) = (book.times(tag).unwrap(), other.times(tag).unwrap());
+            assert_eq!(one.exact(), other.exact(), "{tag:?} of name {name}");
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use plimsoll_load::memcached::Memcached;
 use plimsoll_load::mysql::Mysql;
 use plimsoll_load::postgres::Postgres;
 use plimsoll_load::redis::Redis;
-use plimsoll_load::store::{Login, Pipeline, Replicas, Speech, Store};
+use plimsoll_load::store::{Login, Pipeline, Replicas, Speech, Store, Transport};
 use plimsoll_workload::size::Sizes;
 use plimsoll_workload::store::{Named, Operations, Wanted, Workload};
 use std::sync::Arc;
@@ -112,7 +112,7 @@ fn mysql_gives_the_codes_of_the_manual() {
         for number in numbers(&cells[0]) {
             let number: u16 = number.parse().unwrap();
             let error = [b"\xff", &number.to_le_bytes()[..], b"#HY000words"].concat();
-            let speech = Mysql::new(store().opening(), false);
+            let speech = Mysql::new(store().opening(), Transport::Tcp);
             let found = code(speech, &let_in.concat(), &packet(1, &error));
             assert_eq!(found, Some(wanted), "{number}");
             errors += 1;
@@ -137,7 +137,7 @@ fn postgresql_gives_the_codes_of_the_manual() {
             let state =
                 state.strip_suffix('…').map_or(state.to_owned(), |class| format!("{class}000"));
             let error = message(b'E', format!("SERROR\0VERROR\0C{state}\0Mno\0\0").as_bytes());
-            let speech = Postgres::new(store().opening());
+            let speech = Postgres::new(store().opening(), Transport::Tcp);
             let found = code(speech, &let_in, &[error, ready.clone()].concat());
             assert_eq!(found, Some(wanted), "{state}");
             errors += 1;

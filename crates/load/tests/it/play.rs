@@ -32,7 +32,7 @@ pub(crate) fn driver() -> Http1 {
     let head = get().method("HEAD").expect("a method");
     let mut requests = Requests::one(get());
     requests.list.push(head);
-    let settings = Head { user_agent: "plimsoll".into(), host: None, close: false };
+    let settings = Head { user_agent: "plimsoll".into(), host: None, close: false, proxy: None };
     let render = RenderState::new(1, Share::WHOLE);
     Http1::new(Encoder::new(Arc::new(requests), settings, render), false)
 }

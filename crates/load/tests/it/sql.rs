@@ -3,6 +3,8 @@
 
 #[cfg(feature = "cassandra")]
 mod cassandra;
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+mod encrypted;
 mod exchange;
 mod mutate;
 #[cfg(feature = "mysql")]

@@ -4,7 +4,7 @@ use crate::drive::{MS, Seen, closed, drive, open, to};
 use crate::server::{Gate, OK, Server};
 use plimsoll_load::Times;
 use plimsoll_load::run::Offer;
-use plimsoll_runs::{Phase, Tag};
+use plimsoll_runs::{ErrorKind, NameBooks, Phase, Tag};
 use plimsoll_workload::arrivals::{Arrivals, DueTimes, Share};
 use plimsoll_workload::request::{Order, Request, Requests, Url};
 use plimsoll_workload::schedule::Schedule;
@@ -46,6 +46,37 @@ fn a_limit_and_users_are_shared_out() {
     assert_eq!((seen.counts().offered, seen.counts().succeeded), (100, 100));
     // The first round is all users' at once.
     assert_eq!(dues(&seen).iter().filter(|due| **due == 0).count(), 7);
+    // Threads without a user have no part of the limit.
+    let seen = drive(&config, &closed(1, 20_000, Some(100)));
+    assert_eq!((seen.counts().offered, seen.counts().succeeded), (100, 100));
+}
+
+/// The books of names are those of the samples ([`crate::books`]), also where requests are dropped
+/// for want of a connection, which have their turn too.
+#[test]
+fn names_are_those_of_all_threads() {
+    let server = Server::tcp(|mut peer| {
+        while peer.request().is_some() {
+            Gate::new().wait_for(std::time::Duration::from_millis(30));
+            peer.write(OK);
+        }
+    });
+    let list: Vec<Request> = (0..4)
+        .map(|n| Request::new(Url::parse(&format!("http://test.example/{n}")).unwrap()))
+        .collect();
+    let mut config = to(server.address());
+    config.requests = Arc::new(Requests { list, order: Order::RoundRobin });
+    config.names = Some(Arc::new([0, 1, 0, 2]));
+    config.threads = 2;
+    config.max_waiting = Some(2);
+    config.measured_from_ns = 100 * MS;
+    let seen = drive(&config, &open(400.0, 600));
+    assert!(seen.errors(ErrorKind::ClientSaturated) > 50, "{:?}", seen.counts());
+    let mut books = NameBooks::default();
+    seen.intervals.iter().for_each(|interval| books.add(&interval.named));
+    let offered = |name: u16| books.get(name).unwrap().counters.offered;
+    assert_eq!(offered(0) + offered(1) + offered(2), 200, "those that were due when measured");
+    assert!(offered(0).abs_diff(100) <= 4, "every second one: {}", offered(0));
 }
 
 #[test]

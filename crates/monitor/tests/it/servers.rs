@@ -73,6 +73,8 @@ impl Server {
                     .args(["--no-defaults", "--skip-test-db"])
                     .args(["--auth-root-authentication-method=normal"])
                     .arg(format!("--datadir={at}/data"))
+                    // Several that share a folder for what is temporary take each other's away.
+                    .env("TMPDIR", folder)
                     .output()
                     .unwrap();
                 assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
@@ -82,6 +84,7 @@ impl Server {
             }
             let mut words = vec!["--no-defaults".to_owned(), "--skip-name-resolve".to_owned()];
             words.push(format!("--datadir={at}/data"));
+            words.push(format!("--tmpdir={at}"));
             words.push(format!("--socket={at}/socket"));
             words.push(format!("--pid-file={at}/pid"));
             words.push(format!("--init-file={at}/init.sql"));

@@ -31,14 +31,29 @@ pub fn basic_password(request: &Request<'_>) -> Option<Vec<u8>> {
 /// in a browser cannot reach a server here under a name of its own.
 #[must_use]
 pub fn is_for_this_host(request: &Request<'_>, name: Option<&str>) -> bool {
-    let Some(host) = request.header("host") else { return false };
-    let bare = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
-    };
+    let Some(bare) = host(request) else { return false };
     bare.parse::<IpAddr>().is_ok()
         || bare.eq_ignore_ascii_case("localhost")
         || name.is_some_and(|name| bare.eq_ignore_ascii_case(name))
+}
+
+/// Whether a request names the loopback of this host: by its address, or by `localhost`.
+#[must_use]
+pub fn is_for_loopback(request: &Request<'_>) -> bool {
+    let is_loopback = |host: &str| match host.parse::<IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => host.eq_ignore_ascii_case("localhost"),
+    };
+    host(request).is_some_and(is_loopback)
+}
+
+/// The name or address in the header `Host`, without its port and brackets.
+fn host<'a>(request: &'a Request<'_>) -> Option<&'a str> {
+    let host = request.header("host")?;
+    Some(match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    })
 }
 
 /// The bytes of a text in base64 (RFC 4648, section 4), with its padding; `None` of any other.

@@ -17,7 +17,7 @@ use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-pub use decode::{Answer, decode};
+pub use decode::{Answer, decode, decode_head};
 
 /// The longest answer that is read, unless its asker says otherwise.
 pub const ANSWER_BYTES: usize = 64 * 1024;
@@ -122,11 +122,13 @@ impl Request<'_> {
             }
         }
         let (method, target, host) = (self.method, self.target, self.host);
-        let mut text = format!(
-            "{method} {target} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: plimsoll/{}\r\n\
-             Accept: */*\r\nConnection: close\r\n",
-            env!("CARGO_PKG_VERSION")
-        );
+        let mut text = format!("{method} {target} HTTP/1.1\r\nHost: {host}\r\n");
+        let own = concat!("plimsoll/", env!("CARGO_PKG_VERSION"));
+        for (name, value) in [("User-Agent", own), ("Accept", "*/*"), ("Connection", "close")] {
+            if !self.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
+                text.push_str(&format!("{name}: {value}\r\n"));
+            }
+        }
         for (name, value) in self.headers {
             if !is_word(name) || !is_value(value) {
                 return Err(Error::Request(format!("{name}: {value}")));
@@ -295,7 +297,12 @@ pub fn exchange(
             Err(error) => return Err(deadline.named(error)),
         };
         read.extend_from_slice(&chunk[..count]);
-        if let Some(answer) = decode(&read, count == 0)? {
+        // The answer to HEAD has the head of another one, and no body.
+        let answer = match request.method {
+            "HEAD" => decode_head(&read, count == 0)?,
+            _ => decode(&read, count == 0)?,
+        };
+        if let Some(answer) = answer {
             return Ok(answer);
         }
         if read.len() > limits.answer_bytes {

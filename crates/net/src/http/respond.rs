@@ -10,14 +10,21 @@
 //! connection whose first bytes are the line's word is such a one.
 //!
 //! Answers may be encrypted ([`Serving::tls`]).
+//!
+//! A body may come in parts over a long time ([`Body::Parts`]), as events do. Such an answer may
+//! last longer than others: it ends when its function says so, when its client goes, or when it is
+//! the oldest of too many.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::fmt;
 use std::fs::File;
+use std::future::pending;
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -48,7 +55,8 @@ pub struct Bounds {
     pub connections: usize,
     /// The longest head of a request, at least 8192 bytes.
     pub head_bytes: usize,
-    /// The longest time of a connection, from when it is accepted to the last byte of its answer.
+    /// The longest time of a connection, from when it is accepted to the last byte of its answer;
+    /// of an answer in parts, to its head.
     pub request: Duration,
 }
 
@@ -115,6 +123,29 @@ pub enum Body {
     Bytes(Vec<u8>),
     /// So many bytes of a file, from where it stands.
     File(File, u64),
+    /// Parts that come over a long time.
+    Parts(Parts),
+}
+
+/// Gives the parts of a body, one after the other; `None` at the end. It is asked for the next one
+/// when the client has taken the last, on a thread that it may hold up for a second: a server that
+/// ends waits for it. It may give an empty part, which is nothing to the client.
+pub struct Parts(Box<Next>);
+
+type Next = dyn FnMut() -> Option<Vec<u8>> + Send;
+
+impl Parts {
+    /// Parts that a function gives.
+    #[must_use]
+    pub fn new(next: impl FnMut() -> Option<Vec<u8>> + Send + 'static) -> Self {
+        Self(Box::new(next))
+    }
+}
+
+impl fmt::Debug for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Parts")
+    }
 }
 
 impl Answer {
@@ -157,7 +188,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves at a listening socket. `name` is that of the thread.
+    /// Serves at a listening socket. `name` is that of its threads.
     ///
     /// # Errors
     /// The socket cannot be used, or there is no thread to be had.
@@ -183,8 +214,11 @@ impl Server {
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
         let (stop, stops) = watch::channel(false);
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .thread_name(name)
+            .build()?;
         let listener = {
             let _inside = runtime.enter();
             tokio::net::TcpListener::from_std(listener)?
@@ -237,10 +271,20 @@ async fn serve(
         }
         let (of, answer, stops) = (Arc::clone(&serving), Arc::clone(&answer), accepted.clone());
         let longest = serving.bounds.request;
-        let talk = talk((stream, peer.ip()), of, answer, stops);
+        let in_parts = Arc::new(AtomicBool::new(false));
+        let talk = talk((stream, peer.ip()), (of, answer), Arc::clone(&in_parts), stops);
         by_age.push_back(open.spawn(async move {
-            // Who takes too long is cut, and nobody has to be told.
-            let _ = timeout(longest, talk).await;
+            let too_long = async {
+                sleep(longest).await;
+                if in_parts.load(Ordering::Relaxed) {
+                    pending::<()>().await;
+                }
+            };
+            tokio::select! {
+                () = talk => {}
+                // Who takes too long is cut, and nobody has to be told.
+                () = too_long => {}
+            }
         }));
     }
     let _ = timeout(LAST, async { while open.join_next().await.is_some() {} }).await;
@@ -249,8 +293,8 @@ async fn serve(
 /// Serves a connection, to its end.
 async fn talk(
     (stream, peer): (TcpStream, IpAddr),
-    serving: Arc<Serving>,
-    answer: Arc<Function>,
+    (serving, answer): (Arc<Serving>, Arc<Function>),
+    in_parts: Arc<AtomicBool>,
     stops: watch::Receiver<bool>,
 ) {
     #[cfg(feature = "respond-tls")]
@@ -258,7 +302,7 @@ async fn talk(
         // What a client does wrong ends its connection and nothing else.
         if let Ok(stream) = tokio_rustls::TlsAcceptor::from(Arc::clone(config)).accept(stream).await
         {
-            converse((stream, peer), serving, answer, stops).await;
+            converse((stream, peer), (serving, answer), in_parts, stops).await;
         }
         return;
     }
@@ -266,7 +310,7 @@ async fn talk(
         Some(line) if begins(&stream, line).await => {
             let _ = say(stream, peer, line).await;
         }
-        _ => converse((stream, peer), serving, answer, stops).await,
+        _ => converse((stream, peer), (serving, answer), in_parts, stops).await,
     }
 }
 
@@ -320,16 +364,17 @@ async fn say(stream: TcpStream, peer: IpAddr, line: &Line) -> io::Result<()> {
     Ok(())
 }
 
-/// Answers a connection's one request.
+/// Answers a connection's one request; says so where the answer is one in parts.
 async fn converse(
     (stream, peer): (impl AsyncRead + AsyncWrite + Unpin, IpAddr),
-    serving: Arc<Serving>,
-    answer: Arc<Function>,
+    (serving, answer): (Arc<Serving>, Arc<Function>),
+    in_parts: Arc<AtomicBool>,
     mut stops: watch::Receiver<bool>,
 ) {
     let is_slow = serving.is_slow;
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let (answer, (head, _)) = (Arc::clone(&answer), request.into_parts());
+        let in_parts = Arc::clone(&in_parts);
         let make = move || {
             let asked = Request {
                 method: head.method.as_str(),
@@ -347,6 +392,7 @@ async fn converse(
                     Answer::new(500, "text/plain; charset=utf-8", "a fault of the server\n")
                 }),
             };
+            in_parts.store(matches!(made.body, Body::Parts(_)), Ordering::Relaxed);
             Ok::<_, Infallible>(response(made))
         }
     });
@@ -386,7 +432,12 @@ enum Sent {
     File {
         file: Option<File>,
         left: u64,
-        part: Option<Task<(File, io::Result<Vec<u8>>)>>,
+        part: Option<Task<FilePart>>,
+    },
+    /// What gives the parts, and the part that is being made.
+    Parts {
+        next: Option<Parts>,
+        part: Option<Task<NextPart>>,
     },
 }
 
@@ -395,6 +446,7 @@ impl Sent {
         match body {
             Body::Bytes(bytes) => Self::Bytes(Some(Bytes::from(bytes)).filter(|of| !of.is_empty())),
             Body::File(file, left) => Self::File { file: Some(file), left, part: None },
+            Body::Parts(next) => Self::Parts { next: Some(next), part: None },
         }
     }
 }
@@ -409,44 +461,25 @@ fn read_part(mut file: File, most: usize) -> (File, io::Result<Vec<u8>>) {
     (file, read)
 }
 
+type Polled = Poll<Option<Result<Frame<Bytes>, io::Error>>>;
+
 impl HttpBody for Sent {
     type Data = Bytes;
     type Error = io::Error;
 
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        let (file, left, part) = match self.get_mut() {
-            Self::Bytes(bytes) => return Poll::Ready(bytes.take().map(Frame::data).map(Ok)),
-            Self::File { file, left, part } => (file, left, part),
-        };
-        if let Some(open) = file.take().filter(|_| *left > 0) {
-            let most = usize::try_from(*left).unwrap_or(PART).min(PART);
-            *part = Some(spawn_blocking(move || read_part(open, most)));
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Polled {
+        match self.get_mut() {
+            Self::Bytes(bytes) => Poll::Ready(bytes.take().map(Frame::data).map(Ok)),
+            Self::File { file, left, part } => poll_file((file, left), part, context),
+            Self::Parts { next, part } => poll_parts(next, part, context),
         }
-        let Some(reading) = part else { return Poll::Ready(None) };
-        let Poll::Ready(done) = Pin::new(reading).poll(context) else { return Poll::Pending };
-        *part = None;
-        let read = done.map_err(io::Error::other).and_then(|(open, read)| {
-            *file = Some(open);
-            read
-        });
-        Poll::Ready(Some(match read {
-            // A file that has become shorter is not what was promised.
-            Ok(bytes) if bytes.is_empty() => Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(bytes) => {
-                *left -= bytes.len() as u64;
-                Ok(Frame::data(Bytes::from(bytes)))
-            }
-            Err(error) => Err(error),
-        }))
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Bytes(bytes) => bytes.is_none(),
             Self::File { left, part, .. } => *left == 0 && part.is_none(),
+            Self::Parts { next, part } => next.is_none() && part.is_none(),
         }
     }
 
@@ -456,6 +489,68 @@ impl HttpBody for Sent {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |of| of.len() as u64))
             }
             Self::File { left, .. } => SizeHint::with_exact(*left),
+            Self::Parts { .. } => SizeHint::default(),
+        }
+    }
+}
+
+/// A file, and what was read of it.
+type FilePart = (File, io::Result<Vec<u8>>);
+/// Parts, and the next one of them; `None` behind the last.
+type NextPart = (Parts, Option<Vec<u8>>);
+
+fn poll_file(
+    (file, left): (&mut Option<File>, &mut u64),
+    part: &mut Option<Task<FilePart>>,
+    context: &mut Context<'_>,
+) -> Polled {
+    if let Some(open) = file.take().filter(|_| *left > 0) {
+        let most = usize::try_from(*left).unwrap_or(PART).min(PART);
+        *part = Some(spawn_blocking(move || read_part(open, most)));
+    }
+    let Some(reading) = part else { return Poll::Ready(None) };
+    let Poll::Ready(done) = Pin::new(reading).poll(context) else { return Poll::Pending };
+    *part = None;
+    let read = done.map_err(io::Error::other).and_then(|(open, read)| {
+        *file = Some(open);
+        read
+    });
+    Poll::Ready(Some(match read {
+        // A file that has become shorter is not what was promised.
+        Ok(bytes) if bytes.is_empty() => Err(io::ErrorKind::UnexpectedEof.into()),
+        Ok(bytes) => {
+            *left -= bytes.len() as u64;
+            Ok(Frame::data(Bytes::from(bytes)))
+        }
+        Err(error) => Err(error),
+    }))
+}
+
+fn poll_parts(
+    next: &mut Option<Parts>,
+    part: &mut Option<Task<NextPart>>,
+    context: &mut Context<'_>,
+) -> Polled {
+    loop {
+        if let Some(mut parts) = next.take() {
+            *part = Some(spawn_blocking(move || {
+                let made = (parts.0)();
+                (parts, made)
+            }));
+        }
+        let Some(making) = part else { return Poll::Ready(None) };
+        let Poll::Ready(done) = Pin::new(making).poll(context) else { return Poll::Pending };
+        *part = None;
+        match done {
+            Ok((_, None)) => return Poll::Ready(None),
+            Ok((parts, Some(bytes))) => {
+                *next = Some(parts);
+                if !bytes.is_empty() {
+                    return Poll::Ready(Some(Ok(Frame::data(Bytes::from(bytes)))));
+                }
+            }
+            // A function that panics has told so itself.
+            Err(error) => return Poll::Ready(Some(Err(io::Error::other(error)))),
         }
     }
 }

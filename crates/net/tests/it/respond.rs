@@ -5,8 +5,9 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use plimsoll_net::http::access::is_for_loopback;
 use plimsoll_net::http::client::{Ask, Limits, Plain};
-use plimsoll_net::http::respond::{Answer, Bounds, Request, Server};
+use plimsoll_net::http::respond::{Answer, Body, Bounds, Parts, Request, Server};
 use plimsoll_net::url::Url;
 
 /// Longer than anything takes here, on a busy machine too.
@@ -108,4 +109,72 @@ fn beyond_the_bound_the_oldest_connection_is_cut() {
     }
     oldest.recv_timeout(PATIENCE).expect("it made room");
     assert!(others.iter().all(|one| one.try_recv().is_err()), "there was room for the others");
+}
+
+/// A body in parts lasts longer than a request may take, ends where its function does, and nobody
+/// is asked for more of it once its client has gone.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "parts that take long to be made")]
+fn parts_come_as_they_are_made_until_their_end_or_that_of_their_client() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (left, gone) = channel::<()>();
+    let answer = move |request: &Request<'_>| {
+        let (mut n, ends, left) = (0, request.path == "/three", left.clone());
+        let next = move || {
+            // Dropped with the function that gives the parts.
+            let _ = &left;
+            std::thread::sleep(Duration::from_millis(100));
+            n += 1;
+            match n {
+                1 => Some(Vec::new()),
+                4.. if ends => None,
+                _ => Some(format!("part {n}\n").into_bytes()),
+            }
+        };
+        let mut answer = Answer::new(200, "text/plain", "");
+        answer.body = Body::Parts(Parts::new(next));
+        answer
+    };
+    let bounds = Bounds { request: Duration::from_millis(150), ..Bounds::default() };
+    let server = Server::start(listener, "respond", bounds, answer).unwrap();
+    let at = server.address();
+    assert_eq!(get(at, "/three"), (200, "part 2\npart 3\n".to_owned()));
+    let mut endless = TcpStream::connect(at).unwrap();
+    endless.set_read_timeout(Some(PATIENCE)).unwrap();
+    endless.write_all(b"GET /endless HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
+    let mut text = String::new();
+    while !text.contains("part 9") {
+        let mut some = [0; 512];
+        let n = endless.read(&mut some).unwrap();
+        assert!(n > 0, "cut after: {text}");
+        text.push_str(std::str::from_utf8(&some[..n]).unwrap());
+    }
+    drop(endless);
+    drop(server);
+    // The server and all of its answers are gone.
+    assert_eq!(gone.recv_timeout(PATIENCE), Err(std::sync::mpsc::RecvTimeoutError::Disconnected));
+}
+
+#[test]
+fn the_loopback_is_told_by_the_header_host() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let answer = |request: &Request<'_>| {
+        Answer::new(if is_for_loopback(request) { 200 } else { 421 }, "text/plain", "")
+    };
+    let server = Server::start(listener, "respond", Bounds::default(), answer).unwrap();
+    for (host, is_let_in) in [
+        ("Host: 127.0.0.1:80\r\n", true),
+        ("Host: 127.8.9.1\r\n", true),
+        ("Host: [::1]:80\r\n", true),
+        ("Host: LOCALHOST:80\r\n", true),
+        ("Host: localhost.example\r\n", false),
+        ("Host: 192.0.2.7:80\r\n", false),
+        ("Host: [2001:db8::1]\r\n", false),
+        ("Host: \r\n", false),
+        ("Host: localhost\r\nHost: localhost\r\n", false),
+        ("", false),
+    ] {
+        let text = said(server.address(), format!("GET / HTTP/1.1\r\n{host}\r\n").as_bytes());
+        assert_eq!(text.starts_with("HTTP/1.1 200 "), is_let_in, "{host}: {text}");
+    }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod error;
 pub(crate) mod secret;
 pub(crate) mod source;
+pub(crate) mod standing;
 pub(crate) mod text;
 pub(crate) mod tree;
 
@@ -16,6 +17,7 @@ use plimsoll_units::{ParseError, count, nearest};
 use crate::key::SectionKeys;
 use crate::reading::error::{Fault, PlanErrors};
 use crate::reading::source::{Place, Source};
+use crate::reading::standing::Places;
 use crate::reading::tree::{Entry, Node, Value};
 use crate::vocabulary::Vocabulary;
 
@@ -31,6 +33,8 @@ pub(crate) struct Reading {
     pub(crate) vocabulary: Option<&'static Vocabulary>,
     /// Keys that were filled in from the environment, as they were written.
     pub(crate) unfilled: Unfilled,
+    /// Where the roles of the plan stand, where that is known.
+    pub(crate) places: Places,
     faults: RefCell<Vec<Fault>>,
     /// Faults beyond those that are kept: a hostile plan may have millions.
     left_out: Cell<usize>,
@@ -51,6 +55,7 @@ impl Reading {
             sections,
             vocabulary: None,
             unfilled: Unfilled::new(),
+            places: Places::new(),
             faults: RefCell::default(),
             left_out: Cell::new(0),
         }
@@ -191,7 +196,15 @@ impl Reading {
         let elsewhere = self.sections.iter().find(|section| section.has(&entry.key));
         let is_section = keys.path.is_empty() && matches!(entry.node.value, Value::Table(_));
         let quoted = |key: &str| if is_section { format!("[{key}]") } else { format!("`{key}`") };
-        let hint = if let Some(near) = nearest(&entry.key, names.clone()) {
+        let is_rented = keys.path == "testbed" || keys.path.starts_with("role.");
+        let is_credential = is_rented
+            && (secret::key_is_secret(&entry.key)
+                || entry.key.to_lowercase().contains("access_key"));
+        let hint = if is_credential {
+            "credentials stand in no plan: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or \
+             name a profile of ~/.aws/credentials by `profile` in [testbed]"
+                .to_owned()
+        } else if let Some(near) = nearest(&entry.key, names.clone()) {
             format!("did you mean {}?", quoted(near))
         } else if let Some(section) = elsewhere {
             format!("`{}` belongs to {}", entry.key, section.title())

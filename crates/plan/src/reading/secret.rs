@@ -69,6 +69,12 @@ pub(crate) fn line_is_secret(line: &str) -> bool {
     WORDS.iter().any(|word| line.contains(word)) || key_is_secret(name) || holds_password(&line)
 }
 
+/// Whether a text under a key is a secret though neither says so: a proxy with a password, without
+/// its scheme.
+pub(crate) fn proxy_is_secret(key: &str, text: &str) -> bool {
+    key == "through" && text.contains('@')
+}
+
 /// Whether a text is a secret whatever its key: a URL with a password, a header of credentials.
 pub(crate) fn text_is_secret(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();

@@ -256,7 +256,15 @@ fn names_variable(text: &str) -> bool {
 /// password in them.
 fn find_secrets(table: &Table, spans: &mut Vec<(usize, usize)>) {
     for entry in &table.entries {
-        let by_key = secret::key_is_secret(&entry.key);
+        let is_proxy = |node: &Node| match &node.value {
+            Value::Text(text) => secret::proxy_is_secret(&entry.key, text),
+            _ => false,
+        };
+        let is_proxy = match &entry.node.value {
+            Value::List(items) => items.iter().any(is_proxy),
+            _ => is_proxy(&entry.node),
+        };
+        let by_key = secret::key_is_secret(&entry.key) || is_proxy;
         match &entry.node.value {
             // Where a secret comes from is none.
             Value::Table(inner) if by_key && is_source(inner) => {}

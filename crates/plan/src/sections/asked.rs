@@ -21,7 +21,7 @@ use crate::takes::{File, Line, Own, Parsed, Takes, text_schema};
 use crate::write::Writer;
 
 /// Which of the ways to say what is asked for.
-pub(crate) static ASKED: Choice = Choice(&[("urls", &[]), ("replay", &[])]);
+pub(crate) static ASKED: Choice = Choice(&[("urls", &[]), ("replay", &[]), ("scenario", &[])]);
 /// Which of the ways to authenticate.
 pub(crate) static AUTH: Choice =
     Choice(&[("basic", &[]), ("bearer", &[]), ("basic_env", &[]), ("bearer_env", &[])]);
@@ -37,6 +37,8 @@ pub enum Asked {
     List(PathBuf),
     /// The requests of an access log, in its order.
     Replay(Replay),
+    /// What users do, as the scenario of a file has it.
+    Scenario(PathBuf),
 }
 
 section! {
@@ -47,6 +49,11 @@ section! {
         urls: Option<PathBuf> { File, "urls.csv" } flag [Group::Asked.flag("urls", "FILE")]
         /// An access log that is asked for again, in its order.
         replay: Option<Replay> { Inner::<Replay>::told("file or table"), "access.log.gz" }
+        /// What a user does, step by step: a scenario. `rate`, `schedule` and `users` of `[load]`
+        /// count users then.
+        scenario: Option<PathBuf> { File, "checkout.toml" }
+            flag [Group::Asked.flag("scenario", "FILE")
+                .says("What a user does, step by step; --rate, --users and -n count users then")]
     }
 }
 
@@ -57,6 +64,7 @@ impl Part for Asked {
         let asked = match section.chosen(&ASKED) {
             None => None,
             Some("urls") => keys.urls.map(Self::List),
+            Some("scenario") => keys.scenario.map(Self::Scenario),
             Some(_) => {
                 check_replay(section);
                 keys.replay.map(Self::Replay)
@@ -71,6 +79,7 @@ impl Part for Asked {
             Self::Url => none,
             Self::List(file) => AskedKeys { urls: Some(file), ..none },
             Self::Replay(replay) => AskedKeys { replay: Some(replay), ..none },
+            Self::Scenario(file) => AskedKeys { scenario: Some(file), ..none },
         }
     }
 }
@@ -231,7 +240,7 @@ pub enum Auth {
     BearerEnv(String),
 }
 
-const VARIABLE: Parsed<String> =
+pub(crate) const VARIABLE: Parsed<String> =
     Parsed::text("variable", "the name of an environment variable", variable);
 
 /// A text that is never shown; the words of the manual for it.

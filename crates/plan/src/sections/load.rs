@@ -1,11 +1,13 @@
 //! `[load]`: how much is asked, when, over how many connections, and when to stop.
 
+use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_stats::slo::Rule;
 use plimsoll_units::{ParseError, Words, count, duration};
+use plimsoll_workload::distribution::Distribution;
 use serde_json::{Value as Json, json};
 
 use crate::describe::Describe;
@@ -19,8 +21,8 @@ use crate::sections::load_shape::{LoadShape, RateSource, SHAPE};
 use crate::sections::search::Search;
 use crate::sections::target::{Http, Target};
 use crate::takes::{
-    Count, DURATION, END_RULE, Form, OrWord, Parsed, RATE, RULE, STOP_RULE, Small, TIME, Takes,
-    word,
+    Count, DURATION, END_RULE, Form, List, OrWord, Parsed, RATE, RULE, STOP_RULE, Small, TIME,
+    Takes, word,
 };
 use crate::write::Writer;
 
@@ -30,6 +32,15 @@ section! {
     pub struct Load {
         /// When requests start.
         shape: LoadShape { part }
+        /// How many of the first users of a scenario begin in a second; without it, all at once.
+        connect_rate: Option<f64> { RATE, "120/s" }
+            flag [Group::Load.flag("connect-rate", "RATE")
+                .says("So many of the first --users of a scenario begin in a second: 120/s")]
+        /// Ends the load after so many requests, those of a warm-up counted; with a scenario, so
+        /// many users arrive at most.
+        requests: Option<u64> { Count(1..=u64::MAX), "10k" }
+            flag [Group::Load.flag("requests", "N").short('n')
+                .says("End after so many requests, or with --for, whichever comes first")]
         /// A phase before the measured one, kept apart from it; `until steady`: until the response
         /// times of its seconds are; `fill`: each URL of the list once.
         warm_up: WarmUp { WARM_UP, or WarmUp::Lasting(Duration::ZERO), "10s" }
@@ -66,6 +77,11 @@ section! {
         /// How many due requests may wait; without it, any number.
         max_waiting: Option<u64> { Count(0..=u64::MAX), "20k" }
             flag [Group::Sent.flag("max-waiting", "N")]
+        /// Addresses of this host that connections come from, in turn.
+        from_address: Vec<IpAddr> { List(ADDRESS, "list"), or Vec::new(),
+            r#"["10.0.0.7", "10.0.0.8"]"# }
+            flag [Group::Sent.flag("from-address", "ADDRESS")
+                .says("Connect from this address of the host; several by commas, in turn")]
         /// How many threads generate the load.
         threads: Option<u32> { OrWord(Count(1..=1024_u32), "auto"), or None, "2" }
             flag [Group::Sent.flag("threads", "N").short('t')]
@@ -85,6 +101,9 @@ section! {
     }
 }
 
+const ADDRESS: Parsed<IpAddr> = Parsed::text("address", "an IP address", |text| {
+    text.parse().map_err(|_| ParseError::new("an IP address", text, 0, text.len()))
+});
 /// How long a warm-up may take that goes on until something holds, where the plan does not say.
 const START_WITHIN: Duration = Duration::from_secs(600);
 /// How many URLs a second a warm-up by `fill` asks for at most, where the plan does not say.
@@ -116,6 +135,7 @@ impl Load {
         if load.warm_up == WarmUp::Fill {
             check_fill(section, target, search.is_some());
         }
+        check_users(section, target, &load, search.is_some());
         match search {
             Some(search) => {
                 load.shape = search.load();
@@ -129,7 +149,8 @@ impl Load {
             None => {}
         }
         let most = load.connections.most;
-        if load.threads.is_some_and(|threads| threads > most) {
+        let is_each = !target.has_scenario();
+        if is_each && load.threads.is_some_and(|threads| threads > most) {
             let message = format!("expected at most {most} threads: one connection each");
             section.fault("threads", message, Some("ask for more connections or fewer threads"));
         }
@@ -140,7 +161,11 @@ impl Load {
     pub(crate) fn write(&self, out: &mut Writer, target: &Target, is_search: bool) {
         let shape = is_search.then_some("shape");
         let streams = (!target.shares_connections()).then_some("streams");
-        let left_out: Vec<&str> = shape.into_iter().chain(streams).collect();
+        // Users have connections of their own.
+        let connections = target.has_scenario().then_some("connections");
+        let from = self.from_address.is_empty().then_some("from_address");
+        let left_out = shape.into_iter().chain(streams).chain(connections).chain(from);
+        let left_out: Vec<&str> = left_out.collect();
         out.section(Self::SECTION.path);
         self.write_keys(out, &left_out);
     }
@@ -202,6 +227,33 @@ pub enum WarmUp {
     UntilSteady,
     /// When each URL of the list was asked for once, before the load.
     Fill,
+}
+
+/// Notes what goes with a scenario only, and what does not go with one.
+fn check_users(section: &Section<'_>, target: &Target, load: &Load, is_search: bool) {
+    let is_closed = matches!(load.shape, LoadShape::Closed { .. });
+    if section.has("connect_rate") && !(target.has_scenario() && is_closed) {
+        let message = "`connect_rate` goes with `users` and a scenario";
+        let hint = "give `users` in [load], and scenario = \"FILE\" in [target]";
+        section.fault("connect_rate", message, Some(hint));
+    }
+    if !target.has_scenario() {
+        return;
+    }
+    if is_search {
+        let message = "a scenario goes with a load, not with a search";
+        section.fault("threads", message, Some("leave [search] out"));
+    }
+    for key in ["connections", "max_waiting"].into_iter().filter(|key| section.has(key)) {
+        let message = format!("`{key}` goes with requests, not with the users of a scenario");
+        section.fault(key, message, Some("each user has connections of his own: leave it out"));
+    }
+    let thinks =
+        matches!(load.shape, LoadShape::Closed { think, .. } if think != Distribution::NONE);
+    if thinks {
+        let message = "`think` goes with requests, not with the users of a scenario";
+        section.fault("think", message, Some("say it in the scenario: think = \"exp:1s\""));
+    }
 }
 
 /// `fill` asks for each URL of a list.

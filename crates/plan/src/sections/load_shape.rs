@@ -72,6 +72,9 @@ const ARRIVALS: Parsed<Arrivals> =
 const USERS: Small = Count(1..=1_000_000_u32);
 const THINK: Parsed<Distribution> = DISTRIBUTION.such_as("a distribution such as exp:1s");
 
+/// How long a load goes on at most that ends after so many requests, where the plan does not say.
+const UNTIL_REQUESTS: Duration = Duration::from_secs(86_400);
+
 section! {
     [part]
     #[derive(Default)]
@@ -84,7 +87,7 @@ section! {
         /// A constant rate; needs `for`.
         rate: Option<f64> { RATE, "500/s" }
             flag [Group::Shape.flag("rate", "RATE").hyphened()
-                .says("Constant rate, such as 500/s; needs --for")]
+                .says("Constant rate, such as 500/s; needs --for, or -n")]
         /// The rate of a recorded trace.
         trace: Option<TraceSource> { Inner::<TraceSource>::told("file or table"), "day.csv" }
         /// The rate of a day that ships with the program.
@@ -93,7 +96,7 @@ section! {
         /// Number of users, each waiting for its answer; needs `for`.
         users: Option<u32> { USERS, "64" }
             flag [Group::Load.flag("users", "N")
-                .says("Number of users, each waiting for its answer; needs --for")]
+                .says("Number of users, each waiting for its answer; needs --for, or -n")]
         /// How long, with `rate` and `users`.
         duration: Option<Duration> ["for"] { TIME, "30s" }
             flag [Group::Shape.flag("for", "DURATION").hyphened()
@@ -116,13 +119,17 @@ impl Part for LoadShape {
     fn of(keys: ShapeKeys, section: &Section<'_>) -> Option<Self> {
         let arrivals = keys.arrivals.unwrap_or_default();
         let Some(key) = section.chosen(&SHAPE) else { return Some(Self::Replay) };
-        if ["rate", "users"].contains(&key) && !section.has("for") {
+        let is_for = ["rate", "users"].contains(&key);
+        // A number of requests ends a load as well.
+        let ends = section.has("requests").then_some(UNTIL_REQUESTS);
+        if is_for && !section.has("for") && ends.is_none() {
             section.missing_beside("for", key, "30s");
         }
+        let duration = keys.duration.or(ends);
         let source = match key {
             "schedule" => RateSource::Schedule(keys.schedule?),
             "rate" => {
-                let (rate_per_s, duration) = (keys.rate?, keys.duration?);
+                let (rate_per_s, duration) = (keys.rate?, duration?);
                 check_constant(section, rate_per_s, duration)?;
                 RateSource::Constant { rate_per_s, duration }
             }
@@ -130,7 +137,7 @@ impl Part for LoadShape {
             "profile" => RateSource::Profile(keys.profile?),
             _ => {
                 let think = keys.think.unwrap_or(Distribution::NONE);
-                return Some(Self::Closed { users: keys.users?, think, duration: keys.duration? });
+                return Some(Self::Closed { users: keys.users?, think, duration: duration? });
             }
         };
         Some(Self::Open { source, arrivals })

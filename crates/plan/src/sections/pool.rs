@@ -1,12 +1,14 @@
 //! `[pool]`: how many instances there may be, how often a policy decides, and what it sees late.
 
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_units::ParseError;
 use plimsoll_workload::pool::Termination;
 
 use crate::section::Section;
-use crate::takes::{Count, DURATION, Form, Line, Parsed, SHARE, Small, TIME, word};
+use crate::takes::{Count, DURATION, File, Form, Line, Parsed, SHARE, Small, TIME, word};
 
 /// The most instances that can be asked for.
 pub(crate) const MOST_INSTANCES: u32 = 10_000;
@@ -37,7 +39,65 @@ section! {
         client_timeout: Option<Duration> { TIME, "10s" }
         /// The time of day at which the load begins.
         starts_at: Duration { TIME_OF_DAY, or Duration::ZERO, "05:00" }
+        /// Whose instances the live pool has that somebody else starts and ends: those whose agents
+        /// announce themselves, those of an Auto Scaling group, or those with a tag.
+        follow: Option<Follow> { FOLLOW, "agents" }
+        /// Where agents announce themselves.
+        heard_at: SocketAddr { HEARD_AT, or SocketAddr::from(([127, 0, 0, 1], 5556)),
+            "10.0.0.1:5556" }
+        /// The file of the token that agents of other hosts give, which others may not read.
+        token_file: Option<PathBuf> { File, "pool.token" }
     }
+}
+
+/// Whose instances a pool has that somebody else starts and ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Follow {
+    /// Those whose agents announce themselves.
+    Agents,
+    /// Those of an Auto Scaling group, by its name.
+    Group(String),
+    /// Those with a tag of this key and value.
+    Tag(String, String),
+}
+
+impl std::fmt::Display for Follow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Agents => f.write_str("agents"),
+            Self::Group(name) => write!(f, "asg:{name}"),
+            Self::Tag(key, value) => write!(f, "tag:{key}={value}"),
+        }
+    }
+}
+
+const FOLLOW: Parsed<Follow> =
+    Parsed::text("agents, asg:NAME or tag:KEY=VALUE", "agents, asg:NAME or tag:KEY=VALUE", follow);
+const HEARD_AT: Parsed<SocketAddr> =
+    Parsed::text("address", "an address such as 10.0.0.1:5556", heard_at);
+
+/// Reads `agents`, `asg:NAME` or `tag:KEY=VALUE`.
+fn follow(text: &str) -> Result<Follow, ParseError> {
+    let is_plain = |of: &str| {
+        let is_of_one = |c: char| c.is_ascii_alphanumeric() || "-_.:/ ".contains(c);
+        (1..=255).contains(&of.len()) && of.chars().all(is_of_one)
+    };
+    let wrong = || ParseError::new("agents, asg:NAME or tag:KEY=VALUE", text, 0, text.len());
+    let named = |of: &str| is_plain(of).then(|| of.to_owned()).ok_or_else(wrong);
+    match (text, text.split_once(':')) {
+        ("agents", _) => Ok(Follow::Agents),
+        (_, Some(("asg", name))) => Ok(Follow::Group(named(name)?)),
+        (_, Some(("tag", pair))) => {
+            let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
+            Ok(Follow::Tag(named(key)?, named(value)?))
+        }
+        _ => Err(wrong()),
+    }
+}
+
+fn heard_at(text: &str) -> Result<SocketAddr, ParseError> {
+    let wrong = |_| ParseError::new("an address such as 10.0.0.1:5556", text, 0, text.len());
+    text.parse().map_err(wrong)
 }
 
 impl Pool {
@@ -54,6 +114,12 @@ impl Pool {
             section.fault("start", message, None);
         }
         Some(pool)
+    }
+
+    /// Whether a cloud is asked which instances it has.
+    #[must_use]
+    pub fn asks_cloud(&self) -> bool {
+        matches!(self.follow, Some(Follow::Group(_) | Follow::Tag(..)))
     }
 }
 

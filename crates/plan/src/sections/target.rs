@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_units::Words;
+use plimsoll_workload::check::Check;
 use plimsoll_workload::request::{OF_HTTP, Order, StoreScheme, Url, parse_method};
 
 use crate::flag::Group;
@@ -11,11 +12,13 @@ use crate::reading::Reading;
 use crate::reading::text::quoted;
 use crate::reading::tree::{Node, Value};
 use crate::section::Section;
-use crate::sections::asked::{ASKED, AUTH, Asked, Auth, BODY, Body, HEADERS};
+use crate::sections::asked::{ASKED, AUTH, Asked, Auth, BODY, Body, HEADERS, VARIABLE};
 use crate::sections::header::Header;
+use crate::sections::proxy::Proxy;
 use crate::sections::resolve::Resolve;
 use crate::sections::status::Statuses;
-use crate::takes::{File, Form, Line, List, Own, Parsed, Switch, TIME, text_schema, word};
+use crate::takes::Each;
+use crate::takes::{Count, File, Form, Line, List, Own, Parsed, Switch, TIME, text_schema, word};
 use crate::vocabulary::Vocabulary;
 use crate::write::Writer;
 
@@ -53,9 +56,42 @@ section! {
             r#"["shop.example:443:127.0.0.1"]"# }
             flag [Group::Asked.flag("resolve", "HOST:PORT:ADDRESS")
                 .says("Connect to this address for a name; may be repeated")]
+        /// Which of a name's addresses are connected to: the first that answers, or all in turn.
+        addresses: Addresses { word::<Addresses>(), or Addresses::First, "spread" }
+            flag [Group::Asked.flag("addresses", "WHICH")
+                .says("Of a name's several addresses first (that answers) or spread (over all)")]
+        /// Forward proxies that connections go through, in turn: `http://host:port`.
+        through: Vec<Proxy> { List(PROXY, "list"), or Vec::new(), r#"["http://127.0.0.1:3128"]"# }
+            flag [Group::Asked.flag("through", "PROXY")
+                .says("Go through a forward proxy, http://[user:password@]host:port; may be \
+                repeated")]
+        /// The environment variable that holds `user:password` for the proxies.
+        through_env: Option<String> { VARIABLE, "PROXY_LOGIN" }
+            flag [Group::Asked.flag("through-env", "VARIABLE")
+                .says("The environment variable that holds user:password for --through")]
         /// The statuses that count as success.
         ok: Statuses { STATUSES, or Statuses::successful(), "200,304" }
             flag [Group::Asked.flag("ok", "STATUSES")]
+        /// How many redirects are followed for a request, within the server under load; with 0 a
+        /// redirect is an answer.
+        follow: u32 { Count(0..=100_u32), or 0, "5" }
+            flag [Group::Asked.flag("follow", "N")
+                .says("Redirects that are followed for a request, within the server; default: 0")]
+        /// Texts that the body of every right answer has in it.
+        check_body: Vec<Check> { Each(CHECK_BODY, "text or list"), or Vec::new(), r#""Welcome""# }
+            flag [Group::Asked.flag("check-body", "TEXT").hyphened()
+                .says("A text that the body must have in it, else the request has failed; may be \
+                repeated")]
+        /// Values that the JSON of every right answer has at a place: `/id=42` (RFC 6901).
+        check_json: Vec<Check> { Each(CHECK_JSON, "text or list"), or Vec::new(),
+            r#"["/ok=true", "/items/0/id=42"]"# }
+            flag [Group::Asked.flag("check-json", "POINTER=VALUE").hyphened()
+                .says("A value that the body, as JSON, must have at a place; may be repeated")]
+        /// Texts that a header of every right answer has in it: `Content-Type=text/html`.
+        check_header: Vec<Check> { Each(CHECK_HEADER, "text or list"), or Vec::new(),
+            r#""Content-Type=text/html""# }
+            flag [Group::Asked.flag("check-header", "NAME=TEXT").hyphened()
+                .says("A text that a header of the answer must have in it; may be repeated")]
         /// The version of HTTP; `auto` lets a TLS server choose.
         http: Http { word::<Http>(), or Http::One, "2" }
             flag [Group::Sent.flag("http", "VERSION").says("1.1, 2 or auto")]
@@ -65,6 +101,10 @@ section! {
         /// Certificates to trust instead of the system's, as PEM.
         ca: Option<PathBuf> { File, said "the system's", "ca.pem" }
             flag [Group::Sent.flag("ca", "FILE")]
+        /// A certificate that we show to servers which ask for one, and its chain, as PEM.
+        cert: Option<PathBuf> { File, "client.pem" } flag [Group::Sent.flag("cert", "FILE")]
+        /// The key of `cert`, as PEM. No run keeps a copy of either.
+        key: Option<PathBuf> { File, "client.key" } flag [Group::Sent.flag("key", "FILE")]
         /// The server name that TLS asks for and checks.
         sni: Option<String> { Line("text"), said "the URL's host", "shop.example" }
             flag [Group::Sent.flag("sni", "NAME")]
@@ -95,8 +135,14 @@ fn write_url(url: &Url) -> String {
 
 const ORDER: Parsed<Order> =
     Parsed::text("order", "an order such as round-robin", |text| Order::parse(text, Some(&[])));
+const CHECK_BODY: Parsed<Check> = Parsed::text("text", "a text of a body", Check::body);
+const CHECK_JSON: Parsed<Check> =
+    Parsed::text("check", "a place and a value such as /id=42", Check::json);
+const CHECK_HEADER: Parsed<Check> =
+    Parsed::text("check", "a header and a text such as Content-Type=text/html", Check::header);
 const METHOD: Parsed<String> = Parsed::text("method", "a method such as GET", parse_method);
 const RESOLVE: Parsed<Resolve> = Parsed::text("address", "host:port:address", Resolve::parse);
+const PROXY: Parsed<Proxy> = Parsed::text("proxy", "a proxy such as http://h:3128", Proxy::parse);
 const STATUSES: Parsed<Statuses> = Parsed {
     form: Form::TextOrNumber,
     ..Parsed::text("statuses", "statuses such as 2xx", Statuses::parse)
@@ -113,6 +159,20 @@ pub enum Http {
     Two,
     /// HTTP/2 where a TLS server offers it, else HTTP/1.1.
     Auto,
+}
+
+/// Which of a name's addresses are connected to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Addresses {
+    /// The first that answers, by all connections.
+    First,
+    /// All, by one connection after the other.
+    Spread,
+}
+
+impl Words for Addresses {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("first", Self::First), ("spread", Self::Spread)];
 }
 
 impl Words for Http {
@@ -141,7 +201,10 @@ impl Target {
             section.missing(what, "url", "http://127.0.0.1:8080/");
         }
         check_host(section);
+        check_identity(section);
+        target.check_way(section);
         target.check_order(section);
+        target.check_scenario(section);
         check_target(section, &target);
         Some(target)
     }
@@ -159,20 +222,91 @@ impl Target {
                 let message = "`order` goes with a list of URLs, found one URL";
                 section.fault("order", message, Some(hint));
             }
-            Asked::Replay(_) | Asked::Url | Asked::List(_) => {}
+            Asked::Replay(_) | Asked::Url | Asked::List(_) | Asked::Scenario(_) => {}
+        }
+    }
+
+    /// Whether it is users who ask, as a scenario has it.
+    #[must_use]
+    pub fn has_scenario(&self) -> bool {
+        matches!(self.asked, Asked::Scenario(_))
+    }
+
+    /// Notes what stands in the steps of a scenario, where there is one, and what does not go with
+    /// it.
+    fn check_scenario(&self, section: &Section<'_>) {
+        if !self.has_scenario() {
+            return;
+        }
+        for (key, hint) in BESIDE_SCENARIO.into_iter().filter(|(key, _)| section.has(key)) {
+            let message = format!("`{key}` and `scenario` exclude each other");
+            section.fault_beside(key, "scenario", message, Some(hint));
+        }
+        if self.http == Http::Two {
+            let message = "users ask by HTTP/1.1, found http 2".to_owned();
+            let hint = "leave `http` out: scenarios over HTTP/2 are not built yet";
+            section.fault_beside("http", "scenario", message, Some(hint));
+        }
+        let has_user = matches!(&self.auth, Some(Auth::Basic(_))) && !section.has("basic");
+        if has_user && !section.has("basic_env") {
+            let message = "a user in the URL and `scenario` exclude each other".to_owned();
+            section.fault_beside("url", "scenario", message, Some(IN_STEPS));
+        }
+    }
+
+    /// Notes what of the way to the target does not go together.
+    fn check_way(&self, section: &Section<'_>) {
+        let Some(first) = self.through.first() else {
+            if section.has("through_env") {
+                section.missing_beside("through", "through_env", "http://127.0.0.1:3128");
+            }
+            return;
+        };
+        if self.addresses == Addresses::Spread {
+            let message = "`addresses` and `through` exclude each other".to_owned();
+            let hint = "the proxy looks the name up";
+            section.fault_beside("addresses", "through", message, Some(hint));
+        }
+        let has_some = self.through.iter().any(|one| one.credentials.is_some());
+        if has_some && section.has("through_env") {
+            let message = "a user of a proxy and `through_env` exclude each other".to_owned();
+            section.fault_beside("through", "through_env", message, Some("keep one of them"));
+        }
+        if self.through.iter().any(|one| one.credentials != first.credentials) {
+            let message = "expected one user and password for all proxies, found several";
+            section.fault("through", message, Some("give each proxy the same"));
+        }
+        let url = self.url.as_ref();
+        if url.is_some_and(|url| url.unix.is_some()) {
+            let message = "a Unix socket is not gone to through a proxy".to_owned();
+            section.fault_beside("through", "url", message, None);
+        }
+        let is_plain = url.is_some_and(|url| !url.scheme.is_secure);
+        if is_plain && self.http != Http::One && !self.is_store() {
+            let message = "a proxy is asked for plain URLs by HTTP/1.1".to_owned();
+            section.fault_beside("http", "through", message, Some("leave `http` out"));
         }
     }
 
     pub(crate) fn write(&self, out: &mut Writer) {
         let is_store = self.is_store();
+        let is_secure = self.url.as_ref().is_some_and(|url| url.scheme.is_secure);
         let is_replay = matches!(self.asked, Asked::Replay(_));
+        let is_scenario = self.has_scenario();
         let is_usual = self.restart.is_none() && self.restart_timeout == RESTART_TIMEOUT;
         let left_out = [
             ("order", !matches!(self.asked, Asked::List(_))),
-            ("method", is_replay || is_store),
-            ("headers", is_store),
+            ("method", is_replay || is_store || is_scenario),
+            ("headers", is_store || is_scenario),
+            ("follow", self.follow == 0),
+            ("addresses", self.addresses == Addresses::First),
+            ("through", self.through.is_empty()),
+            ("ok", is_scenario),
             ("http", is_store),
-            ("insecure", is_store),
+            ("check_body", is_store || is_scenario),
+            ("check_json", is_store || is_scenario),
+            ("check_header", is_store || is_scenario),
+            ("insecure", is_store && !is_secure),
             ("restart_timeout", is_usual),
         ];
         let left_out = left_out.into_iter().filter(|(_, is_left)| *is_left);
@@ -197,18 +331,24 @@ impl Target {
         self.http != Http::One || self.is_store()
     }
 
+    /// What every right answer must be beside its status.
+    #[must_use]
+    pub fn checks(&self) -> Vec<Check> {
+        [&self.check_body[..], &self.check_json, &self.check_header].concat()
+    }
+
     /// The files that the section names.
     pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let asked = match &self.asked {
-            Asked::Url => None,
-            Asked::List(file) => Some(file),
-            Asked::Replay(replay) => Some(&replay.file),
+            Asked::Url => &[],
+            Asked::List(file) | Asked::Scenario(file) => std::slice::from_ref(file),
+            Asked::Replay(replay) => &replay.files[..],
         };
         let body = match &self.body {
             Body::File(file) => Some(file),
             Body::None | Body::Text { .. } => None,
         };
-        asked.into_iter().chain(body).chain(&self.ca)
+        asked.iter().chain(body).chain(&self.ca)
     }
 
     /// The keys whose secrets a printed plan has left out: nobody can execute it as it is.
@@ -221,10 +361,22 @@ impl Target {
             }
             _ => {}
         }
+        if self.through.iter().any(|proxy| proxy.is_redacted) {
+            keys.push("target.through".to_owned());
+        }
         let left_out = self.headers.iter().filter(|header| header.is_redacted());
         keys.extend(left_out.map(|header| format!("target.headers.{}", header.name)));
         keys.dedup();
         keys
+    }
+}
+
+/// Notes a certificate without its key, and a key without its certificate.
+fn check_identity(section: &Section<'_>) {
+    match (section.has("cert"), section.has("key")) {
+        (true, false) => section.missing_beside("key", "cert", "client.key"),
+        (false, true) => section.missing_beside("cert", "key", "client.pem"),
+        (true, true) | (false, false) => {}
     }
 }
 
@@ -242,8 +394,35 @@ fn check_host(section: &Section<'_>) {
     }
 }
 
+/// What is said of what stands in the steps of a scenario.
+const IN_STEPS: &str = "say it in the steps of the scenario, secrets by {{env.NAME}}";
+
+/// What of `[target]` does not go with a scenario, and what to do about it.
+const BESIDE_SCENARIO: [(&str, &str); 16] = [
+    ("order", IN_STEPS),
+    ("method", IN_STEPS),
+    ("headers", IN_STEPS),
+    ("body", IN_STEPS),
+    ("body_file", IN_STEPS),
+    ("basic", IN_STEPS),
+    ("basic_env", IN_STEPS),
+    ("bearer", IN_STEPS),
+    ("bearer_env", IN_STEPS),
+    ("ok", "say it by `check` in the steps of the scenario"),
+    ("check_body", "say it by `check` in the steps of the scenario"),
+    ("check_json", "say it by `check` in the steps of the scenario"),
+    ("check_header", "say it by `check` in the steps of the scenario"),
+    ("follow", "say it by `follow` in the steps of the scenario"),
+    ("through", "users go to their servers directly: leave it out"),
+    ("through_env", "users go to their servers directly: leave it out"),
+];
+
 /// What of `[target]` a store has no use for.
-const HTTP_ONLY: [&str; 14] = [
+const HTTP_ONLY: [&str; 18] = [
+    "scenario",
+    "check_body",
+    "check_json",
+    "check_header",
     "urls",
     "replay",
     "order",
@@ -254,19 +433,28 @@ const HTTP_ONLY: [&str; 14] = [
     "bearer",
     "bearer_env",
     "host",
+    "follow",
+    "through",
+    "through_env",
     "http",
-    "insecure",
-    "ca",
-    "sni",
 ];
+/// What of `[target]` is about TLS.
+const OF_TLS: [&str; 5] = ["insecure", "ca", "cert", "key", "sni"];
 
-/// Notes what of `[target]` goes with HTTP only, and a path that names no database.
+/// Notes what of `[target]` goes with HTTP only or with TLS, and a path that names no database.
 fn check_target(section: &Section<'_>, target: &Target) {
     let (Some(url), Some(store)) = (&target.url, target.store_scheme()) else { return };
     let scheme = url.scheme.name;
     for key in HTTP_ONLY.into_iter().filter(|key| section.has(key)) {
         let message = format!("`{key}` goes with HTTP, not with {scheme}://");
         section.fault_beside(key, "url", message, Some("what is asked stands in [store]"));
+    }
+    let over_tls = url.scheme.over_tls.filter(|_| url.unix.is_none());
+    let hint = over_tls.map(|over_tls| format!("write {}://", over_tls.name));
+    let is_plain = !url.scheme.is_secure;
+    for key in OF_TLS.into_iter().filter(|key| is_plain && section.has(key)) {
+        let message = format!("`{key}` goes with TLS, not with {scheme}://");
+        section.fault_beside(key, "url", message, hint.as_deref());
     }
     if let Err(error) = url.database() {
         let hint = error.hint.as_deref();

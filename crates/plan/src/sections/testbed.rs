@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use plimsoll_units::secret::Source as SecretSource;
 use plimsoll_units::{ParseError, Words, share, show_share};
+use plimsoll_workload::pool::BillingUnit;
 
 use crate::describe::Describe;
 use crate::reading::Reading;
@@ -15,19 +16,160 @@ use crate::reading::secret::{REDACTED, key_is_secret};
 use crate::reading::text::quoted;
 use crate::reading::tree::{Entry, Node, Table, Value, is_source};
 use crate::section::Section;
-use crate::takes::{Count, DURATION, File, Form, Line, Parsed, SIZE, Small, Takes, either};
+use crate::sections::billing::PRICE;
+use crate::sections::hosts::{FOLDER, HOSTS, Host};
+use crate::takes::{
+    Count, DURATION, File, Form, Line, List, Parsed, SIZE, Small, Takes, either, word,
+};
 use crate::write::Writer;
 use serde_json::{Value as Json, json};
 
 section! {
     /// Where the servers under test stand. A plan with it starts them, and ends them.
-    ["testbed"; read, write]
+    ["testbed"]
     pub struct Testbed {
-        /// What gives an instance its place: a port of this host, or a network namespace with
-        /// limits of its own, which needs root.
+        /// What gives an instance its place: a port of this host, a network namespace with limits
+        /// of its own, which needs root, a port of a host that is reached by `ssh`, or a cloud with
+        /// the EC2 Query API, which costs money.
         provider: Provider { either::<Provider>(), or Provider::Process, "namespace" }
+        /// The hosts of the provider `ssh`: the name of each, and its address, or a table with
+        /// `address`, `serves`, `role` or `roles`, `tags`, `user` and `port`.
+        hosts: BTreeMap<String, Host> { HOSTS, or BTreeMap::new(), r#"{ web1 = "10.0.0.5" }"# }
+        /// The configuration of `ssh`.
+        ssh_config: Option<PathBuf> { File, said "the user's own", "ssh_config" }
+        /// The folder of the hosts below which those of instances are made.
+        host_folder: Option<String> { FOLDER, said "/var/tmp", "/srv/bench" }
+        /// The most instances at once, of all roles together. `ec2` needs it.
+        max: Option<u32> { COUNT, "8" }
+        /// The most that rented instances may cost, in all cells together. `ec2` needs it.
+        budget: Option<Budget> { BUDGET, "5 USD" }
+        /// The price of an hour of an instance. `[billing]` has it for a pool.
+        price: Option<f64> { PRICE, said "that of `[billing]`", "0.17" }
+        /// The unit of time that the cloud charges: every started one.
+        unit: Option<BillingUnit> { word::<BillingUnit>(), said "that of `[billing]`", "second" }
+        /// The region of the cloud.
+        region: String { Line("region"), or REGION.to_owned(), "eu-central-1" }
+        /// The zone within the region.
+        zone: Option<String> { Line("zone"), said "the cloud chooses", "eu-central-1b" }
+        /// The image that instances are started from.
+        image: Option<String> { Line("image"), "ami-0123456789abcdef0" }
+        /// The instance type.
+        kind: Option<String> ["type"] { Line("type"), "c5.large" }
+        /// The key pair by which people can look into instances.
+        key_pair: Option<String> { Line("key pair"), "mine" }
+        /// The security group, by its id or its name.
+        security_group: Option<String> { Line("group"), "sg-0123456789abcdef0" }
+        /// A script, or settings of cloud-init, that instances execute when they start. It must
+        /// hold no secret: the cloud shows it to all who may describe instances.
+        user_data: Option<PathBuf> { File, "web.sh" }
+        /// Tags of instances, beside those of the program.
+        tags: BTreeMap<String, String> { MAP, or BTreeMap::new(), r#"{ project = "study" }"# }
+        /// Where the cloud's API is, with its path: https, but on this host.
+        endpoint: Option<String> { Line("URL"), said "Amazon's of the region",
+            "https://cloud.example:8773/services/compute" }
+        /// Where its Auto Scaling API is, for a pool that follows a group, where that is another
+        /// place than `endpoint`.
+        scaling_endpoint: Option<String> { Line("URL"), said "`endpoint`, or Amazon's",
+            "https://cloud.example:8773/services/AutoScaling" }
+        /// The version of the API: older ones know neither pages nor tags.
+        api_version: String { VERSION, or API_VERSION.to_owned(), "2013-02-01" }
+        /// The profile of `~/.aws/credentials`.
+        profile: Option<String> { Line("profile"), said "the environment's credentials", "study" }
     }
 }
+
+impl Testbed {
+    /// Reads the section, and what has to be in it for what it rents. `asks` says whether the pool
+    /// asks a cloud which instances it has: then it says which cloud.
+    pub(crate) fn read(section: &Section<'_>, asks: bool) -> Option<Self> {
+        let testbed = Self::read_keys(section)?;
+        if testbed.provider == Provider::Ec2 {
+            let obligatory = [("max", "8"), ("budget", "5 USD")];
+            for (key, value) in obligatory.into_iter().filter(|(key, _)| !section.has(key)) {
+                section.missing_beside(key, "provider", value);
+            }
+            return Some(testbed);
+        }
+        if let Some(key) = RENTED.iter().find(|key| section.has(key)) {
+            let message = format!("`{key}` goes with the provider `ec2`");
+            section.fault(key, message, Some("provider = \"ec2\""));
+        }
+        if let Some(key) = CLOUD.iter().find(|key| !asks && section.has(key)) {
+            let message = format!(
+                "`{key}` goes with the provider `ec2`, or with a pool that follows a group or a tag"
+            );
+            section.fault(key, message, Some("provider = \"ec2\""));
+        }
+        Some(testbed)
+    }
+
+    pub(crate) fn write(&self, out: &mut Writer) {
+        out.section(Self::SECTION.path);
+        let mut left_out = if self.tags.is_empty() { vec!["tags"] } else { Vec::new() };
+        left_out.extend(self.hosts.is_empty().then_some("hosts"));
+        if self.provider != Provider::Ec2 {
+            left_out.extend((self.region == REGION).then_some("region"));
+            left_out.extend((self.api_version == API_VERSION).then_some("api_version"));
+        }
+        self.write_keys(out, &left_out);
+    }
+}
+
+/// The region that is asked where none is named.
+const REGION: &str = "us-east-1";
+/// The version of the API that is spoken where none is named.
+const API_VERSION: &str = "2016-11-15";
+/// The keys that say which cloud is asked, and by whom.
+const CLOUD: [&str; 5] = ["region", "endpoint", "scaling_endpoint", "api_version", "profile"];
+/// The keys that are of rented instances alone.
+const RENTED: [&str; 11] = [
+    "max",
+    "budget",
+    "price",
+    "unit",
+    "zone",
+    "image",
+    "type",
+    "key_pair",
+    "security_group",
+    "user_data",
+    "tags",
+];
+
+/// An amount of money.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Budget {
+    /// How much.
+    pub amount: f64,
+    /// In which currency: `USD`.
+    pub currency: String,
+}
+
+impl std::fmt::Display for Budget {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.amount, self.currency)
+    }
+}
+
+const BUDGET: Parsed<Budget> = Parsed::text("amount", "an amount such as 5 USD", |text| {
+    let wrong = || ParseError::new("an amount such as 5 USD", text, 0, text.len());
+    let (amount, currency) = text.trim().split_once(' ').ok_or_else(wrong)?;
+    let amount = amount.parse::<f64>().ok().filter(|of| (0.0..=1e9).contains(of) && *of > 0.0);
+    let is_sign = (1..=8).contains(&currency.chars().count())
+        && !currency.chars().any(|c| c.is_control() || c.is_whitespace());
+    match (amount, is_sign) {
+        (Some(amount), true) => Ok(Budget { amount, currency: currency.to_owned() }),
+        _ => Err(wrong()),
+    }
+});
+const VERSION: Parsed<String> = Parsed::text("version", "a version such as 2016-11-15", |text| {
+    let is_digit =
+        |(at, c): (usize, char)| if at == 4 || at == 7 { c == '-' } else { c.is_ascii_digit() };
+    match text.len() == 10 && text.chars().enumerate().all(is_digit) {
+        true => Ok(text.to_owned()),
+        false => Err(ParseError::new("a version such as 2016-11-15", text, 0, text.len())),
+    }
+});
 
 /// What gives instances their places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,11 +178,19 @@ pub enum Provider {
     Process,
     /// Network namespaces and cgroups.
     Namespace,
+    /// Hosts that are reached by `ssh`.
+    Ssh,
+    /// Instances that are rented from a cloud with the EC2 Query API.
+    Ec2,
 }
 
 impl Words for Provider {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("process", Self::Process), ("namespace", Self::Namespace)];
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("process", Self::Process),
+        ("namespace", Self::Namespace),
+        ("ssh", Self::Ssh),
+        ("ec2", Self::Ec2),
+    ];
 }
 
 section! {
@@ -49,8 +199,12 @@ section! {
     pub struct Role {
         /// How instances are made: a recipe of the program, or `recipes/NAME.toml` beside the plan.
         recipe: String { Line("recipe"), required "`recipe`", "nginx" }
-        /// How many instances there are.
+        /// How many instances there are; one on each host, where hosts are named.
         count: u32 { COUNT, or 1, "2" }
+        /// The hosts that they stand on, in turn.
+        hosts: Vec<String> { NAMES, or Vec::new(), r#"["web1", "web2"]"# }
+        /// They stand on the hosts that have all of these tags, in turn.
+        tags: Vec<String> { NAMES, or Vec::new(), r#"["fast"]"# }
         /// The share of one core that each may use; above 100% of several.
         cpu: Option<f64> { CPU, "20%" }
         /// In which period that share holds: a short one is a slow processor, a long one stops and
@@ -64,6 +218,17 @@ section! {
         processes: Option<u32> { COUNT, "100" }
         /// How much its link to the others carries each way, bits a second.
         rate: Option<u64> { RATE, "20Mbit" }
+        /// The image that they start from, made by `plimsoll testbed bake`; of instances that are
+        /// rented, the cloud's, where it is not that of `[testbed]`.
+        image: Option<String> { Line("image"), "web" }
+        /// Of instances that are rented: the instance type.
+        kind: Option<String> ["type"] { Line("type"), said "that of `[testbed]`", "c5.large" }
+        /// Of instances that are rented: the region.
+        region: Option<String> { Line("region"), said "that of `[testbed]`", "eu-central-1" }
+        /// Of instances that are rented: what they execute when they start.
+        user_data: Option<PathBuf> { File, said "that of `[testbed]`", "web.sh" }
+        /// Of instances that are rented: the price of an hour.
+        price: Option<f64> { PRICE, said "that of `[testbed]`", "0.17" }
         /// The user that they run as.
         user: Option<String> { Line("user"), said "the recipe's, without rights", "www-data" }
         /// Settings of the kernel in the namespace of each.
@@ -78,6 +243,8 @@ section! {
     }
 }
 
+/// Names of hosts, and of tags.
+const NAMES: List<Line> = List(Line("name"), "list of names");
 /// The most instances of a role.
 const COUNT: Small = Count(1..=10_000_u32);
 /// A share of cores: above 100% of several.
@@ -297,7 +464,11 @@ const MOST: usize = 100;
 const MOST_NAME: usize = 20;
 
 /// Reads all roles.
-pub(crate) fn read_roles(reading: &Reading, root: &Table) -> Vec<(String, Role)> {
+pub(crate) fn read_roles(
+    reading: &Reading,
+    root: &Table,
+    testbed: Option<&Testbed>,
+) -> Vec<(String, Role)> {
     let Some(Entry { node, .. }) = root.get("role") else { return Vec::new() };
     let Value::Table(all) = &node.value else {
         let hint = "[role.web] and recipe = \"nginx\"";
@@ -308,10 +479,10 @@ pub(crate) fn read_roles(reading: &Reading, root: &Table) -> Vec<(String, Role)>
         reading.fault(node.place, format!("expected at most {MOST} roles"), None);
         return Vec::new();
     }
-    all.entries.iter().filter_map(|entry| read_one(reading, entry)).collect()
+    all.entries.iter().filter_map(|entry| read_one(reading, entry, testbed)).collect()
 }
 
-fn read_one(reading: &Reading, entry: &Entry) -> Option<(String, Role)> {
+fn read_one(reading: &Reading, entry: &Entry, testbed: Option<&Testbed>) -> Option<(String, Role)> {
     let Value::Table(table) = &entry.node.value else {
         let hint = format!("[role.{}] and recipe = \"nginx\"", entry.key);
         reading.wrong_type(&entry.node, "a table of a role", Some(hint));
@@ -323,7 +494,13 @@ fn read_one(reading: &Reading, entry: &Entry) -> Option<(String, Role)> {
         reading.fault(entry.key_place, message, None);
         return None;
     }
-    let role = Role::read_keys(&Section::over(reading, table, Role::SECTION))?;
+    let mut role = Role::read_keys(&Section::over(reading, table, Role::SECTION))?;
+    let named =
+        testbed.filter(|of| table.get("count").is_none() && of.names_hosts_of(&entry.key, &role));
+    if let Some(testbed) = named {
+        let hosts = testbed.hosts_of(&entry.key, &role).len();
+        role.count = u32::try_from(hosts).unwrap_or(u32::MAX).max(1);
+    }
     Some((entry.key.clone(), role))
 }
 
@@ -331,12 +508,15 @@ pub(crate) fn write_roles(roles: &[(String, Role)], out: &mut Writer) {
     for (name, role) in roles {
         out.section_of("role", name);
         let is_empty = [
+            role.hosts.is_empty(),
+            role.tags.is_empty(),
             role.sysctl.is_empty(),
             role.vars.is_empty(),
             role.environment.is_empty(),
             role.files.is_empty(),
         ];
-        let empty = MAPS.into_iter().zip(is_empty).filter_map(|(key, is)| is.then_some(key));
+        let keys = ["hosts", "tags"].into_iter().chain(MAPS);
+        let empty = keys.zip(is_empty).filter_map(|(key, is)| is.then_some(key));
         role.write_keys(out, &empty.collect::<Vec<_>>());
     }
 }

@@ -6,21 +6,24 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_units::{ParseError, Words, rate, show_rate_exact};
+use plimsoll_workload::access_log::LogFormat;
 use plimsoll_workload::profile::Profile;
 use plimsoll_workload::trace::{Moment, TraceOptions, check_columns};
 
 use crate::flag::Group;
 use crate::section::{Part, Section};
+use crate::sections::replay::LOG_FORMAT;
 use crate::takes::{FACTOR, File, Form, MOMENT, Parsed, SHARE, Switch, TIME, word};
 
 section! {
     /// A recorded trace, and what is made of it.
     ["load.trace", shorthand "file"; nested]
     pub struct TraceSource {
-        /// The trace: CSV or gzip.
+        /// The trace: CSV, or an access log, plain or gzip; or the folder of a run, of which what
+        /// it offered is taken.
         file: PathBuf { File, required "`file`", "day.csv" }
             flag [Group::Shape.flag("trace", "FILE")
-                .says("Rate of a recorded trace, CSV or gzip")]
+                .says("Rate of a recorded trace: CSV, an access log, or a run's folder")]
         /// What each count is of, where the file does not say.
         counts_per: Option<Duration> { TIME, "1m" }
             flag [Group::Shape.flag("counts-per", "DURATION")
@@ -29,6 +32,10 @@ section! {
         columns: Option<String> { COLUMNS, said "told from the header", "time_ms,rate" }
             flag [Group::Shape.flag("columns", "NAMES")
                 .says("What the trace's columns are, such as time_ms,rate or time,-,count")]
+        /// How it is written, where it is an access log.
+        format: Option<LogFormat> { LOG_FORMAT, said "as detected", "combined" }
+            flag [Group::Shape.flag("log-format", "FORMAT").hyphened()
+                .says("How an access log is written: a name, or the words of nginx or Apache")]
         /// What is made of it.
         options: TraceOptions { part }
     }

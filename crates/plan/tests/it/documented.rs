@@ -13,7 +13,11 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/plans.md");
 
 /// Plans of one key a line. Each key's example is right in at least one of them, in the place of
 /// its own line or as one more of its section.
-const PLANS: [&str; 19] = [
+const PLANS: &[&str] = &[
+    "[target]\nurl = 'http://h/'\nscenario = 'checkout.toml'\n[load]\nusers = 3\nfor = '1s'\n",
+    "[target]\nurl = 'http://h/'\nthrough = 'http://127.0.0.1:3128'\n[load]\nusers = 3\nfor = '1s'\n",
+    "[target]\nurl = 'http://h/'\n[load]\nrate = '500/s'\nfor = '30s'\n\
+     [testbed]\nprovider = 'ec2'\nmax = 2\nbudget = '1 USD'\n[role.LABEL]\nrecipe = 'nginx'\n",
     "[target]\nurl = 'http://h/'\n[load]\nrate = '500/s'\nfor = '30s'\n[measure]\n",
     "[target]\nurl = 'http://h/'\nhttp = '2'\n[load]\nschedule = '500/s for 30s'\n[measure]\n",
     "[target]\nurl = 'http://h/'\nurls = 'urls.csv'\n[load]\nusers = 3\nfor = '1s'\n[measure]\n",
@@ -21,6 +25,8 @@ const PLANS: [&str; 19] = [
     "[target]\nurl = 'http://h/'\n[load]\n[load.profile]\nname = 'clarknet-day'\n",
     "[target]\nurl = 'http://h/'\n[target.replay]\nfile = 'access.log'\n",
     "[target]\nurl = 'http://h/'\n[load]\n[measure]\n",
+    "[target]\nurl = 'https://h/'\ncert = 'a.pem'\nkey = 'a.key'\nthrough = 'h:1'\n\
+     [load]\nusers = 3\nfor = '1s'\n",
     "[target]\nurl = 'http://h/'\n[search]\n",
     "[target]\nurl = 'http://h/'\n[search]\nmethod = 'ladder'\n",
     "[target]\nurl = 'redis://h/'\n[store]\n[load]\nusers = 3\nfor = '1s'\n",
@@ -40,6 +46,9 @@ const PLANS: [&str; 19] = [
      [factor]\n\"load.users\" = [4, 16]\n\"load.timeout\" = ['1s', '2s']\n\
      [testbed]\n[role.LABEL]\nrecipe = 'nginx'\n[collect]\n\
      [watch.LABEL]\nwhen = 'host.cpu>90% for 10s'\n",
+    "[target]\nurl = 'http://{{role.LABEL.address}}/'\n[load]\nusers = 3\nfor = '1s'\n\
+     [testbed]\nprovider = 'ssh'\nhosts = { web1 = { address = '10.0.0.5', tags = ['fast'] }, \
+     web2 = '10.0.0.6' }\n[role.LABEL]\nrecipe = 'nginx'\n",
     "[trace]\nfile = 'day.csv'\nchanges = '1m..1h'\n[latency]\n[cluster]\nsize = '1GB'\n",
 ];
 

@@ -9,8 +9,11 @@ mod flags;
 mod golden;
 mod mutation;
 mod round_trip;
+mod scenario;
+mod scenario_recorded;
 mod secrets;
 mod types;
+mod users;
 
 use std::sync::LazyLock;
 
@@ -28,6 +31,7 @@ const fn store(name: &'static str, port: u16, databases: Databases) -> Scheme {
         },
         has_disk: !matches!(databases, Databases::None | Databases::Numbers),
         has_replicas: matches!(databases, Databases::Words),
+        ..StoreScheme::PLAIN
     };
     Scheme::plain(name, port, Some(store))
 }

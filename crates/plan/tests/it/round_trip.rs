@@ -149,13 +149,21 @@ fn target() -> impl Strategy<Value = Vec<(String, String)>> {
         (
             maybe("target.host", "[a-z.]{1,9}"),
             maybe("target.ok", words(&["2xx", "200,304", "200..299,404", "5xx"])),
+            maybe("target.follow", words(&["0", "7"])),
+            maybe("target.addresses", words(&["first", "spread"])),
+            maybe("load.from_address", words(&["127.0.0.1", "::1,10.0.0.1"])),
             maybe("target.insecure", words(&["true", "false"])),
             maybe("target.ca", text()),
             maybe("target.sni", "[a-z.]{1,9}"),
+            prop_oneof![
+                Just(Vec::new()),
+                (one("target.cert", text()), one("target.key", text()))
+                    .prop_map(|(cert, key)| vec![cert, key])
+            ],
         ),
     )
-        .prop_map(|(url, a, b, c, d, e, f, (g, h, i, j, k))| {
-            [vec![url], a, b, c, d, e, f, g, h, i, j, k].concat()
+        .prop_map(|(url, a, b, c, d, e, f, (g, h, m, n, o, i, j, k, l))| {
+            [vec![url], a, b, c, d, e, f, g, h, i, j, k, l, m, n, o].concat()
         })
 }
 
@@ -274,7 +282,14 @@ proptest! {
     ) {
         let replay = target.iter().any(|(key, _)| key == "target.replay");
         let said_by_log = ["target.method", "target.body", "target.body_file"];
-        let goes = |key: &str| !replay || !said_by_log.contains(&key);
+        let is_unix =
+            target.iter().any(|(key, url)| key == "target.url" && url.starts_with("http+unix"));
+        let through = !is_unix && target.iter().any(|(key, _)| key == "target.through");
+        let goes = |key: &str| match key {
+            "target.through" => through,
+            "target.addresses" => !through,
+            _ => !replay || !said_by_log.contains(&key),
+        };
         let shape = if replay && own_times { Vec::new() } else { shape };
         let settings: Vec<Setting> = [target, shape, rest]
             .concat()
@@ -315,7 +330,7 @@ fn committed_plans_are_right_and_print_what_is_committed() {
         }
         assert_eq!(std::fs::read_to_string(&golden).unwrap_or_default(), printed, "{golden:?}");
     }
-    assert_eq!(seen, 9);
+    assert_eq!(seen, 10);
 }
 
 #[test]
@@ -326,6 +341,16 @@ fn windows_line_ends_and_a_byte_order_mark_are_read() {
     let at = &errors.errors[0].at;
     assert_eq!((at.line, at.column), (Some(5), Some(8)));
     assert_eq!(at.excerpt.as_ref().unwrap().text, "for = \"x\"");
+}
+
+#[test]
+fn a_way_through_proxies_reads_back_the_same() {
+    let text = "[target]\nurl = 'https://h/'\nhttp = '2'\nthrough = ['h:3128', 'http://[::1]:80']\n\
+                through_env = 'LOGIN'\n[load]\nusers = 3\nfor = '1s'\n";
+    let plan = crate::parse(text, "plan.toml").unwrap();
+    let printed = plan.to_toml();
+    assert!(printed.contains("through = [\"http://h:3128\", \"http://[::1]:80\"]"), "{printed}");
+    assert_eq!(crate::parse(&printed, "printed.toml").unwrap().to_toml(), printed);
 }
 
 #[test]
@@ -362,4 +387,46 @@ fn a_search_needs_no_load_and_a_load_no_search() {
     let series = format!("{target}[search]\nrestarts = 4\n");
     assert_eq!(crate::parse(&series, "p").unwrap().repeat, 5);
     assert!(crate::parse(&format!("repeat = 4\n{series}"), "p").is_err());
+}
+
+#[test]
+fn hosts_are_printed_as_they_are_read() {
+    let text = "[target]\nurl = 'http://{{role.web.address}}/'\n[load]\nusers = 3\nfor = '1s'\n\
+                [testbed]\nprovider = 'ssh'\nssh_config = 'config'\nhost_folder = '/srv/a'\n\
+                [testbed.hosts]\na = '10.0.0.5'\n[testbed.hosts.b]\naddress = 'b.example'\n\
+                serves = '10.0.0.6'\nroles = ['db']\ntags = ['fast', 'big']\nuser = 'me_2'\n\
+                port = 2222\n[role.db]\nrecipe = 'redis'\n[role.web]\nrecipe = 'nginx'\n\
+                hosts = ['a', 'b', 'a']\n";
+    let plan = crate::parse(text, "plan.toml").unwrap();
+    let counts: Vec<u32> = plan.roles.iter().map(|(_, role)| role.count).collect();
+    assert_eq!(counts, [1, 3], "one on each host that is named");
+    let testbed = plan.testbed.as_ref().unwrap();
+    let of = |at: usize| testbed.hosts_of(&plan.roles[at].0, &plan.roles[at].1);
+    assert_eq!((of(0), of(1)), (vec!["b"], vec!["a", "b", "a"]));
+    let again = crate::parse(&plan.to_toml(), "printed.toml").unwrap();
+    assert_eq!((&again.testbed, &again.roles), (&plan.testbed, &plan.roles));
+}
+
+#[test]
+fn the_cloud_of_a_pool_that_follows_is_printed_as_it_is_read() {
+    let plan = |follow: &str, cloud: &str| {
+        format!(
+            "[testbed]\n{cloud}[role.web]\nrecipe = 'nginx'\n[pool]\nrole = 'web'\n\
+             follow = '{follow}'\n[instance]\nservice = 'exp:70ms'\n\
+             [load]\nrate = '500/s'\nfor = '30m'\n[policy.calm]\nkind = 'fixed'\n"
+        )
+    };
+    let cloud = "region = 'eu-west-1'\nendpoint = 'https://cloud.example/compute'\n\
+                 scaling_endpoint = 'https://cloud.example/scaling'\nprofile = 'study'\n\
+                 api_version = '2013-02-01'\n";
+    for (follow, cloud) in [("asg:web", cloud), ("tag:role=web", cloud), ("asg:web", "")] {
+        let read = crate::parse(&plan(follow, cloud), "plan.toml").unwrap();
+        let again = crate::parse(&read.to_toml(), "printed.toml").unwrap();
+        assert_eq!((&again.testbed, &again.elastic), (&read.testbed, &read.elastic));
+        assert!(read.is_followed("web") && !read.is_followed("db"));
+    }
+    let refused = crate::parse(&plan("agents", cloud), "plan.toml").unwrap_err().to_string();
+    assert!(refused.contains("or with a pool that follows a group or a tag"), "{refused}");
+    let dear = crate::parse(&plan("asg:web", "max = 3\n"), "plan.toml").unwrap_err().to_string();
+    assert!(dear.contains("`max` goes with the provider `ec2`"), "{dear}");
 }

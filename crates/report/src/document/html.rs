@@ -12,19 +12,37 @@ const MARK: &str = "<svg class=\"mark-logo\" width=\"20\" height=\"20\" viewBox=
 /// So many tiles are wider than others.
 const FEW: usize = 4;
 
+/// A page as the parts of which it is put together.
+pub(crate) struct Parts {
+    /// What it is called.
+    pub(crate) title: String,
+    /// Whether one run is shown or several, as a class of its body.
+    pub(crate) class: &'static str,
+    /// What stands in its header.
+    pub(crate) header: Markup,
+    /// What stands in each of its sections, by their anchors.
+    pub(crate) sections: Vec<(&'static str, Markup)>,
+}
+
 impl Document {
     /// The page as HTML.
     #[must_use]
     pub fn html(&self) -> String {
-        let mut m = Markup::default();
-        let title = format_args!("{} – Plimsoll report", self.title);
+        self.parts().html(|_| {}, &[])
+    }
+
+    /// The page in parts.
+    pub(crate) fn parts(&self) -> Parts {
+        let (mut header, mut sections) = (Markup::default(), Vec::new());
+        self.write_header(&mut header);
+        for section in &self.sections {
+            let mut m = Markup::default();
+            m.leaf("h2", &[], &section.title);
+            write_all(&mut m, &section.blocks);
+            sections.push((section.id, m));
+        }
         let class = if self.is_several { "several" } else { "one" };
-        plimsoll_draw::page(&mut m, title, styled, &[("class", &class)], |m| {
-            m.tag("header", &[], |m| self.write_header(m));
-            m.tag("main", &[], |m| self.write_sections(m));
-            m.tag("script", &[], |m| m.verbatim(READOUT));
-        });
-        m.finish()
+        Parts { title: format!("{} – Plimsoll report", self.title), class, header, sections }
     }
 
     fn write_header(&self, m: &mut Markup) {
@@ -40,14 +58,30 @@ impl Document {
             }
         });
     }
+}
 
-    fn write_sections(&self, m: &mut Markup) {
-        for section in &self.sections {
-            m.tag("section", &[("id", &section.id)], |m| {
-                m.leaf("h2", &[], &section.title);
-                write_all(m, &section.blocks);
-            });
+impl Parts {
+    /// The page as HTML, with what stands above its header, and with scripts of its own.
+    pub(crate) fn html(&self, above: impl FnOnce(&mut Markup), scripts: &[&'static str]) -> String {
+        let mut m = Markup::default();
+        plimsoll_draw::page(&mut m, &self.title, styled, &[("class", &self.class)], |m| {
+            above(m);
+            m.tag("header", &[], |m| m.append(&self.header));
+            m.tag("main", &[], |m| m.append(&self.main()));
+            for script in [READOUT].iter().chain(scripts) {
+                m.tag("script", &[], |m| m.verbatim(script));
+            }
+        });
+        m.finish()
+    }
+
+    /// All sections.
+    pub(crate) fn main(&self) -> Markup {
+        let mut m = Markup::default();
+        for (id, inside) in &self.sections {
+            m.tag("section", &[("id", id)], |m| m.append(inside));
         }
+        m
     }
 }
 

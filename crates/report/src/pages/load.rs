@@ -4,7 +4,8 @@
 
 use super::content::Content;
 use super::{
-    counting, distribution, headline, over_time, prediction, search, sides, tables, watched,
+    by_name, counting, distribution, headline, over_time, prediction, search, sides, tables,
+    watched,
 };
 use crate::document::{Block, Document, Section, Verdict, chart, words};
 use crate::view::View;
@@ -124,6 +125,7 @@ fn of_seconds(content: &Content) -> Vec<Section> {
     // What was watched stands under the response times.
     let place = all.iter().position(|of| of.id == "waits").unwrap_or(all.len());
     let sections = watched::section(content).into_iter().chain(watched::others(content));
+    let sections = by_name::section(content).into_iter().chain(sections);
     all.splice(place..place, sections);
     all
 }

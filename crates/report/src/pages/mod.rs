@@ -1,5 +1,6 @@
 //! The pages: each a list of blocks, the answer first.
 
+mod by_name;
 mod caches;
 mod clusters;
 mod content;
@@ -13,7 +14,7 @@ mod headline;
 mod levels;
 mod lines;
 mod load;
-mod objectives;
+pub(crate) mod objectives;
 mod over_time;
 mod pools;
 mod prediction;

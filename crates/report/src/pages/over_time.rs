@@ -248,6 +248,9 @@ fn tone_of(kind: ErrorKind) -> &'static str {
         ErrorKind::Dns => "c1",
         ErrorKind::Tls => "c9",
         ErrorKind::Local => "c10",
+        ErrorKind::Redirect => "c11",
+        ErrorKind::Take => "c12",
+        ErrorKind::Variable => "c13",
         ErrorKind::Cut | ErrorKind::InFlightAtEnd => "c7",
     }
 }

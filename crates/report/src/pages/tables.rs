@@ -42,6 +42,7 @@ fn percentiles(s: &Summary) -> Grid {
     let warm_up = s.warm_up.as_ref().map(|phase| ("response in warm-up", &phase.response_us));
     let rows = [
         ("response", &s.response_us),
+        ("of what succeeded", &s.succeeded_us),
         ("service", &s.service_us),
         ("first byte", &s.ttfb_us),
         ("connecting", &s.connect_us),
@@ -79,6 +80,9 @@ fn counts(s: &Summary) -> Facts {
         fact("succeeded", whole(s.succeeded as f64)),
         fact("in flight at the end", whole(s.in_flight_at_end as f64)),
     ];
+    if s.redirects > 0 {
+        facts.push(fact("redirects followed", whole(s.redirects as f64)));
+    }
     for (code, n) in &s.status {
         facts.push((format!("status {code}"), whole(*n as f64)));
     }

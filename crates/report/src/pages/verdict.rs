@@ -1,6 +1,7 @@
 //! Whether to believe a run, and whether its objectives held: the first thing to be read.
 
 use plimsoll_runs::Summary;
+use plimsoll_runs::summary::GOES_ON;
 
 use crate::document::Verdict;
 
@@ -17,13 +18,15 @@ pub(crate) fn verdict(s: &Summary) -> Verdict {
         return Verdict { class: "poor", says, reasons };
     }
     let class = if class == "good" && s.run.ended != "complete" { "open" } else { class };
-    Verdict { class, says: format!("Valid. {objectives}{end}"), reasons: Vec::new() }
+    let valid = if s.run.ended == GOES_ON { "Valid so far." } else { "Valid." };
+    Verdict { class, says: format!("{valid} {objectives}{end}"), reasons: Vec::new() }
 }
 
 /// What is to be said of a run that did not take its full course, with a space before it.
 fn ending(s: &Summary) -> String {
     match s.run.ended.as_str() {
         "complete" => String::new(),
+        GOES_ON => " The run goes on: what is under way is in none of these figures.".to_owned(),
         "incomplete" => " The run was killed: these are its figures up to then.".to_owned(),
         "interrupted" => " It was interrupted before its end.".to_owned(),
         "stopped" => " It was stopped by its own rule.".to_owned(),

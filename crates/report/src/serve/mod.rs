@@ -29,19 +29,12 @@ use plimsoll_runs::Run;
 use plimsoll_runs::experiment::{Experiment, is_experiment};
 use serde_json::json;
 
+use crate::guarded::{HTML, OF_FILES, OF_PAGES, TEXT, guarded, refused};
 use crate::{ReportError, Source, document};
 use files::{Files, Listed};
 
-const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
-const HTML: &str = "text/html; charset=utf-8";
 const BINARY: &str = "application/octet-stream";
-
-/// What a page of ours may do in a browser: show itself.
-const OF_PAGES: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
-                        img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// What anything else may do: nothing.
-const OF_FILES: &str = "default-src 'none'; sandbox; frame-ancestors 'none'";
 
 /// Who may ask.
 #[derive(Debug, Clone, Default)]
@@ -232,19 +225,6 @@ fn data(text: &str) -> Answer {
 
 fn missing() -> Answer {
     refused(404, "there is no such run, and no such file in it")
-}
-
-fn refused(status: u16, why: &str) -> Answer {
-    guarded(Answer::new(status, TEXT, format!("{why}\n")), OF_FILES)
-}
-
-/// An answer that a browser takes for nothing else than it is, keeps nowhere and tells nobody of.
-fn guarded(answer: Answer, policy: &str) -> Answer {
-    answer
-        .with("content-security-policy", policy)
-        .with("x-content-type-options", "nosniff")
-        .with("referrer-policy", "no-referrer")
-        .with("cache-control", "no-store")
 }
 
 #[cfg(test)]

@@ -50,6 +50,7 @@ fn read(answer: Answer) -> (u16, String) {
         Body::File(file, length) => {
             file.take(length).read_to_end(&mut bytes).unwrap();
         }
+        Body::Parts(_) => panic!("what is stored comes as a whole"),
     }
     (answer.status, String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -7,7 +7,7 @@ use plimsoll_analysis::{Analysis, analyse};
 use plimsoll_report::{Document, ReportError, Source, document};
 use plimsoll_runs::experiment::{Cell, Experiment, ExperimentMeta, Journal, State};
 use plimsoll_runs::{
-    Class, End, Ended, Event, FigureRow, Kind, LoadMeta, RunMeta, RunWriter, World,
+    Class, End, Ended, Event, FigureRow, Kind, LoadMeta, Names, RunMeta, RunWriter, World,
 };
 
 /// A cell that is done.
@@ -143,6 +143,7 @@ fn load() -> LoadMeta {
         pacing: "precise".to_owned(),
         patience_ns: 1_000_000_000,
         samples: false,
+        names: Names::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use plimsoll_runs::{
     Class, Counters, End, Ended, ErrorKind, Event, FigureRow, HostSample, Interval, Kind, LoadMeta,
-    Phase, Run, RunMeta, RunWriter, Sink, Tag, World,
+    Names, Phase, Run, RunMeta, RunWriter, Sink, Tag, World,
 };
 use plimsoll_stats::Histogram;
 
@@ -154,6 +154,7 @@ impl Course {
                 pacing: "precise".to_owned(),
                 patience_ns: S,
                 samples: false,
+                names: Names::default(),
             }),
             world: self.world,
             host: vec![

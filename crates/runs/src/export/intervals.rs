@@ -42,7 +42,7 @@ pub(super) fn json(run: &Run, out: &mut dyn Write) -> Result<(), RunError> {
 }
 
 /// A second's columns, names with units.
-const NAMES: [&str; 46] = [
+const NAMES: [&str; 50] = [
     "start_s",
     "len_s",
     "phase",
@@ -62,6 +62,10 @@ const NAMES: [&str; 46] = [
     "failed_status",
     "failed_check",
     "failed_local",
+    "failed_redirect",
+    "failed_take",
+    "failed_variable",
+    "redirects",
     "status",
     "received_bytes",
     "sent_bytes",
@@ -92,24 +96,10 @@ const NAMES: [&str; 46] = [
 ];
 
 /// A second's values, in the order of [`NAMES`].
-fn values(row: &IntervalRow) -> [Value; NAMES.len()] {
+fn values(row: &IntervalRow) -> impl Iterator<Item = Value> {
     let events = &row.events;
     let codes = events.status.iter().map(|(code, n)| (code.to_string(), json!(n)));
-    let [
-        connect,
-        dns,
-        tls,
-        client_saturated,
-        cut,
-        timeout,
-        reset,
-        protocol,
-        in_flight_at_end,
-        status,
-        check,
-        local,
-    ] = events.errors;
-    [
+    let asked = [
         json!(row.start_s),
         json!(row.len_s),
         json!(row.phase.name()),
@@ -117,18 +107,9 @@ fn values(row: &IntervalRow) -> [Value; NAMES.len()] {
         json!(events.sent),
         json!(events.completed),
         json!(events.succeeded),
-        json!(connect),
-        json!(dns),
-        json!(tls),
-        json!(client_saturated),
-        json!(cut),
-        json!(timeout),
-        json!(reset),
-        json!(protocol),
-        json!(in_flight_at_end),
-        json!(status),
-        json!(check),
-        json!(local),
+    ];
+    let measured = [
+        json!(events.redirects),
         Value::Object(codes.collect()),
         json!(events.bytes_in),
         json!(events.bytes_out),
@@ -160,5 +141,6 @@ fn values(row: &IntervalRow) -> [Value; NAMES.len()] {
             State::Down => json!("down"),
             State::NotCounted => Value::Null,
         },
-    ]
+    ];
+    asked.into_iter().chain(events.errors.map(Value::from)).chain(measured)
 }

@@ -4,8 +4,10 @@
 mod cells;
 mod csv;
 mod intervals;
+mod names;
 mod periods;
 mod sampled;
+mod samples;
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -30,11 +32,18 @@ pub enum Format {
     Json,
     /// The distribution of the measured phase's response time, in milliseconds.
     Hgrm,
+    /// A row of CSV for each name that requests of a run have.
+    NamesCsv,
+    /// A row of CSV for each request of a run that kept its samples.
+    SamplesCsv,
+    /// The same as an object of JSON a line.
+    SamplesJsonl,
 }
 
 impl Format {
     /// Every form.
-    pub const ALL: [Self; 3] = [Self::Csv, Self::Json, Self::Hgrm];
+    pub const ALL: [Self; 6] =
+        [Self::Csv, Self::Json, Self::Hgrm, Self::NamesCsv, Self::SamplesCsv, Self::SamplesJsonl];
 
     /// The name on the command line.
     #[must_use]
@@ -43,6 +52,9 @@ impl Format {
             Self::Csv => "csv",
             Self::Json => "json",
             Self::Hgrm => "hgrm",
+            Self::NamesCsv => "names-csv",
+            Self::SamplesCsv => "samples-csv",
+            Self::SamplesJsonl => "samples-jsonl",
         }
     }
 }
@@ -52,7 +64,7 @@ impl std::str::FromStr for Format {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
-            let wanted = "a format: csv, json or hgrm";
+            let wanted = "a format: csv, json, hgrm, names-csv, samples-csv or samples-jsonl";
             let error = plimsoll_units::ParseError::new(wanted, text, 0, text.len());
             match plimsoll_units::nearest(text, Self::ALL.map(Self::name)) {
                 Some(name) => error.hint(format!("did you mean `{name}`?")),
@@ -70,6 +82,9 @@ pub fn export(run: &Run, format: Format, out: &mut dyn Write) -> Result<(), RunE
     // Of a load without a second the table is empty, and still the one of a load.
     let has_seconds = run.meta().load.is_some();
     match format {
+        Format::NamesCsv => names::csv(run, out),
+        Format::SamplesCsv => samples::csv(run, out),
+        Format::SamplesJsonl => samples::jsonl(run, out),
         Format::Csv if has_seconds => intervals::csv(run, out),
         Format::Json if has_seconds => intervals::json(run, out),
         Format::Csv => sampled::csv(run, out),
@@ -95,7 +110,9 @@ pub fn export_cells(
     match format {
         Format::Csv => cells::csv(experiment, out),
         Format::Json => cells::json(experiment, out),
-        Format::Hgrm => Err(RunError::OfOneRun { path: experiment.folder().to_path_buf() }),
+        Format::Hgrm | Format::NamesCsv | Format::SamplesCsv | Format::SamplesJsonl => {
+            Err(RunError::OfOneRun { path: experiment.folder().to_path_buf() })
+        }
     }?;
     out.flush().map_err(RunError::Export)
 }

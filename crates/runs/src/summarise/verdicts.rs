@@ -3,12 +3,23 @@
 //! [`plimsoll_stats::slo::OwnPart`].
 
 use plimsoll_stats::Histogram;
+use plimsoll_stats::histogram::Compact;
 use plimsoll_stats::slo::{Answers, Judgement, OwnPart, Slo, SloInputs, Watched};
 
 use super::answers::{self, times};
+use crate::meta::Ended;
 use crate::summarise::{Log, Seconds};
 use crate::summary::SloVerdict;
-use crate::{Counters, ErrorKind, Tag};
+use crate::validity;
+use crate::{Counters, ErrorKind, NameBooks, Names, Tag};
+
+/// What the requests of a name have come to.
+#[derive(Default)]
+struct Told {
+    counters: Counters,
+    /// By tag; empty where a book has none of it.
+    times: [Histogram; Tag::ALL.len()],
+}
 
 /// What an SLO is judged by.
 pub(crate) struct Judged<'a> {
@@ -24,6 +35,11 @@ pub(crate) struct Judged<'a> {
     pub(crate) watched: Watched,
     /// The seconds of its answers, as far as it looks at them.
     pub(crate) answers: answers::Judged,
+    /// What requests are called, and what those of each name have come to.
+    pub(crate) names: &'a Names,
+    pub(crate) books: &'a NameBooks,
+    pub(crate) ended: Option<&'a Ended>,
+    pub(crate) healthy: bool,
 }
 
 impl Judged<'_> {
@@ -50,8 +66,60 @@ impl Judged<'_> {
         let decided = slo.judge(&by_local, &local).into_iter().filter(undecided);
         let decided = decided.map(|judgement| judgement.expr).collect();
         let by_own = self.inputs(&self.answers.own);
-        let verdicts = slo.judge(&by_own, &own).into_iter().map(verdict).collect();
+        let (nothing, answers) = (Watched::default(), Answers::default());
+        let told: Vec<_> =
+            slo.names().filter_map(|name| Some((name, self.told_of(name)?))).collect();
+        let named = |name: &str| {
+            let (_, told) = told.iter().find(|(known, _)| *known == name)?;
+            Some(self.of_name(told, &none, &nothing, &answers))
+        };
+        let verdicts = slo.judge_named(&by_own, &own, named).into_iter().map(verdict).collect();
         (verdicts, decided)
+    }
+
+    /// What the requests of a name have come to; `None` where none has it.
+    fn told_of(&self, name: &str) -> Option<Told> {
+        let book = self.books.get(self.names.number(name)?);
+        let Some(book) = book else { return Some(Told::default()) };
+        let times = |tag| book.times(tag).map(Compact::to_histogram).unwrap_or_default();
+        Some(Told { counters: book.counters.clone(), times: Tag::ALL.map(times) })
+    }
+
+    /// What the requests of a name are judged by. As it is not known which of them ended while the
+    /// generator's threads stood still, all of them may have, where that happened.
+    fn of_name<'a>(
+        &self,
+        told: &'a Told,
+        none: &'a Histogram,
+        watched: &'a Watched,
+        answers: &'a Answers,
+    ) -> (SloInputs<'a>, OwnPart<'a>) {
+        let counters = &told.counters;
+        let of = |tag: Tag| &told.times[tag as usize];
+        let own = OwnPart {
+            failures: validity::own_failures(counters, self.ended, self.healthy),
+            duration_s: self.duration_s,
+            times: times(of),
+            stalled: if self.seconds.has_stalled() { times(of) } else { times(|_| none) },
+            stalled_down_s: 0,
+            quickest: None,
+        };
+        let inputs = SloInputs {
+            offered: counters.offered,
+            sent: counters.sent,
+            completed: counters.completed,
+            succeeded: counters.succeeded,
+            completed_rate_per_s: counters.completed as f64 / self.duration_s.max(1e-9),
+            response: of(Tag::Response),
+            failed_response: of(Tag::FailedResponse),
+            service: of(Tag::Service),
+            failed_service: of(Tag::FailedService),
+            up_s: 0,
+            down_s: 0,
+            watched,
+            answers,
+        };
+        (inputs, own)
     }
 
     fn inputs<'a>(&'a self, answers: &'a Answers) -> SloInputs<'a> {

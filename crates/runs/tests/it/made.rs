@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use plimsoll_runs::{
-    End, Ended, ErrorKind, HostSample, Interval, Kind, LoadMeta, Phase, Run, RunMeta, RunWriter,
-    Sink as _, Tag, World,
+    End, Ended, ErrorKind, HostSample, Interval, Kind, LoadMeta, Names, Phase, Run, RunMeta,
+    RunWriter, Sink as _, Tag, World,
 };
 use plimsoll_stats::Histogram;
 
@@ -35,6 +35,7 @@ pub(crate) fn meta(id: &str, warmup_s: u64, duration_s: u64) -> RunMeta {
             pacing: "precise".to_owned(),
             patience_ns: SECOND,
             samples: false,
+            names: Names::default(),
         }),
         world: World::Live,
         host: vec![("kernel".to_owned(), "6.1".to_owned()), ("cores".to_owned(), "2".to_owned())],

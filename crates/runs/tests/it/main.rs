@@ -8,6 +8,7 @@ mod experiment;
 mod export;
 mod export_cells;
 mod folder;
+mod going_on;
 mod index;
 mod log;
 mod made;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use plimsoll_runs::names::NO_NAME;
 use plimsoll_runs::{Ended, ErrorKind, Phase, RunError, RunWriter, Sample, Sink as _, samples};
 use proptest::prelude::*;
 
@@ -28,6 +29,7 @@ fn ordinary(n: u64) -> Sample {
         done_ns: due_ns + 200_000 + n % 13 * 3000,
         bytes: 1024,
         request: u32::try_from(n % 3).unwrap(),
+        name: if n % 5 == 4 { NO_NAME } else { u16::try_from(n % 3).unwrap() },
         connection: u32::try_from(n % 64).unwrap(),
         status: if n % 100 == 99 { 503 } else { 200 },
         phase: Phase::Measured,
@@ -47,7 +49,7 @@ proptest! {
         let root = tempfile::tempdir().unwrap();
         let file = root.path().join("samples.bin");
         if header {
-            let mut whole = b"PLSAMPLE\x01\0\0\0\0\0\0\0".to_vec();
+            let mut whole = b"PLSAMPLE\x02\0\0\0\0\0\0\0".to_vec();
             if sound {
                 // A block whose checksum is right and whose records are anything.
                 whole.extend(u32::try_from(bytes.len()).unwrap().to_le_bytes());
@@ -129,6 +131,56 @@ fn other_files_and_later_versions_are_refused() {
     let file = root.path().join("samples.bin");
     fs::write(&file, [b'x'; 100]).unwrap();
     assert!(matches!(read(&file), Err(RunError::Damaged { .. })));
-    fs::write(&file, b"PLSAMPLE\x02\0\0\0\0\0\0\0").unwrap();
-    assert!(matches!(read(&file), Err(RunError::Format { found: 2, known: 1, .. })));
+    fs::write(&file, b"PLSAMPLE\x03\0\0\0\0\0\0\0").unwrap();
+    assert!(matches!(read(&file), Err(RunError::Format { found: 3, known: 2, .. })));
+}
+
+/// A file of version 1, by hand: an answer of 404, and a request that was never sent.
+#[test]
+fn what_the_first_version_wrote_can_still_be_read() {
+    let (measured, sent, first, done) = (1_u16, 1 << 5, 1 << 6, 1 << 7);
+    let (same_status, same_request) = (1 << 8, 1 << 9);
+    let failed = |kind: ErrorKind| (kind as u16 + 1) << 1;
+    let mut payload = Vec::new();
+    let flags = measured | failed(ErrorKind::Status) | sent | first | done;
+    payload.extend(flags.to_le_bytes());
+    // Due at 50, sent 1 later, answered 2 after that, done 4 after due: zigzag; then bytes,
+    // connection, 404 in two bytes of LEB128, request.
+    payload.extend([100, 2, 4, 8, 99, 3, 0x94, 0x03, 7]);
+    let flags = failed(ErrorKind::Cut) | done | same_status | same_request;
+    payload.extend(flags.to_le_bytes());
+    payload.extend([20, 0, 0, 0]);
+    let mut bytes = b"PLSAMPLE\x01\0\0\0\0\0\0\0".to_vec();
+    bytes.extend(u32::try_from(payload.len()).unwrap().to_le_bytes());
+    bytes.extend(2_u32.to_le_bytes());
+    bytes.extend(samples::checksum(&payload).to_le_bytes());
+    bytes.extend(payload);
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("samples.bin");
+    fs::write(&file, bytes).unwrap();
+    let answered = Sample {
+        due_ns: 50,
+        sent_ns: 51,
+        first_byte_ns: 53,
+        done_ns: 54,
+        bytes: 99,
+        request: 7,
+        name: NO_NAME,
+        connection: 3,
+        status: 404,
+        phase: Phase::Measured,
+        error: Some(ErrorKind::Status),
+    };
+    let cut = Sample {
+        due_ns: 60,
+        sent_ns: 0,
+        first_byte_ns: 0,
+        done_ns: 60,
+        bytes: 0,
+        connection: 0,
+        phase: Phase::WarmUp,
+        error: Some(ErrorKind::Cut),
+        ..answered
+    };
+    assert_eq!(read(&file).unwrap(), [answered, cut]);
 }

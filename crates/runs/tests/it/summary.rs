@@ -46,19 +46,20 @@ fn fields<'a>(text: &'a str, path: &[&str]) -> Vec<&'a str> {
 }
 
 /// The contract's form: an object's path and its fields.
-const FORM: [(&[&str], &str); 16] = [
+const FORM: [(&[&str], &str); 17] = [
     (
         &[],
         "schema warnings run duration_s warmup_s drain_s offered sent completed succeeded \
-         in_flight_at_end rate_mean status errors reasons blame bytes connections \
-         response_us service_us ttfb_us connect_us connection_wait_us availability generator \
-         host slo warm_up",
+         redirects in_flight_at_end rate_mean status errors reasons blame bytes connections \
+         response_us succeeded_us service_us ttfb_us connect_us connection_wait_us availability \
+         generator host slo warm_up",
     ),
     (&["run"], "id name started version seed plan_sha256 valid invalid_because ended"),
     (&["blame"], "target generator environment"),
     (&["bytes"], "in out"),
     (&["connections"], "opened peak stale failed"),
     (&["response_us"], PERCENTILES),
+    (&["succeeded_us"], PERCENTILES),
     (&["service_us"], PERCENTILES),
     (&["ttfb_us"], PERCENTILES),
     (&["connect_us"], PERCENTILES),

@@ -115,7 +115,8 @@ fn add_up(summary: &Summary) -> Result<(), TestCaseError> {
     let unsent = of(&ErrorKind::NEVER_SENT);
     prop_assert_eq!(summary.offered, summary.sent + unsent);
     prop_assert_eq!(summary.sent, summary.completed + of(&ErrorKind::UNANSWERED));
-    let refused = of(&[ErrorKind::Status, ErrorKind::Check]);
+    let answered = [ErrorKind::Status, ErrorKind::Check, ErrorKind::Redirect, ErrorKind::Take];
+    let refused = of(&answered);
     prop_assert_eq!(summary.completed, summary.succeeded + refused);
     prop_assert_eq!(summary.completed, summary.status.values().sum::<u64>());
     let failed: u64 = summary.errors.values().sum();

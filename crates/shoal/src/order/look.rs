@@ -320,11 +320,11 @@ fn shuffle_head(members: &mut [Member], head: usize, random: &mut Stream) {
     }
 }
 
-fn on_the_globe(spot: &Spot) -> bool {
+pub(super) fn on_the_globe(spot: &Spot) -> bool {
     spot.latitude.abs() <= 90.0 && spot.longitude.is_finite()
 }
 
-fn distance_km(from: Option<Spot>, to: Option<(f64, f64)>) -> Option<f64> {
+pub(super) fn distance_km(from: Option<Spot>, to: Option<(f64, f64)>) -> Option<f64> {
     let (from, (latitude, longitude)) = from.zip(to)?;
     Some(haversine_km(from.latitude, from.longitude, latitude, longitude))
 }

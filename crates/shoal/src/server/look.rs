@@ -12,7 +12,9 @@ use crate::answer::pac::{COUNT, proxy_pac, wpad};
 use crate::answer::query::Query;
 use crate::answer::{PAC, v1};
 use crate::geo::{Locate, Spot};
-use crate::order::{Looker, MOST, Menu, Pick, Question, Weighed, Weighing, shoal_order};
+use crate::order::{
+    Looker, MOST, Menu, Pick, Question, Weighed, Weighing, distance_order, shoal_order,
+};
 use crate::registry::{Cache, Snapshot};
 
 /// Looks up, and reuses its memory.
@@ -106,6 +108,7 @@ impl Lookup {
         let mut body = Vec::with_capacity(self.usual);
         let sites = shared.sites.load();
         let picks = self.look(
+            shared.order,
             &snapshot,
             Question {
                 client,
@@ -164,10 +167,18 @@ impl Lookup {
         let sites = shared.sites.load();
         let (verified_only, sites) = (shared.verified_only, Some(&**sites));
         let question = Question { client, spot, count, menu, cloud, verified_only, sites };
-        self.look(snapshot, question)
+        self.look(shared.order, snapshot, question)
     }
 
-    fn look<'a>(&mut self, snapshot: &'a Snapshot, question: Question<'_>) -> Vec<Pick<'a>> {
+    fn look<'a>(
+        &mut self,
+        order: Order,
+        snapshot: &'a Snapshot,
+        question: Question<'_>,
+    ) -> Vec<Pick<'a>> {
+        if order == Order::Distance {
+            return distance_order(snapshot.caches(), &question);
+        }
         let mut picks = Vec::with_capacity(question.count.min(MOST));
         self.looker.nearest(snapshot, &question, &mut self.random, &mut picks);
         picks

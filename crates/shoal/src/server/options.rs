@@ -31,6 +31,8 @@ pub enum Order {
     Bands,
     /// By the original's cost.
     Shoal,
+    /// By whole kilometres, then by load.
+    Distance,
 }
 
 /// What a server is told at its start.

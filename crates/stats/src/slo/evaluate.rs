@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::judge::NO_SUCH_NAME;
 use super::{Answers, Bound, Clause, Figure, Metric, Slo, Timing, Watched};
 use crate::histogram::{Histogram, rank};
 use crate::percentiles::{MIN_BEYOND, is_stated, to_us};
@@ -108,8 +109,17 @@ impl Slo {
 }
 
 impl Clause {
-    /// The verdict on this clause alone.
+    /// The verdict on this clause alone, of a run of which no names are known.
     pub(super) fn on(&self, counted: &Counted) -> Verdict {
+        if self.of.is_some() {
+            let note = Some(NO_SUCH_NAME.to_owned());
+            return Verdict { expr: self.expr.clone(), value: None, pass: false, note };
+        }
+        self.verdict(counted)
+    }
+
+    /// The verdict on this clause of the requests that it is about.
+    pub(super) fn verdict(&self, counted: &Counted) -> Verdict {
         if self.is_of_seconds() {
             return counted.answers.verdict(self, counted.view);
         }

@@ -89,22 +89,55 @@ impl Slo {
     /// One judgement a clause, in their order.
     #[must_use]
     pub fn judge(&self, measured: &SloInputs<'_>, own: &OwnPart<'_>) -> Vec<Judgement> {
+        self.judge_named(measured, own, |_| None)
+    }
+
+    /// The same; `named` has what is known of the requests of a name. Where that is nothing, a
+    /// clause about them cannot hold.
+    #[must_use]
+    pub fn judge_named<'a>(
+        &self,
+        measured: &SloInputs<'_>,
+        own: &OwnPart<'_>,
+        named: impl Fn(&str) -> Option<(SloInputs<'a>, OwnPart<'a>)>,
+    ) -> Vec<Judgement> {
         let measured = Counted::of(measured);
         let best = own.taken_off(&measured);
-        let judge = |clause: &Clause| {
-            let verdict = clause.on(&measured);
-            let other = best.iter().map(|counted| clause.on(counted));
-            match other.into_iter().find(|other| other.pass != verdict.pass) {
+        let judge = |clause: &Clause| match &clause.of {
+            None => clause.judged(&measured, &best),
+            Some(name) => match named(name) {
+                Some((measured, own)) => {
+                    let measured = Counted::of(&measured);
+                    clause.judged(&measured, &own.taken_off(&measured))
+                }
                 None => Judgement {
-                    expr: verdict.expr,
-                    value: verdict.value,
-                    pass: Some(verdict.pass),
-                    note: verdict.note,
+                    expr: clause.expr.clone(),
+                    value: None,
+                    pass: Some(false),
+                    note: Some(NO_SUCH_NAME.to_owned()),
                 },
-                Some(other) => undecided(verdict, &other, clause),
-            }
+            },
         };
         self.clauses.iter().map(judge).collect()
+    }
+}
+
+/// Said of a clause about a name that no request has.
+pub(super) const NO_SUCH_NAME: &str = "no request of this run has that name";
+
+impl Clause {
+    fn judged(&self, measured: &Counted, best: &[Counted]) -> Judgement {
+        let verdict = self.verdict(measured);
+        let mut other = best.iter().map(|counted| self.verdict(counted));
+        match other.find(|other| other.pass != verdict.pass) {
+            None => Judgement {
+                expr: verdict.expr,
+                value: verdict.value,
+                pass: Some(verdict.pass),
+                note: verdict.note,
+            },
+            Some(other) => undecided(verdict, &other, self),
+        }
     }
 }
 

@@ -73,7 +73,7 @@ pub(super) fn clauses(
     }
     let mut clauses = Vec::new();
     let mut at = 0;
-    for part in text.split(',') {
+    for part in parts(text) {
         if clauses.len() == MAX_CLAUSES {
             let wanted = format!("at most {MAX_CLAUSES} clauses");
             return Err(ParseError::new(wanted, part, at, part.len()));
@@ -84,8 +84,101 @@ pub(super) fn clauses(
     Ok(clauses)
 }
 
-/// Reads one clause, blanks around its parts allowed.
-fn clause(whole: &str, purpose: Purpose) -> Result<Clause, ParseError> {
+/// The parts of a text between its commas, but for those within the quotes of a name.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let part = rest?;
+        let named = quoted(part).map_or(0, |(_, end)| end);
+        let end = part[named..].find(',').map(|at| named + at);
+        rest = end.map(|end| &part[end + 1..]);
+        Some(end.map_or(part, |end| &part[..end]))
+    })
+}
+
+/// The name in quotes that a clause begins with, and where they end.
+fn quoted(clause: &str) -> Option<(String, usize)> {
+    let start = clause.len() - clause.trim_start().len();
+    let quote = clause[start..].chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    let mut name = String::new();
+    let mut chars = clause[start + 1..].char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        if c != quote {
+            name.push(c);
+        } else if chars.next_if(|(_, next)| *next == quote).is_some() {
+            name.push(quote);
+        } else {
+            return Some((name, start + 1 + at + 1));
+        }
+    }
+    None
+}
+
+/// A name as it stands before a clause.
+fn written(name: &str) -> String {
+    let is_plain = !name.contains([',', ':', '\'', '"']) && name.trim() == name;
+    if is_plain { name.to_owned() } else { format!("'{}'", name.replace('\'', "\'\'")) }
+}
+
+/// Reads one clause with the name it is about, blanks around its parts allowed.
+fn clause(text: &str, purpose: Purpose) -> Result<Clause, ParseError> {
+    let Some((name, at)) = name_of(text)? else { return clause_of_all(text, purpose) };
+    let refused = |wanted: &str, found: &str, hint: &str| {
+        let at = text.find(found).unwrap_or(0);
+        Err(ParseError::new(wanted, found, at, found.len()).hint(hint))
+    };
+    if purpose == Purpose::Rule {
+        let hint = "a name goes with an SLO, whose clauses are about the whole run";
+        return refused("a clause about all requests", text[..at].trim(), hint);
+    }
+    let clause = clause_of_all(&text[at..], purpose).map_err(|error| error.shifted(at))?;
+    let word = text[at..].split(is_operator).next().unwrap_or_default().trim();
+    if matches!(clause.metric, Metric::Availability | Metric::Watched(_)) {
+        let hint = "by name there are percentiles, mean, max, errors, lost and rate";
+        return refused("a metric of requests", word, hint);
+    }
+    if clause.lasting.is_some() {
+        let hint = "figures by name are of the whole run: leave out `for`";
+        return refused("a clause about the whole run", text[at..].trim(), hint);
+    }
+    let expr = format!("{}: {}", written(&name), clause.expr);
+    Ok(Clause { expr, of: Some(name), ..clause })
+}
+
+/// The name before a clause, and where the clause behind it begins.
+fn name_of(text: &str) -> Result<Option<(String, usize)>, ParseError> {
+    let start = text.len() - text.trim_start().len();
+    if let Some((name, end)) = quoted(text) {
+        let rest = text[end..].trim_start();
+        let at = text.len() - rest.len();
+        return match rest.strip_prefix(':') {
+            Some(_) => some_name(name, start, end).map(|name| Some((name, at + 1))),
+            None => Err(ParseError::new("a colon behind the name", rest, at, rest.len())),
+        };
+    }
+    if text[start..].starts_with(['\'', '"']) {
+        let error = ParseError::new("a closing quote", text, start, text.len() - start);
+        return Err(error.hint("a quote within quotes is doubled"));
+    }
+    let Some(colon) = text.rfind(':') else { return Ok(None) };
+    // Figures of what is watched may have a colon in their own names.
+    let word = text.split(is_operator).next().unwrap_or_default().trim();
+    if metric(word).is_ok() {
+        return Ok(None);
+    }
+    let name = text[..colon].trim();
+    some_name(name.to_owned(), start, colon).map(|name| Some((name, colon + 1)))
+}
+
+fn some_name(name: String, from: usize, to: usize) -> Result<String, ParseError> {
+    if !name.is_empty() {
+        return Ok(name);
+    }
+    Err(ParseError::new("a name before the colon", "", from, to.saturating_sub(from)))
+}
+
+/// Reads one clause about all requests, blanks around its parts allowed.
+fn clause_of_all(whole: &str, purpose: Purpose) -> Result<Clause, ParseError> {
     let lasts_at = lasts_at(whole);
     let text = &whole[..lasts_at.unwrap_or(whole.len())];
     let (word, word_at) = trimmed(text, 0, text.find(is_operator).unwrap_or(text.len()));
@@ -118,7 +211,7 @@ fn clause(whole: &str, purpose: Purpose) -> Result<Clause, ParseError> {
         }
         expr = format!("{expr} for {}", units::show_duration_exact(nanoseconds(lasting)));
     }
-    Ok(Clause { expr, metric, comparison, bound, lasting })
+    Ok(Clause { expr, metric, comparison, bound, lasting, of: None })
 }
 
 /// Where the word `for` stands in a clause, blanks around it.
@@ -384,8 +477,39 @@ mod tests {
         assert_eq!(Slo::parse("service.p99<1s").unwrap().response_bound(), None);
     }
 
+    #[test]
+    fn a_name_binds_its_own_clause_only() {
+        let slo = Slo::parse("'log in': p99<300ms, errors<1%,/a?q=1:p90 < 1s").unwrap();
+        let of: Vec<_> = slo.clauses().iter().map(|clause| clause.of.as_deref()).collect();
+        assert_eq!(of, [Some("log in"), None, Some("/a?q=1")]);
+        assert_eq!(slo.to_string(), "log in: p99<300ms,errors<1%,/a?q=1: p90<1s");
+        assert_eq!(Slo::parse(&slo.to_string()).unwrap(), slo);
+        assert_eq!(slo.names().collect::<Vec<_>>(), ["log in", "/a?q=1"]);
+        assert_eq!(slo.response_bound(), None, "none is about all");
+        for (text, name, expr) in [
+            ("\"a, b: c\": max<1s", "a, b: c", "'a, b: c': max<1s"),
+            ("'it''s': rate>=5/s", "it's", "'it''s': rate>=5/s"),
+            ("' x ': lost<1", " x ", "' x ': lost<1"),
+            ("a<b: service.p50<1s", "a<b", "a<b: service.p50<1s"),
+            ("GET /items/{id}: mean<1s", "GET /items/{id}", "GET /items/{id}: mean<1s"),
+        ] {
+            let clause = one(text);
+            assert_eq!((clause.of.as_deref(), clause.expr.as_str()), (Some(name), expr));
+            assert_eq!(one(expr), clause);
+        }
+        assert_eq!(one("a<b: service.p50<1s").word(), "a<b: service.p50");
+    }
+
     /// Text, offending part, and a word of the hint.
-    const WRONG: [(&str, &str, &str); 36] = [
+    const WRONG: [(&str, &str, &str); 44] = [
+        ("'log in: p99<5ms", "'log in: p99<5ms", "doubled"),
+        ("'log in' p99<5ms", "p99<5ms", ""),
+        (": p99<5ms", "", ""),
+        ("'': p99<5ms", "''", ""),
+        ("a: p99", "", "p99<200ms"),
+        ("a: availability>=99%", "availability", "percentiles"),
+        ("a: host.cpu<5%", "host.cpu", "percentiles"),
+        ("a: p99<5ms for 5s", "p99<5ms for 5s", "whole run"),
         ("p99<200ms,erors<1%", "erors", "did you mean errors?"),
         ("median<5ms", "median", "did you mean p50?"),
         ("P99<5ms", "P99", "did you mean p99?"),

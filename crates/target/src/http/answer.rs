@@ -10,6 +10,7 @@ use super::head::{Link, Reject};
 pub(crate) enum Status {
     Ok,
     BadRequest,
+    Forbidden,
     HeadTooLarge,
     InternalError,
     NotImplemented,
@@ -20,9 +21,10 @@ pub(crate) enum Status {
 }
 
 /// The first lines of answers, in the order of [`Status::ALL`].
-const LINES: [&str; 8] = [
+const LINES: [&str; 9] = [
     "HTTP/1.1 200 OK",
     "HTTP/1.1 400 Bad Request",
+    "HTTP/1.1 403 Forbidden",
     "HTTP/1.1 431 Request Header Fields Too Large",
     "HTTP/1.1 500 Internal Server Error",
     "HTTP/1.1 501 Not Implemented",
@@ -33,9 +35,10 @@ const LINES: [&str; 8] = [
 
 impl Status {
     /// All of them, in their order.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Ok,
         Self::BadRequest,
+        Self::Forbidden,
         Self::HeadTooLarge,
         Self::InternalError,
         Self::NotImplemented,
@@ -49,6 +52,7 @@ impl Status {
         match self {
             Self::Ok => 200,
             Self::BadRequest => 400,
+            Self::Forbidden => 403,
             Self::HeadTooLarge => 431,
             Self::InternalError => 500,
             Self::NotImplemented => 501,
@@ -56,6 +60,11 @@ impl Status {
             Self::Version => 505,
             Self::Continue => 100,
         }
+    }
+
+    /// The first line of an answer, without its end.
+    pub(crate) fn line(self) -> &'static str {
+        LINES[self as usize]
     }
 }
 
@@ -71,7 +80,7 @@ impl From<Reject> for Status {
 }
 
 /// One answer that a connection owes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Answer {
     /// When it may leave, on the server's clock.
     pub(crate) release_ns: u64,
@@ -81,6 +90,9 @@ pub(crate) struct Answer {
     pub(crate) link: Link,
     /// The body is left out.
     pub(crate) is_head: bool,
+    /// The whole answer, head and body, where it is made for its request.
+    #[expect(clippy::box_collection, reason = "one word in every answer that is owed, not three")]
+    pub(crate) page: Option<Box<Vec<u8>>>,
 }
 
 impl Answer {
@@ -129,7 +141,8 @@ impl Answers {
         let mut answers = Self { heads, usual: Vec::new(), usual_body: u64::MAX, block };
         if let Some(body) = usual.filter(|&body| body <= SMALL as u64) {
             let (status, link) = (Status::Ok, Link::Keep);
-            let answer = Answer { release_ns: 0, body, status, link, is_head: false };
+            let (is_head, page) = (false, None);
+            let answer = Answer { release_ns: 0, body, status, link, is_head, page };
             let mut usual = Vec::new();
             answers.put(&answer, 0, &mut usual);
             answers.usual = usual;
@@ -144,7 +157,8 @@ impl Answers {
         let is_usual = answer.status == Status::Ok
             && answer.link == Link::Keep
             && answer.body == self.usual_body
-            && !answer.is_head;
+            && !answer.is_head
+            && answer.page.is_none();
         is_usual.then_some(&self.usual)
     }
 
@@ -157,6 +171,9 @@ impl Answers {
     pub(crate) fn len(&self, answer: &Answer) -> u64 {
         if let Some(usual) = self.usual(answer) {
             return usual.len() as u64;
+        }
+        if let Some(page) = &answer.page {
+            return page.len() as u64;
         }
         let head = self.head(answer).len();
         match answer.status {
@@ -185,6 +202,11 @@ impl Answers {
 
     /// Appends the answer from its byte `sent` on; returns how much of a large body is left out.
     fn put(&self, answer: &Answer, sent: u64, into: &mut Vec<u8>) -> u64 {
+        if let Some(page) = &answer.page {
+            let sent = usize::try_from(sent).unwrap_or(usize::MAX).min(page.len());
+            into.extend_from_slice(&page[sent..]);
+            return 0;
+        }
         let start = into.len();
         into.extend_from_slice(self.head(answer));
         if answer.status != Status::Continue {

@@ -43,15 +43,21 @@ impl Chunked {
         Self { place: Place::Size { has_digit: false }, size: 0, lines: 0 }
     }
 
-    /// Drops what belongs to the body from the front of `bytes`; true when the body is complete.
+    /// Drops what belongs to the body from the front of `bytes`, and hands its data to `data`; true
+    /// when the body is complete.
     ///
     /// # Errors
     ///
     /// When the chunks are not written as the RFC says, or their lines are too long.
-    pub(crate) fn drop_from(&mut self, bytes: &mut &[u8]) -> Result<bool, Reject> {
+    pub(crate) fn drop_from(
+        &mut self,
+        bytes: &mut &[u8],
+        mut data: impl FnMut(&[u8]),
+    ) -> Result<bool, Reject> {
         while let Some((&byte, rest)) = bytes.split_first() {
             if self.place == Place::Data {
                 let run = usize::try_from(self.size).unwrap_or(usize::MAX).min(bytes.len());
+                data(&bytes[..run]);
                 *bytes = &bytes[run..];
                 self.size -= run as u64;
                 if self.size == 0 {

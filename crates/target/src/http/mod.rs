@@ -1,7 +1,9 @@
 //! HTTP/1.1 as much as a server of known behaviour needs: requests are read strictly and their
-//! bodies dropped, answers come ready-made.
+//! bodies dropped, answers come ready-made. Where an answer depends on what is asked for, that is
+//! noted beside.
 
 pub(crate) mod answer;
+pub mod asked;
 pub(crate) mod chunked;
 pub mod head;
 pub mod reader;

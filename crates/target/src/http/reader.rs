@@ -3,6 +3,7 @@
 //! Idle it holds no buffer: the bytes of a head that has not come whole are kept until it has,
 //! bodies are dropped as they come.
 
+use super::asked::Asked;
 use super::chunked::Chunked;
 use super::head::{self, Framing, Head, Link, MAX_HEAD, Reject};
 
@@ -36,6 +37,10 @@ pub struct Reader {
     /// The beginning of a head that has not come whole.
     #[expect(clippy::box_collection, reason = "one word in every idle connection, not three")]
     partial: Option<Box<Vec<u8>>>,
+    /// Whether it is noted what each request asks for.
+    notes: bool,
+    /// What the request that is being read asks for, where that is noted.
+    asked: Option<Box<Asked>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +63,18 @@ impl Reader {
     #[must_use]
     pub fn new() -> Self {
         let request = Request { is_head: false, link: Link::Keep, is_of_counters: false };
-        Self { state: State::Head, request, partial: None }
+        Self { state: State::Head, request, partial: None, notes: false, asked: None }
+    }
+
+    /// The same; it is noted what each request asks for, where `notes` says so.
+    #[must_use]
+    pub fn noting(self, notes: bool) -> Self {
+        Self { notes, ..self }
+    }
+
+    /// What the request that was read last asks for, where that is noted.
+    pub fn take_asked(&mut self) -> Option<Box<Asked>> {
+        self.asked.take()
     }
 
     /// Takes bytes from the front of `bytes` until they make an event; `None` when all are taken.
@@ -88,12 +104,21 @@ impl Reader {
                 },
                 State::Length(left) => {
                     let run = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
+                    if let Some(asked) = &mut self.asked {
+                        asked.body(&bytes[..run]);
+                    }
                     *bytes = &bytes[run..];
                     *left -= run as u64;
                     return (*left == 0).then(|| self.finish());
                 }
                 State::Chunked(body) => {
-                    return match body.drop_from(bytes) {
+                    let asked = &mut self.asked;
+                    let data = |data: &[u8]| {
+                        if let Some(asked) = asked {
+                            asked.body(data);
+                        }
+                    };
+                    return match body.drop_from(bytes, data) {
                         Ok(is_complete) => is_complete.then(|| self.finish()),
                         Err(reject) => Some(self.reject(reject)),
                     };
@@ -132,10 +157,21 @@ impl Reader {
         }
         let head = head::parse(bytes)?;
         match head {
-            Some(head) => *bytes = &bytes[head.len..],
+            Some(head) => {
+                self.note(&bytes[..head.len]);
+                *bytes = &bytes[head.len..];
+            }
             None => self.keep(bytes),
         }
         Ok(head)
+    }
+
+    /// Notes what a whole head asks for.
+    #[inline]
+    fn note(&mut self, head: &[u8]) {
+        if self.notes {
+            self.asked = Some(Box::new(Asked::of(head)));
+        }
     }
 
     /// Keeps all the bytes for later.
@@ -160,7 +196,10 @@ impl Reader {
         let head = head::parse(&partial[blank..])?;
         match head {
             // What was kept held no whole head, so this one ends within `bytes`.
-            Some(head) => *bytes = &bytes[(blank + head.len).saturating_sub(before)..],
+            Some(head) => {
+                self.note(&partial[blank..blank + head.len]);
+                *bytes = &bytes[(blank + head.len).saturating_sub(before)..];
+            }
             None if partial.len() >= MAX_HEAD => return Err(Reject::TooLarge),
             None => {
                 *bytes = &bytes[room..];

@@ -98,6 +98,9 @@ pub struct Told {
 /// How all stands.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Listing {
+    /// Connections of clients that are open.
+    #[serde(default)]
+    pub connections: u64,
     /// Requests of clients since the balancer began.
     pub requests: u64,
     /// Those that instances answered to the last byte, whatever the status.
@@ -254,6 +257,7 @@ pub(crate) fn list(shared: &Shared) -> Listing {
         checks_failed: of.counts.checks_failed.get(),
     };
     Listing {
+        connections: shared.pool.connections.get(),
         requests: shared.pool.requests.get(),
         answered: shared.pool.answered.get(),
         response_us: shared.pool.response_us.get(),

@@ -184,6 +184,7 @@ async fn converse(stream: TcpStream, client: SocketAddr, pool: Rc<Pool>, limits:
     if stream.set_nodelay(true).is_err() {
         return;
     }
+    let _connected = pool.connected();
     let service = service_fn(move |request| {
         let pool = Rc::clone(&pool);
         async move { Ok::<_, Infallible>(forward::answer(&pool, limits, request, client).await) }

@@ -159,6 +159,8 @@ pub(crate) struct Pool {
     queue_timeout: Option<Duration>,
     waiting: RefCell<VecDeque<(IpAddr, oneshot::Sender<Place>)>>,
     last_id: Cell<u64>,
+    /// Connections of clients that are open.
+    pub(crate) connections: Cell<u64>,
     pub(crate) requests: Cell<u64>,
     pub(crate) lost: Cell<Lost>,
     /// Of all instances, those too that are gone: as [`Counts`] has it.
@@ -195,6 +197,15 @@ impl Place {
     }
 }
 
+/// A connection of a client, counted as long as it is open.
+pub(crate) struct Connected(Rc<Pool>);
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        self.0.connections.set(self.0.connections.get().saturating_sub(1));
+    }
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
         self.instance.active.set(self.instance.active.get().saturating_sub(1));
@@ -212,12 +223,19 @@ impl Pool {
             queue_timeout,
             waiting: RefCell::default(),
             last_id: Cell::new(0),
+            connections: Cell::new(0),
             requests: Cell::new(0),
             lost: Cell::new(Lost::default()),
             answered: Cell::new(0),
             response_us: Cell::new(0),
             times: RefCell::default(),
         }
+    }
+
+    /// A connection of a client is open, until this is dropped.
+    pub(crate) fn connected(self: &Rc<Self>) -> Connected {
+        add(&self.connections, 1);
+        Connected(Rc::clone(self))
     }
 
     /// Counts a request that is lost.

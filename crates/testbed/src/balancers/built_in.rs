@@ -59,6 +59,7 @@ fn seen(of: Listing) -> Seen {
         failed: of.failed,
     };
     Seen {
+        connections: of.connections,
         requests: of.requests,
         answered: of.answered,
         response_us: of.response_us,

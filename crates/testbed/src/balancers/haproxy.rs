@@ -7,11 +7,12 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use super::settings::Since;
 use super::tally::{Cause, How, Tally};
 use super::{Balances, Member, Newcomer, Seen, Settings};
 use crate::balance::State;
@@ -34,9 +35,12 @@ pub(super) struct Haproxy {
     socket: PathBuf,
     settings: Settings,
     tally: Arc<Mutex<Tally>>,
-    reader: Mutex<Reader>,
+    /// Who reads its log; nobody where it does not stand.
+    reader: Mutex<Option<Reader>>,
     /// The id of the server that was added last.
     last_id: AtomicU32,
+    /// Requests that it had counted when it was adopted, without those under way.
+    counted: AtomicU64,
 }
 
 /// Who reads the log.
@@ -61,13 +65,42 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Haproxy {
     /// That of which this is the folder.
-    pub(super) fn of(folder: &Path, settings: Settings) -> Result<Self, TestbedError> {
+    pub(super) fn of(
+        folder: &Path,
+        settings: Settings,
+        since: Since,
+    ) -> Result<Self, TestbedError> {
         let socket = folder.join("control");
-        let tally = Arc::default();
-        let reader = read(&socket, &tally, settings.queue == 0);
-        let reader = reader.map_err(TestbedError::file("read the log of HAProxy at", &socket))?;
-        let (reader, last_id) = (Mutex::new(reader), AtomicU32::new(0));
-        Ok(Self { socket, settings, tally, reader, last_id })
+        let (tally, last_id, counted) = (Arc::default(), AtomicU32::new(0), AtomicU64::new(0));
+        let reader = Mutex::new(None);
+        let of = Self { socket, settings, tally, reader, last_id, counted };
+        if since != Since::Gone {
+            *lock(&of.reader) = Some(of.read(since)?);
+        }
+        if since == Since::Before {
+            of.adopt()?;
+        }
+        Ok(of)
+    }
+
+    fn read(&self, since: Since) -> Result<Reader, TestbedError> {
+        let failed = TestbedError::file("read the log of HAProxy at", &self.socket);
+        read(&self.socket, &self.tally, (self.settings.queue == 0, since)).map_err(failed)
+    }
+
+    /// Takes over what stands: it counts from now on, what was about to be forgotten is, and no
+    /// server gets the id of another.
+    fn adopt(&self) -> Result<(), TestbedError> {
+        let table = self.table()?;
+        let under_way =
+            table.waiting + table.servers.iter().map(|of| u64::from(of.active)).sum::<u64>();
+        self.counted.store(table.requests.saturating_sub(under_way), Ordering::Relaxed);
+        let last = table.servers.iter().map(|of| of.id).max().unwrap_or(0);
+        self.last_id.store(last, Ordering::Relaxed);
+        for of in table.servers.iter().filter(|of| of.is_leaving && is_plain(&of.name)) {
+            self.delete(&of.name);
+        }
+        Ok(())
     }
 
     /// Gives a command. Returns what is answered.
@@ -129,7 +162,8 @@ impl Haproxy {
             }
         };
         let seen = Seen {
-            requests: table.requests,
+            connections: table.connections,
+            requests: table.requests.saturating_sub(self.counted.load(Ordering::Relaxed)),
             waiting: table.waiting,
             active: table.servers.iter().map(|of| u64::from(of.active)).sum(),
             instances: table.servers.iter().filter(|of| !of.is_leaving).map(member).collect(),
@@ -140,10 +174,17 @@ impl Haproxy {
     }
 }
 
-/// Reads the log from its beginning, on a thread of its own.
-fn read(socket: &Path, tally: &Arc<Mutex<Tally>>, has_no_queue: bool) -> std::io::Result<Reader> {
+/// Reads the log on a thread of its own: from its beginning, or of one that stood before from now.
+fn read(
+    socket: &Path,
+    tally: &Arc<Mutex<Tally>>,
+    (has_no_queue, since): (bool, Since),
+) -> std::io::Result<Reader> {
     let mut stream = UnixStream::connect(socket)?;
-    stream.write_all(b"show events ends -w\n")?;
+    stream.write_all(match since {
+        Since::Before => b"show events ends -w -n\n",
+        Since::Now | Since::Gone => b"show events ends -w\n",
+    })?;
     let (from, tally) = (stream.try_clone()?, Arc::clone(tally));
     let reads = move || {
         let (mut lines, mut line) = (BufReader::new(from), String::new());
@@ -229,11 +270,12 @@ impl Balances for Haproxy {
     }
 
     fn forget(&self) -> Result<(), TestbedError> {
-        let failed = TestbedError::file("read the log of HAProxy at", &self.socket);
         let mut reader = lock(&self.reader);
         // The reader of before has ended with what it read.
+        drop(reader.take());
         *lock(&self.tally) = Tally::default();
-        *reader = read(&self.socket, &self.tally, self.settings.queue == 0).map_err(failed)?;
+        self.counted.store(0, Ordering::Relaxed);
+        *reader = Some(self.read(Since::Now)?);
         Ok(())
     }
 
@@ -249,6 +291,8 @@ impl Balances for Haproxy {
 /// What `show stat` says.
 #[derive(Debug, Default, PartialEq)]
 struct Table {
+    /// Connections of clients that are open.
+    connections: u64,
     requests: u64,
     waiting: u64,
     servers: Vec<Row>,
@@ -258,6 +302,8 @@ struct Table {
 #[derive(Debug, PartialEq)]
 struct Row {
     name: String,
+    /// Its id in HAProxy.
+    id: u32,
     state: State,
     active: u32,
     waiting: u64,
@@ -272,13 +318,16 @@ impl Table {
         let names: Vec<&str> = lines.next()?.strip_prefix("# ")?.split(',').collect();
         let place = |name: &str| names.iter().position(|of| *of == name);
         let (whose, what, status) = (place("pxname")?, place("svname")?, place("status")?);
+        let id = place("sid")?;
         let (active, waiting, requests) = (place("scur")?, place("qcur")?, place("req_tot")?);
         let mut table = Self::default();
         for line in lines.filter(|line| !line.is_empty()) {
             let fields: Vec<&str> = line.split(',').collect();
             let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
             match (*fields.get(whose)?, *fields.get(what)?) {
-                ("clients", "FRONTEND") => table.requests = number(requests)?,
+                ("clients", "FRONTEND") => {
+                    (table.connections, table.requests) = (number(active)?, number(requests)?);
+                }
                 ("pool", "BACKEND") => table.waiting += number(waiting)?,
                 ("pool", name) => {
                     let waits = number(waiting)?;
@@ -291,6 +340,7 @@ impl Table {
                     };
                     table.servers.push(Row {
                         name: name.to_owned(),
+                        id: u32::try_from(number(id)?).ok()?,
                         state,
                         active: u32::try_from(number(active)?).ok()?,
                         waiting: waits,
@@ -349,13 +399,14 @@ mod tests {
 
     #[test]
     fn how_all_stands_is_read() {
-        let text = "# pxname,svname,qcur,scur,status,req_tot,\n\
-                    clients,FRONTEND,,3,OPEN,41,\n\
-                    pool,web-1,1,2,UP 1/2,,\npool,web-2,0,1,DRAIN,,\npool,web-3,0,0,MAINT,,\n\
-                    pool,web-4,0,0,no check,,\npool,web-5,0,0,DOWN,,\n\
-                    pool,BACKEND,4,3,UP,,\n\n";
+        let text = "# pxname,svname,qcur,scur,status,sid,req_tot,\n\
+                    clients,FRONTEND,,3,OPEN,0,41,\n\
+                    pool,web-1,1,2,UP 1/2,1,,\npool,web-2,0,1,DRAIN,2,,\npool,web-3,0,0,MAINT,7,,\n\
+                    pool,web-4,0,0,no check,4,,\npool,web-5,0,0,DOWN,5,,\n\
+                    pool,BACKEND,4,3,UP,0,,\n\n";
         let table = Table::of(text).unwrap();
-        assert_eq!((table.requests, table.waiting), (41, 5));
+        assert_eq!((table.connections, table.requests, table.waiting), (3, 41, 5));
+        assert_eq!(table.servers.iter().map(|of| of.id).max(), Some(7));
         let states: Vec<State> = table.servers.iter().map(|of| of.state).collect();
         assert_eq!(states, [State::In, State::Draining, State::Out, State::In, State::Out]);
         let leaving: Vec<bool> = table.servers.iter().map(|of| of.is_leaving).collect();

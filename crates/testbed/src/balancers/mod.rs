@@ -8,6 +8,7 @@
 //! | `checks` | whether instances are well, for a balancer that does not ask |
 //! | `several` | several of them behind one address, which moves |
 //! | `settings` | what a plan wants of any of them, and the role that is started |
+//! | `upstream` | the file of nginx's servers |
 //! | `tally` | what nginx and HAProxy have written about requests that ended |
 //!
 //! Another one is one file with an `impl` of [`Balances`], a word of
@@ -20,6 +21,7 @@ mod nginx;
 mod settings;
 mod several;
 mod tally;
+mod upstream;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -103,6 +105,8 @@ pub trait Balances: Send + Sync {
 /// How all stands at a balancer, as far as it tells.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Seen {
+    /// Connections of clients that are open.
+    pub connections: u64,
     /// Requests of clients since the balancer began.
     pub requests: u64,
     /// Those that instances answered to the last byte, whatever the status.

@@ -6,21 +6,18 @@
 //! given back when it is read.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
-use std::net::SocketAddr;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use plimsoll_workload::balancer::Rule;
-use plimsoll_workload::pool::Choice;
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
 
 use super::checks::Checks;
 use super::tally::{Cause, How, Tally};
+use super::upstream::{Server, UPSTREAM, servers_of, upstream};
 use super::{Balances, Member, Newcomer, Seen, Settings};
 use crate::balance::State;
 use crate::command::Deadline;
@@ -30,10 +27,12 @@ use crate::thing::{children, runs};
 
 /// The file of its servers, in its folder.
 const SERVERS: &str = "upstream.conf";
-/// The upstream's name: what its log says where no server has a place.
-const UPSTREAM: &str = "pool";
 /// How long a reload may take.
 const RELOAD: Duration = Duration::from_secs(20);
+/// The longest file of servers, bytes.
+const MOST_SERVERS: u64 = 1 << 20;
+/// By then nginx has written to its log what has ended, twice of the `flush` of its configuration.
+const WRITTEN: Duration = Duration::from_millis(40);
 /// How long connections that were to be closed may take to go.
 const LAST: Duration = Duration::from_secs(5);
 /// How long the page of its status may take.
@@ -42,22 +41,6 @@ const STATUS: Duration = Duration::from_secs(5);
 const MOST_STATUS: u64 = 64 * 1024;
 /// So much of the log is read at once, bytes.
 const BLOCK: usize = 256 * 1024;
-/// What is written for a weight of 1. By address nginx has 160 points for each, which are sorted
-/// anew with each reload.
-const WEIGHTS: (f64, f64) = (100.0, 10.0);
-/// The greatest weight that is written.
-const MOST_WEIGHT: f64 = 1e6;
-
-/// A server of the file.
-#[derive(Debug, Clone, PartialEq)]
-struct Server {
-    name: String,
-    address: SocketAddr,
-    weight: f64,
-    /// Whether it has not answered its health check.
-    is_out: bool,
-}
-
 /// nginx, in the place where it runs.
 pub(super) struct Nginx<'a> {
     reach: Reach<'a>,
@@ -85,6 +68,8 @@ struct Log {
 /// What its status says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Status {
+    /// Connections of clients that are open.
+    connections: u64,
     requests: u64,
     writing: u64,
 }
@@ -97,6 +82,38 @@ impl<'a> Nginx<'a> {
     pub(super) fn of(reach: Reach<'a>, settings: Settings) -> Self {
         let (servers, log) = (Mutex::default(), Mutex::default());
         Self { reach, settings, checks: Checks::default(), servers, log }
+    }
+
+    /// That which a process before has left: it takes the servers of its file anew, as that process
+    /// may have ended before it told nginx of them, and what ends from now on is counted.
+    #[expect(clippy::disallowed_methods, reason = "waits for another process to write")]
+    pub(super) fn adopted(reach: Reach<'a>, settings: Settings) -> Result<Self, TestbedError> {
+        let of = Self::of(reach, settings);
+        let path = of.reach.folder().join(SERVERS);
+        let text = File::open(&path).and_then(|file| {
+            let mut text = String::new();
+            file.take(MOST_SERVERS).read_to_string(&mut text).map(|_| text)
+        });
+        let text = text.map_err(TestbedError::file("read", &path))?;
+        let servers = servers_of(&text, &of.settings);
+        drop(of.take_servers(&servers)?);
+        {
+            let mut log = lock(&of.log);
+            for server in &servers {
+                log.names.insert(server.address.to_string(), server.name.clone());
+            }
+            // What has ended is written by then.
+            std::thread::sleep(WRITTEN);
+            log.skip(&of.reach)?;
+            let status = of.status(&mut log)?;
+            // What is under way ends from now on.
+            log.asked += status.requests.saturating_sub(status.writing);
+        }
+        for Server { name, address, .. } in &servers {
+            of.checks.watch(name, *address, of.settings.check.as_deref());
+        }
+        *lock(&of.servers) = servers;
+        Ok(of)
     }
 
     /// Has nginx take these servers. Returns the workers of before, which end what they have.
@@ -172,6 +189,8 @@ impl<'a> Nginx<'a> {
             TestbedError::Wrong(format!("read the status of nginx at {}", path.display()))
         })?;
         Ok(Status {
+            // One is that which asks.
+            connections: status.connections.saturating_sub(1),
             requests: status.requests.saturating_sub(log.asked),
             writing: status.writing.saturating_sub(1),
         })
@@ -198,7 +217,7 @@ impl<'a> Nginx<'a> {
         let mut log = lock(&self.log);
         // First what is over: a request that ends in between is under way.
         log.read(&self.reach)?;
-        let Status { requests, writing } = self.status(&mut log)?;
+        let Status { connections, requests, writing } = self.status(&mut log)?;
         let member = |of: &Server| {
             let did = log.tally.of(&of.name);
             Member {
@@ -210,7 +229,7 @@ impl<'a> Nginx<'a> {
             }
         };
         let instances = servers.iter().map(member).collect();
-        let seen = Seen { requests, active: writing, instances, ..Seen::default() };
+        let seen = Seen { connections, requests, active: writing, instances, ..Seen::default() };
         let times = if takes_times { log.tally.take_times() } else { Vec::new() };
         Ok(log.tally.tell(Seen { times, ..seen }))
     }
@@ -264,48 +283,27 @@ impl Balances for Nginx<'_> {
     }
 }
 
-/// The file of servers.
-fn upstream(servers: &[Server], settings: &Settings) -> String {
-    let rule = match settings.rule {
-        Rule::ByClient => "hash $remote_addr consistent;",
-        Rule::Pool(Choice::Random) => "random;",
-        Rule::Pool(Choice::TwoChoices) => "random two least_conn;",
-        Rule::Pool(Choice::Fair(_) | Choice::LeastConnections(_)) => "least_conn;",
-        Rule::Pool(Choice::RoundRobin | Choice::Weighted) => "",
-    };
-    let mut text = format!("upstream {UPSTREAM} {{\n    zone {UPSTREAM} 1m;\n");
-    if !rule.is_empty() {
-        let _ = writeln!(text, "    {rule}");
-    }
-    for Server { name, address, weight, is_out } in servers {
-        let _ = write!(text, "    server {address} max_fails=1 fail_timeout=2s");
-        if settings.rule.has_weights() {
-            let of_one = if settings.rule == Rule::ByClient { WEIGHTS.1 } else { WEIGHTS.0 };
-            let _ = write!(text, " weight={:.0}", (of_one * weight).clamp(1.0, MOST_WEIGHT));
-        }
-        if let Some(limit) = settings.limit {
-            let _ = write!(text, " max_conns={limit}");
-        }
-        let down = if *is_out { " down" } else { "" };
-        let _ = writeln!(text, "{down}; # {name}");
-    }
-    if servers.is_empty() {
-        // An upstream without a server is refused.
-        text.push_str("    server 127.0.0.1:9 down;\n");
-    }
-    text.push_str("    keepalive 256;\n}\n");
-    text
-}
-
 /// Reads the page of `stub_status`.
 fn status_of(page: &str) -> Option<Status> {
+    const OPEN: &str = "Active connections:";
+    let connections = page.lines().find_map(|line| line.strip_prefix(OPEN));
+    let connections = connections?.trim().parse().ok()?;
     let mut lines = page.lines().skip_while(|line| !line.starts_with("server accepts"));
     let requests = lines.nth(1)?.split_whitespace().nth(2)?.parse().ok()?;
     let mut words = lines.next()?.split_whitespace().skip_while(|word| *word != "Writing:");
-    Some(Status { requests, writing: words.nth(1)?.parse().ok()? })
+    Some(Status { connections, requests, writing: words.nth(1)?.parse().ok()? })
 }
 
 impl Log {
+    /// Leaves out what was written so far.
+    fn skip(&mut self, reach: &Reach<'_>) -> Result<(), TestbedError> {
+        let names = std::mem::take(&mut self.names);
+        self.read(reach)?;
+        // A line that has not come whole ends from now on.
+        (self.names, self.tally) = (names, Tally::default());
+        Ok(())
+    }
+
     /// Reads what was written since the last time, and gives its place back.
     fn read(&mut self, reach: &Reach<'_>) -> Result<(), TestbedError> {
         let path = reach.folder().join("ends.log");
@@ -415,43 +413,12 @@ impl<'a> End<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_workload::balancer::Kind;
-    use plimsoll_workload::pool::Ties;
-
-    fn settings(rule: Rule, limit: Option<u32>) -> Settings {
-        Settings {
-            kind: Kind::Nginx,
-            rule,
-            limit,
-            queue: 0,
-            queue_timeout: None,
-            check: None,
-            count: 1,
-        }
-    }
-
-    #[test]
-    fn servers_are_written_with_their_rule_limit_and_weight() {
-        let server = |n: u16, weight| Server {
-            name: format!("web-{n}"),
-            address: ([127, 0, 0, 1], n).into(),
-            weight,
-            is_out: false,
-        };
-        let servers = [server(1, 1.0), server(2, 0.625)];
-        let text = upstream(&servers, &settings(Rule::Pool(Choice::Weighted), Some(10)));
-        assert!(text.contains("127.0.0.1:2 max_fails=1 fail_timeout=2s weight=62 max_conns=10;"));
-        let least = Rule::Pool(Choice::LeastConnections(Ties::Next));
-        let text = upstream(&servers, &settings(least, None));
-        assert!(text.contains("least_conn;") && !text.contains("weight="), "{text}");
-        assert!(upstream(&[], &settings(Rule::ByClient, None)).contains("down;"));
-    }
 
     #[test]
     fn the_status_is_read() {
         let page = "HTTP/1.1 200 OK\r\n\r\nActive connections: 2 \n\
                     server accepts handled requests\n 7 7 31 \nReading: 0 Writing: 3 Waiting: 1 \n";
-        assert_eq!(status_of(page), Some(Status { requests: 31, writing: 3 }));
+        assert_eq!(status_of(page), Some(Status { connections: 2, requests: 31, writing: 3 }));
         assert_eq!(status_of("HTTP/1.1 404 Not Found\r\n\r\n"), None);
     }
 

@@ -24,6 +24,17 @@ const DRAINS: Duration = Duration::from_secs(30);
 /// HAProxy waits for ever where it is told 0: so long is as good.
 const FOR_EVER: Duration = Duration::from_secs(24 * 3600);
 
+/// Since when a balancer stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Since {
+    /// It was just started.
+    Now,
+    /// A process before has left it: it has instances, and has counted.
+    Before,
+    /// It does not stand any more.
+    Gone,
+}
+
 /// What a plan wants of a balancer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -75,34 +86,51 @@ impl Settings {
             secrets: Secrets::default(),
             files: Vec::new(),
             user: None,
+            image: None,
         })
     }
 
     /// The balancer that was started by this role; where there are several, the first of them has
-    /// their address.
+    /// their address. One that stands since a process before, of which it is `adopted`, keeps its
+    /// instances and counts from now on; of several, the one that has the address keeps it while it
+    /// takes connections.
     ///
     /// # Errors
     /// Where one does not answer, or the address cannot be given to it.
-    pub fn at<'a>(&self, all: Vec<Reach<'a>>) -> Result<Box<dyn Balances + 'a>, TestbedError> {
+    pub fn at<'a>(
+        &self,
+        all: Vec<Reach<'a>>,
+        adopted: bool,
+    ) -> Result<Box<dyn Balances + 'a>, TestbedError> {
         let Some((first, others)) = all.split_first() else {
             return Err(TestbedError::Wrong("find the balancer: it is gone".to_owned()));
         };
         if others.is_empty() {
-            return self.one(first.clone());
+            return self.one(first.clone(), if adopted { Since::Before } else { Since::Now });
         }
         let address = first.shared_address()?;
-        first.takes_address(&address, None)?;
+        let active = if adopted { active(&all, &address)? } else { 0 };
+        if !adopted {
+            first.takes_address(&address, None)?;
+        }
         let one = |of: &Reach<'a>| {
             let (name, lives) = (of.name().to_owned(), of.clone());
+            let since = match (adopted, of.takes_connections()) {
+                (false, _) => Since::Now,
+                (true, true) => Since::Before,
+                (true, false) => Since::Gone,
+            };
+            let (balancer, has_failed) = (self.one(of.clone(), since)?, since == Since::Gone);
             Ok(One {
                 name,
-                balancer: self.one(of.clone())?,
+                balancer,
+                has_failed,
                 lives: Box::new(move || lives.takes_connections()),
             })
         };
         let members = all.iter().map(one).collect::<Result<_, TestbedError>>()?;
         let moves = move |from: usize, to: usize| all[to].takes_address(&address, Some(&all[from]));
-        Ok(Box::new(Several::of(members, Box::new(moves))))
+        Ok(Box::new(Several::of(members, active, Box::new(moves))))
     }
 
     /// Where the balancer takes requests: its address, or that which several share.
@@ -116,11 +144,13 @@ impl Settings {
         }
     }
 
-    fn one<'a>(&self, of: Reach<'a>) -> Result<Box<dyn Balances + 'a>, TestbedError> {
+    fn one<'a>(&self, of: Reach<'a>, since: Since) -> Result<Box<dyn Balances + 'a>, TestbedError> {
         Ok(match self.kind {
+            // It counts by itself, and knows its instances.
             Kind::BuiltIn => Box::new(BuiltIn::of(of.folder())),
+            Kind::Nginx if since == Since::Before => Box::new(Nginx::adopted(of, self.clone())?),
             Kind::Nginx => Box::new(Nginx::of(of, self.clone())),
-            Kind::Haproxy => Box::new(Haproxy::of(of.folder(), self.clone())?),
+            Kind::Haproxy => Box::new(Haproxy::of(of.folder(), self.clone(), since)?),
         })
     }
 
@@ -187,6 +217,22 @@ impl Settings {
             ("check", text(self.check.as_deref().unwrap_or_default())),
         ]
     }
+}
+
+/// The place of the balancer that has their address. Where none has it that takes connections, the
+/// first that does takes it.
+fn active(all: &[Reach<'_>], address: &str) -> Result<usize, TestbedError> {
+    let has_it = |of: &Reach<'_>| of.has_address(address);
+    let holds = all.iter().map(has_it).collect::<Result<Vec<_>, _>>()?;
+    let holder = holds.iter().position(|has_it| *has_it);
+    if let Some(holder) = holder.filter(|at| all[*at].takes_connections()) {
+        return Ok(holder);
+    }
+    let living = all.iter().position(Reach::takes_connections).ok_or_else(|| {
+        TestbedError::Wrong("adopt the balancers: none of them takes connections".to_owned())
+    })?;
+    all[living].takes_address(address, holder.map(|at| &all[at]))?;
+    Ok(living)
 }
 
 fn seconds(span: Duration) -> i64 {

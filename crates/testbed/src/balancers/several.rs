@@ -12,6 +12,8 @@ pub(super) struct One<'a> {
     /// Its name.
     pub(super) name: String,
     pub(super) balancer: Box<dyn Balances + 'a>,
+    /// Whether it has failed before.
+    pub(super) has_failed: bool,
     /// Whether it answers at all: asked before it is asked how all stands, as that may take long.
     pub(super) lives: Box<dyn Fn() -> bool + Send + Sync + 'a>,
 }
@@ -38,10 +40,11 @@ struct Standing {
 }
 
 impl<'a> Several<'a> {
-    /// The first of them has the address.
-    pub(super) fn of(all: Vec<One<'a>>, moves: Moves<'a>) -> Self {
+    /// The one at the place `active` has the address.
+    pub(super) fn of(all: Vec<One<'a>>, active: usize, moves: Moves<'a>) -> Self {
         let standing = Standing {
-            has_failed: vec![false; all.len()],
+            active,
+            has_failed: all.iter().map(|of| of.has_failed).collect(),
             last: vec![Seen::default(); all.len()],
             ..Standing::default()
         };
@@ -143,6 +146,7 @@ fn sum(all: &mut Seen, one: &Seen, has_failed: bool, is_active: bool) {
     all.lost = all.lost.plus(&one.lost);
     all.untold += one.untold + if has_failed { under_way } else { 0 };
     if !has_failed {
+        all.connections += one.connections;
         all.active += one.active;
         all.waiting += one.waiting;
     }
@@ -247,13 +251,14 @@ mod tests {
         let all = both.iter().zip(["balancer-1", "balancer-2"]).map(|(of, name)| One {
             name: name.to_owned(),
             balancer: Box::new(of),
+            has_failed: false,
             lives: Box::new(|| !of.is_gone.load(Ordering::Relaxed)),
         });
         let moves = |from, to| {
             moved.lock().unwrap().push((from, to));
             Ok(())
         };
-        let several = Several::of(all.collect(), Box::new(moves));
+        let several = Several::of(all.collect(), 0, Box::new(moves));
         let newcomer =
             Newcomer { name: "web-1".to_owned(), address: ([127, 0, 0, 1], 1).into(), weight: 1.0 };
         several.add(&newcomer).unwrap();

@@ -4,6 +4,7 @@
 use crate::host::{Place, host_of, left_of, role};
 use plimsoll_testbed::bed::{Hears, with_bed, with_steps};
 use plimsoll_testbed::command::{Words, is_there};
+use plimsoll_testbed::down::Means;
 use plimsoll_testbed::flow::Action;
 use plimsoll_testbed::launch::Order;
 use plimsoll_testbed::ledger::Ledger;
@@ -207,7 +208,10 @@ fn between_ledger_and_start_nothing_can_be_lost() {
     // The number and the time of its start are what they were.
     assert_eq!(started_at(pid), Some(started));
     drop(ledger);
-    assert_eq!(Ledger::take_down(&place.ledgers(), &bed.id, false).unwrap(), [thing]);
+    assert_eq!(
+        Ledger::take_down(&place.ledgers(), &bed.id, false, &Means::default()).unwrap(),
+        [thing]
+    );
     assert!(!child.wait().unwrap().success());
 }
 

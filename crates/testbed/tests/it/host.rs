@@ -7,6 +7,7 @@ use plimsoll_testbed::launch::Launcher;
 use plimsoll_testbed::provider::{Namespace, Process, Provider};
 use plimsoll_testbed::recipe::find;
 use plimsoll_testbed::role::{Limits, Role, Secrets};
+use plimsoll_testbed::ssh::Client;
 use plimsoll_testbed::{Bed, Instance};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,17 @@ impl Place {
         let number = BEDS.fetch_add(1, Ordering::Relaxed);
         let id = format!("t{:x}{number:x}", std::process::id() % 0xf_ffff);
         let (of, left, folders) = (None, Vec::new(), self.path().to_owned());
-        Bed { id, of, left, provider, roles, folders, launcher: launcher() }
+        Bed {
+            id,
+            of,
+            left,
+            provider,
+            roles,
+            followed: None,
+            folders,
+            launcher: launcher(),
+            client: Client::default(),
+        }
     }
 
     pub(crate) fn processes(&self, roles: Vec<Role>) -> Bed {
@@ -78,6 +89,7 @@ pub(crate) fn role(name: &str, recipe: &str) -> Role {
         vars: BTreeMap::new(),
         environment: BTreeMap::new(),
         user: None,
+        image: None,
         secrets: Secrets::default(),
         files: Vec::new(),
     }

@@ -4,6 +4,7 @@
 use crate::host::{Place, get, left_of, nginx, role};
 use plimsoll_testbed::bed::Hears;
 use plimsoll_testbed::command::is_there;
+use plimsoll_testbed::down::Means;
 use plimsoll_testbed::ledger::Ledger;
 use plimsoll_testbed::recipe::Scalar;
 use plimsoll_testbed::role::{CopiedFile, Instance, Role};
@@ -16,7 +17,7 @@ use std::time::Duration;
 
 /// Takes a bed down, and checks that nothing is left of it.
 fn nothing_is_left(place: &Place, bed: &Bed) {
-    Ledger::take_down(&place.ledgers(), &bed.id, false).unwrap();
+    Ledger::take_down(&place.ledgers(), &bed.id, false, &Means::default()).unwrap();
     assert_eq!(left_of(&bed.id), Vec::<String>::new());
     assert_eq!(Ledger::all(&place.ledgers()).unwrap(), []);
 }
@@ -62,7 +63,7 @@ fn a_bed_that_is_left_is_found_and_used_by_one() {
     assert_eq!(borrowed.changes(), Vec::<String>::new());
     assert_eq!(get(&borrowed.instances[0], "/").0, 200);
     assert!(bed.borrow(&place.ledgers(), "frame").unwrap().is_none(), "it is in use");
-    let held = Ledger::take_down(&place.ledgers(), &bed.id, false).unwrap_err();
+    let held = Ledger::take_down(&place.ledgers(), &bed.id, false, &Means::default()).unwrap_err();
     assert!(held.to_string().contains("goes on"), "{held}");
     drop(borrowed);
     // A server that has ended is made anew.

@@ -3,13 +3,13 @@
 //!
 //! `192.0.2.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /a.gif HTTP/1.0" 200 2326`
 //!
-//! Read are the time, in brackets (also in ISO 8601), and the request, in quotes. What precedes
-//! the time may be anything, a virtual host included; between time and request other fields may
-//! stand, in quotes too. Quotes within the request are escaped by today's servers; where an old one
-//! left them bare, the quote that a status follows closes it.
+//! Read are the time, in brackets (also in ISO 8601, or with a fraction behind its seconds), and
+//! the request, in quotes. What precedes the time may be anything, a virtual host included; between
+//! time and request other fields may stand, in quotes too. Quotes within the request are escaped by
+//! today's servers; where an old one left them bare, the quote that a status follows closes it.
 
 use super::date::{self, CLF_BYTES, LastDate, Moment};
-use super::entry::{Entry, Why, is_target, split_request};
+use super::entry::{Entry, Rest, Why, is_target, split_request};
 
 /// How many `[` are looked at for the one that opens the time: user names may hold some.
 const MAX_BRACKETS: usize = 8;
@@ -23,7 +23,7 @@ pub(super) fn parse<'a>(line: &'a [u8], last: &mut LastDate) -> Result<Entry<'a>
     let inner = &rest[open + 1..];
     let (request, rest) = request(inner).ok_or("a request without a closing quote and a status")?;
     let (method, target) = split_request(request);
-    Ok(Entry { moment, method, target, escaped: true, rest })
+    Ok(Entry { moment, method, target, escaped: true, rest: Rest::Unread(rest) })
 }
 
 /// The time in brackets, and what follows it.
@@ -39,7 +39,9 @@ fn time<'a>(line: &'a [u8], last: &mut LastDate) -> Option<(Moment, &'a [u8])> {
             return Some((Moment { second, nanos: None }, &after[1..]));
         }
         let close = memchr::memchr(b']', rest)?;
-        if let Some(moment) = date::iso(&rest[..close]) {
+        let text = &rest[..close];
+        let with_zone = || date::clf_with_fraction(text).filter(|_| text.contains(&b' '));
+        if let Some(moment) = date::iso(text).or_else(with_zone) {
             return Some((moment, &rest[close + 1..]));
         }
     }
@@ -120,6 +122,9 @@ mod tests {
         assert_eq!(parsed(&odd_user), expected);
         let iso = common.replace("10/Oct/2000:13:55:36 -0700", "2000-10-10T13:55:36-07:00");
         assert_eq!(parsed(&iso), expected);
+        let fraction = common.replace("13:55:36 -", "13:55:36.123 -");
+        assert_eq!(parsed(&fraction), expected);
+        assert!(parsed(&fraction.replace(" -0700", "")).is_err(), "HAProxy's has no zone");
     }
 
     #[test]

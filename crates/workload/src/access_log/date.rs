@@ -15,29 +15,29 @@ pub(super) struct Moment {
 }
 
 /// Days since 1970-01-01 of a date that exists.
-fn days(year: u32, month: u32, day: u32) -> Option<i64> {
+pub(super) fn days(year: u32, month: u32, day: u32) -> Option<i64> {
     let year = i64::from(year);
     let is_date = (1970..=9999).contains(&year) && civil::is_date(year, month, day);
     is_date.then(|| civil::days(year, month, day))
 }
 
-fn second_of(day: i64, hour: u32, minute: u32, second: u32, zone_s: i64) -> Option<i64> {
+pub(super) fn second_of(day: i64, hour: u32, minute: u32, second: u32, zone_s: i64) -> Option<i64> {
     if hour > 23 || minute > 59 || second > 60 {
         return None;
     }
     Some(day * 86_400 + i64::from(hour * 3600 + minute * 60 + second) - zone_s)
 }
 
-fn two(text: &[u8], at: usize) -> Option<u32> {
+pub(super) fn two(text: &[u8], at: usize) -> Option<u32> {
     let (tens, ones) = (text[at].wrapping_sub(b'0'), text[at + 1].wrapping_sub(b'0'));
     (tens < 10 && ones < 10).then(|| u32::from(tens) * 10 + u32::from(ones))
 }
 
-fn four(text: &[u8], at: usize) -> Option<u32> {
+pub(super) fn four(text: &[u8], at: usize) -> Option<u32> {
     Some(two(text, at)? * 100 + two(text, at + 2)?)
 }
 
-fn month(name: &[u8]) -> Option<u32> {
+pub(super) fn month(name: &[u8]) -> Option<u32> {
     Some(match name {
         b"Jan" => 1,
         b"Feb" => 2,
@@ -75,7 +75,7 @@ pub(super) fn clf(text: &[u8; CLF_BYTES]) -> Option<i64> {
 }
 
 /// `Z`, `+02:00`, `-0700`, `+02`, or nothing, which is taken for UTC; in seconds east.
-fn zone(text: &[u8]) -> Option<i64> {
+pub(super) fn zone(text: &[u8]) -> Option<i64> {
     let (sign, hour, minute) = match text {
         [] | [b'Z' | b'z'] => return Some(0),
         [sign, _, _] => (sign, two(text, 1)?, 0),
@@ -124,8 +124,55 @@ pub(super) fn iso(text: &[u8]) -> Option<Moment> {
     Some(Moment { second, nanos })
 }
 
+/// A time such as `2026-11-20T05:00:00.123Z` in nanoseconds since 1970-01-01T00:00:00Z.
+pub(crate) fn iso_ns(text: &str) -> Option<i64> {
+    let moment = iso(text.as_bytes())?;
+    moment.second.checked_mul(1_000_000_000)?.checked_add(moment.nanos.unwrap_or(0).into())
+}
+
+/// `12:00:00` or `12:00:00.25`, as seconds since midnight and the fraction.
+pub(super) fn time_of_day(text: &[u8]) -> Option<(i64, Option<u32>)> {
+    let (whole, rest) = text.split_first_chunk::<8>()?;
+    if whole[2] != b':' || whole[5] != b':' {
+        return None;
+    }
+    let nanos = match rest {
+        [] => None,
+        [b'.' | b',', digits @ ..] => {
+            let (nanos, len) = nanos_of(digits)?;
+            if len != digits.len() {
+                return None;
+            }
+            Some(nanos)
+        }
+        _ => return None,
+    };
+    Some((second_of(0, two(whole, 0)?, two(whole, 3)?, two(whole, 6)?, 0)?, nanos))
+}
+
+/// The bytes of a date of the Common Log Format without its zone.
+const LOCAL_BYTES: usize = 20;
+
+/// `03/Mar/2026:08:00:00.123`, without a zone, which is taken for UTC, or with one behind a blank.
+pub(super) fn clf_with_fraction(text: &[u8]) -> Option<Moment> {
+    let (local, mut rest) = text.split_first_chunk::<LOCAL_BYTES>()?;
+    let mut nanos = None;
+    if let [b'.' | b',', digits @ ..] = rest {
+        let (fraction, len) = nanos_of(digits)?;
+        (nanos, rest) = (Some(fraction), &digits[len..]);
+    }
+    let zone: [u8; 6] = match rest {
+        [] => *b" +0000",
+        _ => rest.try_into().ok()?,
+    };
+    let mut whole = [0; CLF_BYTES];
+    whole[..LOCAL_BYTES].copy_from_slice(local);
+    whole[LOCAL_BYTES..].copy_from_slice(&zone);
+    Some(Moment { second: clf(&whole)?, nanos })
+}
+
 /// A decimal fraction at the start of a text as nanoseconds, rounded down, and its digits.
-fn nanos_of(text: &[u8]) -> Option<(u32, usize)> {
+pub(super) fn nanos_of(text: &[u8]) -> Option<(u32, usize)> {
     let len = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if len == 0 {
         return None;
@@ -238,6 +285,24 @@ mod tests {
         assert_eq!(nanos("1286536309586123"), Some(586_123_000));
         assert_eq!(nanos("1286536309586123456"), Some(586_123_456));
         assert_eq!(nanos("1286536309"), None);
+    }
+
+    #[test]
+    fn dates_with_a_fraction_and_without_a_zone() {
+        let found = |text: &str| {
+            clf_with_fraction(text.as_bytes()).map(|moment| (moment.second, moment.nanos))
+        };
+        assert_eq!(found("03/Mar/2026:08:00:00.123"), Some((1_772_524_800, Some(123_000_000))));
+        assert_eq!(found("03/Mar/2026:08:00:00.5 +0100"), Some((1_772_521_200, Some(500_000_000))));
+        assert_eq!(found("03/Mar/2026:08:00:00"), Some((1_772_524_800, None)));
+        for text in ["", "03/Mar/2026:08:00:00.", "03/Mar/2026:08:00:00.1x", "03/Mar/2026:08:00:0"]
+        {
+            assert_eq!(found(text), None, "{text}");
+        }
+        assert_eq!(time_of_day(b"08:00:01.5"), Some((28_801, Some(500_000_000))));
+        for text in ["", "08:00", "08:00:61", "08:00:00x", "08:00:00.", "08-00-00"] {
+            assert_eq!(time_of_day(text.as_bytes()), None, "{text}");
+        }
     }
 
     #[test]

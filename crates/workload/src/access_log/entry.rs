@@ -12,9 +12,28 @@ pub(super) struct Entry<'a> {
     pub target: &'a [u8],
     /// Whether a backslash in `target` begins an escape of the logging server.
     pub escaped: bool,
-    /// The part of the line that says how the request was answered, not read yet: see
-    /// [`Answer`](super::reader::Answer).
-    pub rest: &'a [u8],
+    /// How the request was answered, and for whom.
+    pub rest: Rest<'a>,
+}
+
+/// What a line says beside the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest<'a> {
+    /// The part of the line that says it, not read yet: see [`Answer`](super::reader::Answer).
+    Unread(&'a [u8]),
+    /// Found on the way to the request.
+    Found(Found<'a>),
+}
+
+/// Fields of a line as logged; empty where there is none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Found<'a> {
+    /// The host that was asked, with its port or without.
+    pub site: &'a [u8],
+    /// A name or an address, without a port.
+    pub client: &'a [u8],
+    pub status: &'a [u8],
+    pub bytes: &'a [u8],
 }
 
 /// Why a line cannot be read; for the examples shown to the user.
@@ -78,6 +97,26 @@ fn is_absolute(target: &[u8]) -> bool {
     starts(b"http://") || starts(b"https://")
 }
 
+/// The authority of a whole URL, without user and password; empty where a target is none.
+pub(super) fn authority(target: &[u8]) -> &[u8] {
+    if !is_absolute(target) {
+        return &[];
+    }
+    let start = memchr::memmem::find(target, b"://").map_or(target.len(), |at| at + 3);
+    let rest = &target[start..];
+    let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?' | b'#'));
+    let authority = &rest[..end.unwrap_or(rest.len())];
+    &authority[memchr::memrchr(b'@', authority).map_or(0, |at| at + 1)..]
+}
+
+/// An address without the port behind its last colon; brackets of IPv6 go with it.
+pub(super) fn without_port(text: &[u8]) -> &[u8] {
+    if let Some(rest) = text.strip_prefix(b"[") {
+        return rest.split(|&byte| byte == b']').next().unwrap_or(rest);
+    }
+    &text[..memchr::memrchr(b':', text).unwrap_or(text.len())]
+}
+
 /// Whether a byte stands for itself in a URL text. Branch-free, for a loop over a whole target.
 fn is_plain(byte: u8) -> bool {
     (byte.wrapping_sub(0x21) < 0x5e) & (byte != b'\\') & (byte != b'#') & (byte != b'{')
@@ -123,7 +162,13 @@ mod tests {
 
     fn text(target: &str, escaped: bool) -> Option<String> {
         let moment = Moment { second: 0, nanos: None };
-        let entry = Entry { moment, method: b"GET", target: target.as_bytes(), escaped, rest: b"" };
+        let entry = Entry {
+            moment,
+            method: b"GET",
+            target: target.as_bytes(),
+            escaped,
+            rest: Rest::Unread(b""),
+        };
         let mut scratch = Vec::new();
         url_text(&entry, &mut scratch).map(|text| String::from_utf8(text.to_vec()).unwrap())
     }

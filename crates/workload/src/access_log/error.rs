@@ -48,7 +48,8 @@ pub enum LogError {
     /// None of the first lines is in a known format, or in the one asked for.
     #[error(
         "expected {wanted} in the first lines of {origin}, found `{found}`{}: give a log in one of \
-         the formats common, combined, squid and json, or name the right one",
+         the formats common, combined, squid, json, w3c, haproxy, alb and wikibench, or the words \
+         that its server was told to write (--log-format)",
         looks_like(*named)
     )]
     Format {
@@ -82,6 +83,23 @@ pub enum LogError {
         origin: String,
         /// Requests that may not be replayed.
         left_out: Box<LeftOut>,
+    },
+    /// No line of the log is a page that somebody asked for.
+    #[error(
+        "expected pages of clients in {origin}, found none: a page is a GET that was answered \
+         below 400, of what is no static file, by a client whose address or cookie is logged"
+    )]
+    NoSessions {
+        /// The file.
+        origin: String,
+    },
+    /// More logs than are read at once.
+    #[error("read {found} logs at once: {most} are the most; put some of them together")]
+    Several {
+        /// How many were given.
+        found: usize,
+        /// How many may be.
+        most: usize,
     },
     /// The file is not the one that was read first.
     #[error("replay {origin}: it has changed since it was first read")]

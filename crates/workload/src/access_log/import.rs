@@ -1,14 +1,15 @@
 //! The import: one pass over a log.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::entry::{Entry, Why, url_text};
+use super::entry::{Entry, Why};
 use super::error::LogError;
-use super::format::Format;
 use super::input::{self, Input};
 use super::left_out::LeftOut;
+use super::log_format::LogFormat;
 use super::reading::{EXCERPT_BYTES, Log, Step, excerpt};
+use super::rewrite::{Rewrite, UrlTexts};
 use super::seconds::SecondCounts;
 use super::urls::{Refused, UrlCounts};
 use crate::request::Url;
@@ -21,26 +22,37 @@ const EXAMPLES: usize = 10;
 #[derive(Debug, Clone)]
 pub struct ImportOptions {
     /// The format; `None` tells it from the first lines.
-    pub format: Option<Format>,
+    pub format: Option<LogFormat>,
     /// How many distinct URLs are kept; requests of the rest are left out.
     pub max_urls: usize,
+    /// How paths are rewritten, one rule after the other.
+    pub rewrites: Vec<Rewrite>,
 }
 
 impl Default for ImportOptions {
     fn default() -> Self {
-        Self { format: None, max_urls: 200_000 }
+        Self { format: None, max_urls: 200_000, rewrites: Vec::new() }
     }
 }
 
 /// A line that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
+    /// The log that it stands in.
+    pub origin: String,
     /// Its number, from 1.
     pub line: u64,
     /// Its text, control characters escaped, cut to 200 bytes.
     pub text: String,
     /// What is missing.
     pub why: &'static str,
+}
+
+impl Unreadable {
+    /// A line by its text.
+    pub(super) fn of(origin: &str, line: u64, text: &[u8], why: Why) -> Self {
+        Self { origin: origin.to_owned(), line, text: excerpt(text, EXCERPT_BYTES), why }
+    }
 }
 
 /// What a log says.
@@ -50,8 +62,8 @@ pub struct Unreadable {
 /// counted in their seconds and left out of the list.
 #[derive(Debug, Clone)]
 pub struct ImportedLog {
-    /// The format it was read in.
-    pub format: Format,
+    /// The format it was read in; of several logs, that of the first.
+    pub format: LogFormat,
     /// Requests of every second.
     pub seconds: SecondCounts,
     /// Distinct URLs that were asked for by GET, with their counts.
@@ -62,13 +74,13 @@ pub struct ImportedLog {
     pub left_out: LeftOut,
     /// Lines in all.
     pub lines: u64,
-    /// Lines that are empty.
+    /// Lines that are empty, or that say how others are to be read.
     pub empty: u64,
     /// Lines that could not be read.
     pub unreadable: u64,
     /// The first ten of them.
     pub examples: Vec<Unreadable>,
-    /// What of a compressed log could not be read: a sentence.
+    /// What of compressed logs could not be read: a sentence.
     pub damage: Option<String>,
 }
 
@@ -81,7 +93,20 @@ pub struct ImportedLog {
 /// One pass; memory for at most [`ImportOptions::max_urls`] URLs (64 MiB of text) and the seconds
 /// covered.
 pub fn import(path: &Path, options: &ImportOptions) -> Result<ImportedLog, LogError> {
-    run(input::open(path)?, &path.display().to_string(), options)
+    import_all(&[path.to_owned()], options)
+}
+
+/// Imports files, of which there is at least one, as one log: in whatever order they are given.
+/// Each has a format of its own, unless one is given.
+///
+/// # Errors
+/// As for [`import`], of any of them.
+pub fn import_all(paths: &[PathBuf], options: &ImportOptions) -> Result<ImportedLog, LogError> {
+    let mut importing = Importing::new(options);
+    for path in paths {
+        importing.log(input::open(path)?, &path.display().to_string())?;
+    }
+    importing.finish()
 }
 
 /// Imports a stream, such as standard input; `origin` is what errors call it.
@@ -93,38 +118,80 @@ pub fn import_from(
     origin: &str,
     options: &ImportOptions,
 ) -> Result<ImportedLog, LogError> {
-    run(input::unpacked(reader, origin)?, origin, options)
+    let mut importing = Importing::new(options);
+    importing.log(input::unpacked(reader, origin)?, origin)?;
+    importing.finish()
 }
 
-fn run(input: Input<'_>, origin: &str, options: &ImportOptions) -> Result<ImportedLog, LogError> {
-    let mut log = Log::start(input, origin, options.format)?;
-    let mut imported = ImportedLog::empty(log.format(), options.max_urls);
-    let mut scratch = Vec::new();
-    let mut refused = Refused::default();
-    let mut line = 0;
-    while let Some(step) = log.next()? {
-        line += 1;
-        match step {
-            Step::Request(entry, text) => {
-                refused.join(imported.request(&entry, &mut scratch, line, text));
-            }
-            Step::Empty => imported.empty += 1,
-            Step::Unreadable(why, text) => imported.not_readable(why, line, text),
-        }
+/// An import on its way.
+struct Importing<'a> {
+    options: &'a ImportOptions,
+    texts: UrlTexts,
+    refused: Refused,
+    imported: Option<ImportedLog>,
+}
+
+impl<'a> Importing<'a> {
+    fn new(options: &'a ImportOptions) -> Self {
+        let texts = UrlTexts::new(&options.rewrites);
+        Self { options, texts, refused: Refused::default(), imported: None }
     }
-    imported.lines = line;
-    refused.join(imported.urls.flush(is_usable));
-    imported.urls.sort();
-    imported.left_out.beyond += refused.full;
-    imported.left_out.without_url += refused.unusable;
-    imported.damage = log.damage();
-    Ok(imported)
+
+    /// Reads one log to its end.
+    fn log(&mut self, input: Input<'_>, origin: &str) -> Result<(), LogError> {
+        let mut log = Log::start(input, origin, self.options.format.as_ref())?;
+        let imported = self
+            .imported
+            .get_or_insert_with(|| ImportedLog::empty(log.format(), self.options.max_urls));
+        let mut line = 0;
+        while let Some(step) = log.next()? {
+            line += 1;
+            let unreadable = match step {
+                Step::Request(entry, text) => match imported.request(&entry, &mut self.texts) {
+                    Ok(refused) => {
+                        self.refused.join(refused);
+                        continue;
+                    }
+                    Err(why) => (why, text),
+                },
+                Step::Empty => {
+                    imported.empty += 1;
+                    continue;
+                }
+                Step::Unreadable(why, text) => (why, text),
+            };
+            imported.unreadable += 1;
+            if imported.examples.len() < EXAMPLES {
+                let (why, text) = unreadable;
+                imported.examples.push(Unreadable::of(origin, line, text, why));
+            }
+        }
+        imported.lines += line;
+        if let Some(damage) = log.damage() {
+            imported.damage = Some(match imported.damage.take() {
+                None => damage,
+                Some(before) => format!("{before}; {origin}: {damage}"),
+            });
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<ImportedLog, LogError> {
+        let Some(mut imported) = self.imported else {
+            return Err(LogError::Empty { origin: "no file".to_owned() });
+        };
+        self.refused.join(imported.urls.flush(is_usable));
+        imported.urls.sort();
+        imported.left_out.beyond += self.refused.full;
+        imported.left_out.without_url += self.refused.unusable;
+        Ok(imported)
+    }
 }
 
 impl ImportedLog {
-    fn empty(format: Format, max_urls: usize) -> Self {
+    fn empty(format: &LogFormat, max_urls: usize) -> Self {
         Self {
-            format,
+            format: format.clone(),
             seconds: SecondCounts::new(),
             urls: UrlCounts::new(max_urls),
             requests: 0,
@@ -144,33 +211,19 @@ impl ImportedLog {
     }
 
     /// Counts one request; what its URL's batch refused.
-    fn request(
-        &mut self,
-        entry: &Entry<'_>,
-        scratch: &mut Vec<u8>,
-        line: u64,
-        text: &[u8],
-    ) -> Refused {
+    fn request(&mut self, entry: &Entry<'_>, texts: &mut UrlTexts) -> Result<Refused, Why> {
         if !self.seconds.add(entry.moment.second) {
-            self.not_readable("a second for which there is no room left", line, text);
-            return Refused::default();
+            return Err("a second for which there is no room left");
         }
         self.requests += 1;
         if entry.method != b"GET" {
             self.left_out.method(entry);
-            return Refused::default();
+            return Ok(Refused::default());
         }
-        match url_text(entry, scratch) {
+        Ok(match texts.text(entry) {
             Some(url) => self.urls.add_later(url, is_usable),
             None => Refused { full: 0, unusable: 1 },
-        }
-    }
-
-    fn not_readable(&mut self, why: Why, line: u64, text: &[u8]) {
-        self.unreadable += 1;
-        if self.examples.len() < EXAMPLES {
-            self.examples.push(Unreadable { line, text: excerpt(text, EXCERPT_BYTES), why });
-        }
+        })
     }
 }
 

@@ -11,72 +11,30 @@
 //! - and target: `request_uri`, `requestUrl`, `uri`, `url`, `RequestPath`, `path`, `target`, or
 //!   `request` where it is a path or a URL;
 //! - and query, unless the target has one or is `request_uri` or `requestUrl`, which are whole:
-//!   `args`, `query_string`, `queryString`, `query`, `QueryString`, `RequestQuery`.
+//!   `args`, `query_string`, `queryString`, `query`, `QueryString`, `RequestQuery`;
+//! - the host: `http_host`, `RequestHost`, `host`, `server_name`;
+//! - the client: `remote_addr`, `remote_ip`, `remoteIp`, `clientip`, `client_ip`, `ClientHost`,
+//!   `ClientAddr`.
 //!
-//! Method, target and query may also stand within an object `request` or `httpRequest`, as Caddy
-//! and Google's logs have it. Other nested values are skipped, at most [`MAX_DEPTH`] deep. A line
-//! without a method has an empty one: nothing is assumed. A query that is an object or an array
-//! cannot be put together again, so its line has no target.
+//! Host, client, method, target and query may also stand within an object `request` or
+//! `httpRequest`, as Caddy and Google's logs have it, or where the Elastic Common Schema has them:
+//! `http.request.method`, `url.original`, `url.path`, `url.query`, `url.domain`, `client.ip`, as
+//! objects or as names with dots. Other nested values are skipped, at most [`MAX_DEPTH`] deep. A
+//! line without a method has an empty one: nothing is assumed. A query that is an object or an
+//! array cannot be put together again, so its line has no target.
 //!
 //! The scanner is written by hand: it reads a line once, builds nothing and allocates only for
 //! texts with escapes and for queries.
 
+mod roles;
+
 use super::date::{self, Moment};
-use super::entry::{Entry, Why, is_method, is_target, split_request};
+use super::entry::{self, Entry, Rest, Why, is_method, is_target, split_request, without_port};
+
+use roles::{Role, WITH_PORT, WITHOUT_QUERY, Within};
 
 /// How deep values may be nested: a bit for each level.
 pub(super) const MAX_DEPTH: u32 = 128;
-
-/// The rank from which on targets may lack their query.
-const WITHOUT_QUERY: u8 = 2;
-
-/// What a member's name stands for, and its rank among such names: the least counts.
-fn role(name: &[u8]) -> Option<(Role, u8)> {
-    Some(match name {
-        b"@timestamp" => (Role::Time, 0),
-        b"timestamp" => (Role::Time, 1),
-        b"time_iso8601" => (Role::Time, 2),
-        b"time_local" => (Role::Time, 3),
-        b"StartUTC" => (Role::Time, 4),
-        b"ts" => (Role::Time, 5),
-        b"msec" => (Role::Time, 6),
-        b"start_time" => (Role::Time, 7),
-        b"datetime" => (Role::Time, 8),
-        b"date" => (Role::Time, 9),
-        b"time" => (Role::Time, 10),
-        b"request" => (Role::Request, 0),
-        b"httpRequest" => (Role::Request, 1),
-        b"method" => (Role::Method, 0),
-        b"request_method" => (Role::Method, 1),
-        b"http_method" => (Role::Method, 2),
-        b"RequestMethod" => (Role::Method, 3),
-        b"requestMethod" => (Role::Method, 4),
-        b"verb" => (Role::Method, 5),
-        b"request_uri" => (Role::Target, 0),
-        b"requestUrl" => (Role::Target, 1),
-        b"uri" => (Role::Target, WITHOUT_QUERY),
-        b"url" => (Role::Target, 3),
-        b"RequestPath" => (Role::Target, 4),
-        b"path" => (Role::Target, 5),
-        b"target" => (Role::Target, 6),
-        b"args" => (Role::Query, 0),
-        b"query_string" => (Role::Query, 1),
-        b"queryString" => (Role::Query, 2),
-        b"query" => (Role::Query, 3),
-        b"QueryString" => (Role::Query, 4),
-        b"RequestQuery" => (Role::Query, 5),
-        _ => return None,
-    })
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Time,
-    Request,
-    Method,
-    Target,
-    Query,
-}
 
 /// A text between its quotes.
 #[derive(Clone, Copy)]
@@ -101,6 +59,19 @@ struct Found<'a> {
     method: Option<(u8, Value<'a>)>,
     target: Option<(u8, Value<'a>)>,
     query: Option<(u8, Query<'a>)>,
+    site: Option<(u8, &'a [u8])>,
+    client: Option<(u8, &'a [u8])>,
+}
+
+impl<'a> Found<'a> {
+    /// The host and the client; neither has escapes.
+    fn rest(&self) -> Rest<'a> {
+        let client = self.client.map_or(&[][..], |(rank, client)| {
+            if rank < WITH_PORT { client } else { without_port(client) }
+        });
+        let site = self.site.map_or(&[][..], |(_, site)| site);
+        Rest::Found(entry::Found { site, client, ..entry::Found::default() })
+    }
 }
 
 /// Room for texts whose escapes had to be undone, and for targets with a query put behind them.
@@ -118,13 +89,14 @@ pub(super) fn parse<'a>(line: &'a [u8], scratch: &'a mut Scratch) -> Result<Entr
     let mut found = Found::default();
     let mut scan = Scan { text: line, at: 0 };
     scan.blanks();
-    scan.object(&mut found, &mut scratch.time, false).ok_or("no JSON object")?;
+    scan.object(&mut found, &mut scratch.time, Within::Line).ok_or("no JSON object")?;
     scan.blanks();
     if scan.at != line.len() {
         return Err("more than one JSON object");
     }
     let (_, moment) = found.time.ok_or("no member with a time")?;
-    let entry = |method, target| Entry { moment, method, target, escaped: false, rest: &[] };
+    let rest = found.rest();
+    let entry = |method, target| Entry { moment, method, target, escaped: false, rest };
     let mut path = None;
     if let Some(request) = found.request {
         let request = plain(request, &mut scratch.request).ok_or(ESCAPE)?;
@@ -164,6 +136,11 @@ pub(super) fn parse<'a>(line: &'a [u8], scratch: &'a mut Scratch) -> Result<Entr
     }
 }
 
+/// The text whose opening quote is at a place of a line, with its escapes undone.
+pub(super) fn text_at<'a>(line: &'a [u8], at: usize, room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+    plain(Scan { text: line, at }.string()?, room)
+}
+
 /// A place in a line; every step either moves on or ends.
 struct Scan<'a> {
     text: &'a [u8],
@@ -185,8 +162,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// An object whose members are looked at; `within` that of a request, one level down.
-    fn object(&mut self, found: &mut Found<'a>, room: &mut Vec<u8>, within: bool) -> Option<()> {
+    /// An object whose members are looked at.
+    fn object(&mut self, found: &mut Found<'a>, room: &mut Vec<u8>, within: Within) -> Option<()> {
         self.take(b'{')?;
         self.blanks();
         if self.peek()? == b'}' {
@@ -213,9 +190,9 @@ impl<'a> Scan<'a> {
         name: &[u8],
         found: &mut Found<'a>,
         room: &mut Vec<u8>,
-        within: bool,
+        within: Within,
     ) -> Option<()> {
-        let role = role(name);
+        let role = within.role(name);
         match self.peek()? {
             b'"' => {
                 let value = self.string()?;
@@ -224,10 +201,10 @@ impl<'a> Scan<'a> {
                 }
                 Some(())
             }
-            b'{' if !within && matches!(role, Some((Role::Request, _))) => {
-                self.object(found, room, true)
-            }
-            b'{' | b'[' => {
+            bracket @ (b'{' | b'[') => {
+                if let Some(inner) = within.inner(name).filter(|_| bracket == b'{') {
+                    return self.object(found, room, inner);
+                }
                 let start = self.at;
                 self.skip_nested()?;
                 let is_empty = self.text[start + 1..self.at - 1].trim_ascii().is_empty();
@@ -241,7 +218,7 @@ impl<'a> Scan<'a> {
             _ => {
                 let number = self.scalar()?;
                 if let Some((Role::Time, rank)) = role
-                    && !within
+                    && within == Within::Line
                 {
                     found.number(rank, number);
                 }
@@ -318,14 +295,14 @@ impl<'a> Scan<'a> {
 }
 
 impl<'a> Found<'a> {
-    fn text(&mut self, role: Role, rank: u8, value: Value<'a>, room: &mut Vec<u8>, within: bool) {
+    fn text(&mut self, role: Role, rank: u8, value: Value<'a>, room: &mut Vec<u8>, within: Within) {
         match role {
-            Role::Time if !within && goes_before(rank, self.time.as_ref()) => {
+            Role::Time if within == Within::Line && goes_before(rank, self.time.as_ref()) => {
                 if let Some(moment) = plain(value, room).and_then(date::any) {
                     self.time = Some((rank, moment));
                 }
             }
-            Role::Request if !within && rank == 0 => self.request = Some(value),
+            Role::Request if within == Within::Line && rank == 0 => self.request = Some(value),
             Role::Method if goes_before(rank, self.method.as_ref()) => {
                 self.method = Some((rank, value));
             }
@@ -333,6 +310,12 @@ impl<'a> Found<'a> {
                 self.target = Some((rank, value));
             }
             Role::Query => self.query(rank, Query::Text(value)),
+            Role::Site if !value.escapes && goes_before(rank, self.site.as_ref()) => {
+                self.site = Some((rank, value.text));
+            }
+            Role::Client if !value.escapes && goes_before(rank, self.client.as_ref()) => {
+                self.client = Some((rank, value.text));
+            }
             _ => {}
         }
     }
@@ -476,6 +459,22 @@ mod tests {
         assert_eq!(parsed(bare), is(971_211_336, "", "/p"));
         let exponent = r#"{"path":"/p","ts":9.71211336e+08}"#;
         assert_eq!(parsed(exponent), is(971_211_336, "", "/p"));
+    }
+
+    #[test]
+    fn the_elastic_common_schema_has_its_members_in_objects_or_behind_dots() {
+        let nested = concat!(
+            r#"{"@timestamp":"2000-10-10T20:55:36Z","http":{"request":{"method":"GET","body":{}},"#,
+            r#""response":{"status_code":200}},"url":{"path":"/a","query":"b=1"}}"#
+        );
+        assert_eq!(parsed(nested), is(971_211_336, "GET", "/a?b=1"));
+        let original = nested.replace(r#"{"path":"#, r#"{"original":"/whole?c","path":"#);
+        assert_eq!(parsed(&original), is(971_211_336, "GET", "/whole?c"));
+        let dotted = concat!(
+            r#"{"@timestamp":"2000-10-10T20:55:36Z","http.request.method":"PUT","url.path":"/a","#,
+            r#""url.query":"b","url.domain":"h","http":{"url":"/no"}}"#
+        );
+        assert_eq!(parsed(dotted), is(971_211_336, "PUT", "/a?b"));
     }
 
     #[test]

@@ -7,15 +7,17 @@
 //! | --- | --- | --- | --- |
 //! | Common, Combined | the first word; the one behind it where the first is a virtual host; where others stand before it, the first that is an address | after the request | after the status: the body |
 //! | Squid native | third field | in the fourth, after `/` | fifth field: header and body |
-//! | JSON | not read | not read | not read |
+//! | JSON | `remote_addr` and its like | not read | not read |
+//! | others | the field of it | the field of it | the field of it |
 
 use std::io::Read;
 use std::net::IpAddr;
 
-use super::entry::{Why, url_text};
+use super::entry::{Rest, Why, url_text};
 use super::error::LogError;
 use super::format::Format;
-use super::input::Input;
+use super::input::{self, Input};
+use super::log_format::LogFormat;
 use super::reading::{Log, Step};
 use super::squid::Fields;
 
@@ -61,6 +63,8 @@ pub struct Answered<'a> {
     /// The virtual host that was asked, as logged, with its port or without; empty where the log
     /// does not say.
     pub site: &'a [u8],
+    /// The whole line.
+    pub line: &'a [u8],
 }
 
 impl<'a> LogReader<'a> {
@@ -72,15 +76,34 @@ impl<'a> LogReader<'a> {
     pub fn new(
         text: impl Read + Send + 'a,
         origin: &str,
-        format: Option<Format>,
+        format: Option<&LogFormat>,
     ) -> Result<Self, LogError> {
         let input = Input::Plain(Box::new(text));
         Ok(Self { log: Log::start(input, origin, format)?, scratch: Vec::new() })
     }
 
+    /// As [`LogReader::new`], for plain text or gzip.
+    ///
+    /// # Errors
+    /// As there, and what is compressed by something else.
+    pub fn unpacked(
+        log: impl Read + Send + 'a,
+        origin: &str,
+        format: Option<&LogFormat>,
+    ) -> Result<Self, LogError> {
+        let input = input::unpacked(log, origin)?;
+        Ok(Self { log: Log::start(input, origin, format)?, scratch: Vec::new() })
+    }
+
+    /// What of a compressed log could not be read, once its end is reached: a sentence, or none.
+    #[must_use]
+    pub fn damage(&self) -> Option<String> {
+        self.log.damage()
+    }
+
     /// The format.
     #[must_use]
-    pub fn format(&self) -> Format {
+    pub fn format(&self) -> &LogFormat {
         self.log.format()
     }
 
@@ -89,7 +112,7 @@ impl<'a> LogReader<'a> {
     /// # Errors
     /// A reader that fails.
     pub fn next_line(&mut self) -> Result<Option<LogLine<'_>>, LogError> {
-        let format = self.log.format();
+        let format = self.log.format().named();
         let Some(step) = self.log.next()? else { return Ok(None) };
         Ok(Some(match step {
             Step::Empty => LogLine::Empty,
@@ -103,6 +126,7 @@ impl<'a> LogReader<'a> {
                     bytes,
                     client,
                     site,
+                    line,
                 }),
                 Err(why) => LogLine::Unreadable { why, text: line },
             },
@@ -120,16 +144,21 @@ pub(super) struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    fn of(format: Format, line: &'a [u8], rest: &'a [u8]) -> Result<Self, Why> {
-        match format {
-            Format::Common | Format::Combined => {
-                let mut after = Fields(rest);
-                let status = status(after.next().unwrap_or(b"-"))?;
-                let bytes = bytes(after.next().unwrap_or(b"-"))?;
-                let (site, client) = asked(line);
-                Ok(Self { client, site, status, bytes })
+    fn of(format: Option<Format>, line: &'a [u8], rest: Rest<'a>) -> Result<Self, Why> {
+        let rest = match rest {
+            Rest::Unread(rest) => rest,
+            Rest::Found(found) => {
+                let or_none = |text: &'a [u8]| if text.is_empty() { &b"-"[..] } else { text };
+                let (client, site) = (found.client, found.site);
+                let status = match found.status {
+                    b"-1" => None,
+                    of => status(or_none(of))?,
+                };
+                return Ok(Self { client, site, status, bytes: bytes(or_none(found.bytes))? });
             }
-            Format::Squid => {
+        };
+        match format {
+            Some(Format::Squid) => {
                 let mut fields = Fields(rest);
                 let _elapsed = fields.next();
                 let mut field = || fields.next().ok_or("too few fields");
@@ -138,7 +167,13 @@ impl<'a> Answer<'a> {
                 let status = status(&result[slash..])?;
                 Ok(Self { client, site: b"", status, bytes: bytes(size)? })
             }
-            Format::Json => Ok(Self { client: b"", site: b"", status: None, bytes: None }),
+            _ => {
+                let mut after = Fields(rest);
+                let status = status(after.next().unwrap_or(b"-"))?;
+                let bytes = bytes(after.next().unwrap_or(b"-"))?;
+                let (site, client) = asked(line);
+                Ok(Self { client, site, status, bytes })
+            }
         }
     }
 }
@@ -152,7 +187,7 @@ const MOST_WORDS: usize = 8;
 /// The client is the first word, or the second where the first is a virtual host: `name:port`, or
 /// any name before an address. Where neither is an address, as behind the head of a system log, but
 /// a later word before the time is, that is the client.
-fn asked(line: &[u8]) -> (&[u8], &[u8]) {
+pub(super) fn asked(line: &[u8]) -> (&[u8], &[u8]) {
     let mut words = Fields(line);
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     // What mostly follows the client is the user's identity, which nobody knows.

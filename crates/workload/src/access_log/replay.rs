@@ -14,28 +14,36 @@
 //! is of that second; else the i-th of n is due at i/n, evenly. In a log that is in order and has
 //! fractions, every request is due exactly when it was logged.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::date::Moment;
-use super::entry::{Entry, is_method, url_text};
+use super::entry::{Entry, is_method};
 use super::error::LogError;
-use super::format::Format;
-use super::import::is_usable;
-use super::input;
+use super::import::{Unreadable, is_usable};
 use super::left_out::LeftOut;
+use super::log_format::LogFormat;
+use super::logs::{self, Logs};
 use super::reading::{Log, Step};
+use super::rewrite::{Rewrite, UrlTexts};
 use super::seconds::SecondCounts;
+use super::site;
 use super::urls::{Refusal, UrlCounts};
 use crate::arrivals::Share;
 use crate::request::{Order, Request, Requests};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
+/// How many hosts are told apart, for saying what a log names.
+const MOST_HOSTS: usize = 100;
+
 /// How a log is replayed.
 #[derive(Debug, Clone)]
 pub struct ReplayOptions {
     /// The format; `None` tells it from the first lines.
-    pub format: Option<Format>,
+    pub format: Option<LogFormat>,
     /// How many distinct requests are kept; others are left out.
     pub max_urls: usize,
     /// Whether methods that change something (POST, DELETE, …) are sent too, without a body, as a
@@ -45,20 +53,32 @@ pub struct ReplayOptions {
     /// Otherwise their paths are asked of the server under load: nobody else's server gets load
     /// by mistake.
     pub other_servers: bool,
+    /// Whether the host that a line names is sent as `Host`. Otherwise it is that of the server
+    /// under load.
+    pub keep_host: bool,
+    /// How paths are rewritten, one rule after the other.
+    pub rewrites: Vec<Rewrite>,
 }
 
 impl Default for ReplayOptions {
     fn default() -> Self {
-        Self { format: None, max_urls: 200_000, unsafe_methods: false, other_servers: false }
+        Self {
+            format: None,
+            max_urls: 200_000,
+            unsafe_methods: false,
+            other_servers: false,
+            keep_host: false,
+            rewrites: Vec::new(),
+        }
     }
 }
 
 /// A log that can be replayed, any number of times.
 #[derive(Debug, Clone)]
 pub struct Replay {
-    path: PathBuf,
+    paths: Vec<PathBuf>,
     options: ReplayOptions,
-    format: Format,
+    format: LogFormat,
     seconds: SecondCounts,
     table: UrlCounts,
     lines: u64,
@@ -67,6 +87,10 @@ pub struct Replay {
     unreadable: u64,
     empty: u64,
     damage: Option<String>,
+    /// The first line that could not be read.
+    example: Option<Unreadable>,
+    /// The hosts that lines name, up to [`MOST_HOSTS`].
+    hosts: BTreeSet<Vec<u8>>,
     /// Each request in its order, where the log cannot be read a second time.
     kept: Option<Vec<(Moment, u32)>>,
 }
@@ -86,14 +110,25 @@ impl Replay {
     /// # Errors
     /// A file that cannot be read, or holds nothing to replay.
     pub fn open(path: &Path, options: &ReplayOptions) -> Result<Self, LogError> {
-        let origin = path.display().to_string();
-        let mut log = Log::start(input::open(path)?, &origin, options.format)?;
+        Self::open_all(&[path.to_owned()], options)
+    }
+
+    /// Reads logs once, of which there is at least one: they are merged by time, in whatever order
+    /// they are given.
+    ///
+    /// # Errors
+    /// As for [`Self::open`], of any of them; more than [`MOST_LOGS`](logs::MOST_LOGS).
+    pub fn open_all(paths: &[PathBuf], options: &ReplayOptions) -> Result<Self, LogError> {
+        let mut logs = Logs::open(paths, options.format.as_ref())?;
+        let Some(first) = logs.all().first() else {
+            return Err(LogError::Empty { origin: "no file".to_owned() });
+        };
         // A pipe has what it has only once.
-        let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
+        let is_file = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|found| found.is_file());
         let mut replay = Self {
-            path: path.to_owned(),
+            paths: paths.to_owned(),
             options: options.clone(),
-            format: log.format(),
+            format: first.format().clone(),
             seconds: SecondCounts::new(),
             table: UrlCounts::new(options.max_urls),
             lines: 0,
@@ -102,40 +137,62 @@ impl Replay {
             unreadable: 0,
             empty: 0,
             damage: None,
-            kept: (!is_file).then(Vec::new),
+            example: None,
+            hosts: BTreeSet::new(),
+            kept: (!paths.iter().all(is_file)).then(Vec::new),
         };
-        let (mut key, mut scratch) = (Vec::new(), Vec::new());
-        while let Some(step) = log.next()? {
+        let mut keys = Keys::new(options);
+        while let Some(at) = logs.advance()? {
+            let format = logs.all()[at].format().named();
+            let Some(step) = logs.next_of(at)? else { break };
             replay.lines += 1;
-            match step {
-                Step::Request(entry, _) => replay.learn(&entry, &mut key, &mut scratch),
-                Step::Empty => replay.empty += 1,
-                Step::Unreadable(..) => replay.unreadable += 1,
+            let unreadable = match step {
+                Step::Request(entry, line) => {
+                    keys.host(site::of_line(&entry, line, format));
+                    replay.learn(&entry, &mut keys);
+                    continue;
+                }
+                Step::Empty => {
+                    replay.empty += 1;
+                    continue;
+                }
+                Step::Unreadable(why, text) if replay.example.is_none() => (why, text.to_owned()),
+                Step::Unreadable(why, _) => (why, Vec::new()),
+            };
+            replay.unreadable += 1;
+            if replay.example.is_none() {
+                let (log, (why, text)) = (&logs.all()[at], unreadable);
+                replay.example = Some(Unreadable::of(log.origin(), log.line(), &text, why));
             }
         }
-        replay.damage = log.damage();
+        let damage = logs.all().iter().filter_map(Log::damage).collect::<Vec<_>>();
+        replay.damage = (!damage.is_empty()).then(|| damage.join("; "));
         if replay.requests == 0 {
             let left_out = Box::new(replay.left_out);
-            return Err(LogError::NothingToReplay { origin, left_out });
+            return Err(LogError::NothingToReplay { origin: logs::names(paths), left_out });
         }
         Ok(replay)
     }
 
-    fn learn(&mut self, entry: &Entry<'_>, key: &mut Vec<u8>, scratch: &mut Vec<u8>) {
+    fn learn(&mut self, entry: &Entry<'_>, keys: &mut Keys) {
         if !may_be_asked(entry.method, &self.options) {
             return self.left_out.method(entry);
         }
-        let Some(url) = key_of(entry, key, scratch) else {
+        let Some(url) = keys.make(entry) else {
             self.left_out.without_url += 1;
             return;
         };
-        match self.table.add(key, |key| is_usable(&key[url..])) {
+        match self.table.add(&keys.key, |key| is_usable(&key[url])) {
             Err(Refusal::Full) => self.left_out.beyond += 1,
             Err(Refusal::Unusable) => self.left_out.without_url += 1,
             Ok(_) if !self.seconds.add(entry.moment.second) => self.unreadable += 1,
             Ok(index) => {
                 self.requests += 1;
                 self.kept.iter_mut().for_each(|kept| kept.push((entry.moment, index)));
+                let is_new = !keys.host.is_empty() && !self.hosts.contains(&keys.host);
+                if is_new && self.hosts.len() < MOST_HOSTS {
+                    self.hosts.insert(keys.host.clone());
+                }
             }
         }
     }
@@ -149,14 +206,19 @@ impl Replay {
         let mut list = Vec::with_capacity(self.table.len());
         for key in self.table.by_index() {
             let text = String::from_utf8_lossy(key);
-            let (method, url) = text.split_once(' ').unwrap_or(("GET", &text));
+            let (method, rest) = text.split_once(' ').unwrap_or(("GET", &text));
+            let (url, host) = rest.split_once(' ').unwrap_or((rest, ""));
             let whole = like.url.join(url);
             let here = whole.and_then(|whole| {
                 if self.options.other_servers { Ok(whole) } else { like.url.join(&whole.target) }
             });
             let request = here.and_then(|here| like.at(here).method(method));
+            let request = request.and_then(|request| match host {
+                "" => Ok(request),
+                host => request.header(&format!("host: {host}")),
+            });
             list.push(request.map_err(|error| {
-                let origin = self.path.display().to_string();
+                let origin = logs::names(&self.paths);
                 LogError::Url { origin, url: url.to_owned(), error: Box::new(error) }
             })?);
         }
@@ -170,11 +232,7 @@ impl Replay {
     pub fn due(&self, share: Share) -> Result<ReplayRequests<'_>, LogError> {
         let source = match &self.kept {
             Some(kept) => Source::Kept(kept.iter()),
-            None => {
-                let origin = self.path.display().to_string();
-                let log = Log::start(input::open(&self.path)?, &origin, Some(self.format))?;
-                Source::Log(Box::new(log))
-            }
+            None => Source::Logs(Box::new(Logs::open(&self.paths, self.options.format.as_ref())?)),
         };
         Ok(ReplayRequests {
             replay: self,
@@ -187,15 +245,14 @@ impl Replay {
             number: 0,
             ended: false,
             share: (u64::from(share.index), u64::from(share.of.max(1))),
-            key: Vec::new(),
-            scratch: Vec::new(),
+            keys: Keys::new(&self.options),
         })
     }
 
-    /// The format of the log.
+    /// The format of the log; of several, that of the first.
     #[must_use]
-    pub fn format(&self) -> Format {
-        self.format
+    pub fn format(&self) -> &LogFormat {
+        &self.format
     }
 
     /// Requests in all.
@@ -234,7 +291,18 @@ impl Replay {
         self.unreadable
     }
 
-    /// Lines with nothing in them.
+    /// The first line that could not be read.
+    #[must_use]
+    pub fn example(&self) -> Option<&Unreadable> {
+        self.example.as_ref()
+    }
+
+    /// The hosts that lines name, in the order of their letters; at most a hundred.
+    pub fn hosts(&self) -> impl ExactSizeIterator<Item = Cow<'_, str>> {
+        self.hosts.iter().map(|host| String::from_utf8_lossy(host))
+    }
+
+    /// Lines with nothing in them, or that say how others are to be read.
     #[must_use]
     pub fn empty(&self) -> u64 {
         self.empty
@@ -256,20 +324,46 @@ fn may_be_asked(method: &[u8], options: &ReplayOptions) -> bool {
     is_safe || options.unsafe_methods && is_any
 }
 
-/// `METHOD URL` of a request, in `key`; where the URL begins in it.
-fn key_of(entry: &Entry<'_>, key: &mut Vec<u8>, scratch: &mut Vec<u8>) -> Option<usize> {
-    let url = url_text(entry, scratch)?;
-    key.clear();
-    key.extend_from_slice(entry.method);
-    key.push(b' ');
-    let start = key.len();
-    key.extend_from_slice(url);
-    Some(start)
+/// By what requests are told apart: `METHOD URL`, or `METHOD URL HOST` where hosts are kept.
+struct Keys {
+    texts: UrlTexts,
+    keep_host: bool,
+    key: Vec<u8>,
+    /// The host of the present line; empty where it names none.
+    host: Vec<u8>,
+}
+
+impl Keys {
+    fn new(options: &ReplayOptions) -> Self {
+        let texts = UrlTexts::new(&options.rewrites);
+        Self { texts, keep_host: options.keep_host, key: Vec::new(), host: Vec::new() }
+    }
+
+    fn host(&mut self, host: &[u8]) {
+        self.host.clear();
+        self.host.extend_from_slice(host);
+    }
+
+    /// Makes the key of a request; where its URL stands in it.
+    fn make(&mut self, entry: &Entry<'_>) -> Option<Range<usize>> {
+        let url = self.texts.text(entry)?;
+        self.key.clear();
+        self.key.extend_from_slice(entry.method);
+        self.key.push(b' ');
+        let start = self.key.len();
+        self.key.extend_from_slice(url);
+        let end = self.key.len();
+        if self.keep_host && !self.host.is_empty() {
+            self.key.push(b' ');
+            self.key.extend_from_slice(&self.host);
+        }
+        Some(start..end)
+    }
 }
 
 /// Where the requests of a replay come from.
 enum Source<'a> {
-    Log(Box<Log<'static>>),
+    Logs(Box<Logs>),
     Kept(std::slice::Iter<'a, (Moment, u32)>),
 }
 
@@ -288,8 +382,7 @@ pub struct ReplayRequests<'a> {
     number: u64,
     ended: bool,
     share: (u64, u64),
-    key: Vec<u8>,
-    scratch: Vec<u8>,
+    keys: Keys,
 }
 
 impl ReplayRequests<'_> {
@@ -297,7 +390,7 @@ impl ReplayRequests<'_> {
     fn advance(&mut self) -> Result<Option<ReplayRequest>, LogError> {
         let found = match &mut self.source {
             Source::Kept(kept) => kept.next().copied(),
-            Source::Log(log) => next_of(log, self.replay, &mut self.key, &mut self.scratch)?,
+            Source::Logs(logs) => next_of(logs, self.replay, &mut self.keys)?,
         };
         let Some((moment, index)) = found else {
             let is_whole = self.number == self.replay.requests;
@@ -326,20 +419,24 @@ impl ReplayRequests<'_> {
     }
 }
 
-/// The next request of a log that is read again.
+/// The next request of logs that are read again.
 fn next_of(
-    log: &mut Log<'_>,
+    logs: &mut Logs,
     replay: &Replay,
-    key: &mut Vec<u8>,
-    scratch: &mut Vec<u8>,
+    keys: &mut Keys,
 ) -> Result<Option<(Moment, u32)>, LogError> {
-    while let Some(step) = log.next()? {
-        let Step::Request(entry, _) = step else { continue };
-        if !may_be_asked(entry.method, &replay.options) || key_of(&entry, key, scratch).is_none() {
+    while let Some(at) = logs.advance()? {
+        let format = logs.all()[at].format().named();
+        let Some(step) = logs.next_of(at)? else { break };
+        let Step::Request(entry, line) = step else { continue };
+        if keys.keep_host {
+            keys.host(site::of_line(&entry, line, format));
+        }
+        if !may_be_asked(entry.method, &replay.options) || keys.make(&entry).is_none() {
             continue;
         }
         let moment = entry.moment;
-        let index = replay.table.find(key);
+        let index = replay.table.find(&keys.key);
         if let Some(index) = index.filter(|_| replay.seconds.has(moment.second)) {
             return Ok(Some((moment, index)));
         }
@@ -349,7 +446,7 @@ fn next_of(
 
 impl Replay {
     fn changed(&self) -> LogError {
-        LogError::Changed { origin: self.path.display().to_string() }
+        LogError::Changed { origin: logs::names(&self.paths) }
     }
 }
 

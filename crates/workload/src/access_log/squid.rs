@@ -6,7 +6,7 @@
 //! is taken as it stands, because the length of a tunnel says nothing about when load arrived.
 
 use super::date;
-use super::entry::{Entry, Why, is_method};
+use super::entry::{Entry, Rest, Why, is_method};
 
 pub(super) fn parse(line: &[u8]) -> Result<Entry<'_>, Why> {
     let mut fields = Fields(line);
@@ -27,7 +27,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Entry<'_>, Why> {
     };
     let (method, target) = last().ok_or("too few fields")?;
     let method = if is_method(method) { method } else { &[] };
-    Ok(Entry { moment, method, target, escaped: false, rest })
+    Ok(Entry { moment, method, target, escaped: false, rest: Rest::Unread(rest) })
 }
 
 /// Fields between blanks, however many.

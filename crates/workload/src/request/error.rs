@@ -19,8 +19,8 @@ pub enum RequestError {
         /// How many there are.
         found: usize,
     },
-    /// A line of a URL list.
-    #[error("{origin}, line {line}: {error}")]
+    /// A line of a list; its column is counted in bytes from 1.
+    #[error("{origin}:{line}:{}: {error}", error.at + 1)]
     Line {
         /// The list's file, or what the caller called it.
         origin: String,
@@ -28,6 +28,12 @@ pub enum RequestError {
         line: u64,
         /// What is wrong with the line; positions count within it.
         error: ParseError,
+    },
+    /// A list of requests with more text than is read.
+    #[error("expected a list of at most 256 MiB, found more in {origin}: split it")]
+    TooLong {
+        /// The list's file, or what the caller called it.
+        origin: String,
     },
     /// The file cannot be opened or read.
     #[error(transparent)]

@@ -13,6 +13,8 @@
 //! - the last comma of a line, where weights are asked for
 //!   ([`commas`](UrlListReader::commas)) and a number follows it.
 //!
+//! A path and its query may hold placeholders, as bodies may ([`Template`](super::Template)).
+//!
 //! Else the whole line is the URL: `/items?ids=11,12,13` is one path. Within quotes a doubled `""`
 //! stands for one. A URL without weight in a list with weights has weight 1. What the import of an
 //! access log writes is read back without loss.
@@ -32,6 +34,8 @@ use plimsoll_net::url::MAX_URL_BYTES;
 pub struct UrlList {
     /// At least one.
     pub urls: Vec<Url>,
+    /// The line that each stands on, counted from 1; ascending.
+    pub lines: Vec<u64>,
     /// One a URL, where at least one line gave a weight; at least one is above zero.
     pub weights: Option<Vec<f64>>,
     /// What may have been meant otherwise: a sentence.
@@ -55,7 +59,16 @@ impl UrlListReader<'_> {
     pub fn file(&self, path: &Path) -> Result<UrlList, RequestError> {
         let failed = FileError::of("read the URL list", path);
         let file = std::fs::File::open(path).map_err(&failed)?;
-        let mut lines = std::io::BufReader::new(file);
+        self.lines(std::io::BufReader::new(file), path)
+    }
+
+    /// Reads what is left of a file that was opened.
+    pub(super) fn lines(
+        &self,
+        mut lines: impl BufRead,
+        path: &Path,
+    ) -> Result<UrlList, RequestError> {
+        let failed = FileError::of("read the URL list", path);
         let mut list = Building::new(&path.display().to_string(), *self);
         let mut line = Vec::new();
         loop {
@@ -101,6 +114,7 @@ struct Building<'a> {
     fields: Fields,
     started: bool,
     urls: Vec<Url>,
+    lines: Vec<u64>,
     weights: Vec<f64>,
     weighted: bool,
     /// Whether every line so far ends in a comma and a number that belong to its URL.
@@ -116,6 +130,7 @@ impl<'a> Building<'a> {
             fields: if reader.commas { Fields::Commas } else { Fields::Lines },
             started: false,
             urls: Vec::new(),
+            lines: Vec::new(),
             weights: Vec::new(),
             weighted: false,
             all_end_in_numbers: true,
@@ -143,18 +158,11 @@ impl<'a> Building<'a> {
             return Ok(());
         }
         let entry = self.fields.split(bare).and_then(|(at, url, weight)| {
-            let parsed = match self.base {
-                Some(base) => base.join(&url),
-                None if url.starts_with('/') => {
-                    Err(ParseError::new("a whole URL", &url, 0, url.len())
-                        .hint("give the server too, or a base URL for the paths of the list"))
-                }
-                None => Url::parse(&url),
-            };
-            Ok((parsed.map_err(|error| error.shifted(at))?, weight))
+            Ok((url_of(&url, self.base).map_err(|error| error.shifted(at))?, weight))
         });
         let (url, weight) = entry.map_err(|error| wrong(error.shifted(shift)))?;
         self.urls.push(url);
+        self.lines.push(self.line);
         self.weighted |= weight.is_some();
         self.weights.push(weight.unwrap_or(1.0));
         self.all_end_in_numbers &= self.fields == Fields::Lines && number_behind_comma(bare);
@@ -177,7 +185,17 @@ impl<'a> Building<'a> {
             )
         });
         let weights = self.weighted.then_some(self.weights);
-        Ok(UrlList { urls: self.urls, weights, note })
+        Ok(UrlList { urls: self.urls, lines: self.lines, weights, note })
+    }
+}
+
+/// A URL of a list, or a path of its base.
+pub(super) fn url_of(text: &str, base: Option<&Url>) -> Result<Url, ParseError> {
+    match base {
+        Some(base) => base.join_template(text),
+        None if text.starts_with('/') => Err(ParseError::new("a whole URL", text, 0, text.len())
+            .hint("give the server too, or a base URL for the paths of the list")),
+        None => Url::parse(text),
     }
 }
 
@@ -267,7 +285,7 @@ fn no_weight(text: &str) -> ParseError {
     ParseError::new("a weight of zero or more", text, 0, text.len())
 }
 
-fn weight(text: &str) -> Result<f64, ParseError> {
+pub(super) fn weight(text: &str) -> Result<f64, ParseError> {
     match text.parse::<f64>() {
         Ok(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
         _ => Err(no_weight(text)),

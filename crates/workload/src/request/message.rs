@@ -7,7 +7,7 @@ use plimsoll_units::ParseError;
 use super::auth::Credentials;
 use super::header::{is_secret, parse_header, parse_method};
 use super::order::Order;
-use super::template::Template;
+use super::template::{RenderState, Template};
 use super::url::Url;
 
 /// One request: what goes on the wire but for the framing, which is the driver's.
@@ -119,8 +119,31 @@ impl Request {
     /// Whether every part is the same each time, so that its bytes can be made once.
     #[must_use]
     pub fn is_static(&self) -> bool {
-        self.headers.iter().all(|(_, value)| value.is_static())
+        self.url.template.is_none()
+            && self.headers.iter().all(|(_, value)| value.is_static())
             && self.body.as_ref().is_none_or(Template::is_static)
+    }
+
+    /// The request as the state's present one is: every placeholder filled in.
+    #[must_use]
+    pub fn rendered(&self, state: &mut RenderState) -> Self {
+        let mut render = |template: &Template| {
+            let mut text = Vec::new();
+            template.render(state, &mut text);
+            Template::literal(text)
+        };
+        let template = self.url.template.as_ref().map(&mut render);
+        let text = template.as_ref().and_then(Template::as_static);
+        let target = text.map(|text| String::from_utf8_lossy(text).into_owned());
+        let target = target.unwrap_or_else(|| self.url.target.clone());
+        let headers = self.headers.iter().map(|(name, value)| {
+            let value = if value.is_static() { value.clone() } else { render(value) };
+            (name.clone(), value)
+        });
+        let headers = headers.collect();
+        let body = self.body.as_ref().map(&mut render);
+        let url = Url { target, template: None, ..self.url.clone() };
+        Self { method: self.method.clone(), url, headers, body }
     }
 
     /// Adds a header; of `authorization` and `host` the last one given holds.

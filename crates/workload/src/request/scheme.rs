@@ -9,8 +9,8 @@ pub struct Scheme {
     pub name: &'static str,
     /// Other names for it.
     pub also: &'static [&'static str],
-    /// The name of the same over TLS, where that is not spoken.
-    pub over_tls: Option<&'static str>,
+    /// The same over TLS; `None` where it is that itself.
+    pub over_tls: Option<&'static Self>,
     /// The port where the URL names none.
     pub port: u16,
     /// Whether it is spoken over TLS: then over no Unix socket.
@@ -28,8 +28,12 @@ pub struct StoreScheme {
     pub needs_user: bool,
     /// Whether a user's name without a password is a password without a name.
     pub takes_bare_password: bool,
+    /// Keys of a URL's query by which its own clients are told whether to speak TLS: `sslmode`.
+    pub tls_keys: &'static [&'static str],
     /// Why nobody may log in, where its protocol has no way to.
     pub refuses_login: Option<&'static str>,
+    /// Whether its servers may leave commands lying that are sent behind another one.
+    pub leaves_lying: bool,
     /// Whether it reads from a disk, and so may begin cold.
     pub has_disk: bool,
     /// Whether a record has several replicas.
@@ -42,7 +46,9 @@ impl StoreScheme {
         databases: Databases::None,
         needs_user: false,
         takes_bare_password: false,
+        tls_keys: &[],
         refuses_login: None,
+        leaves_lying: false,
         has_disk: false,
         has_replicas: false,
     };
@@ -62,9 +68,9 @@ pub enum Databases {
 }
 
 /// HTTP over plain TCP, or a Unix socket.
-pub static HTTP: Scheme = Scheme::plain("http", 80, None);
+pub static HTTP: Scheme = Scheme { over_tls: Some(&HTTPS), ..Scheme::plain("http", 80, None) };
 /// HTTP over TLS.
-pub static HTTPS: Scheme = Scheme { is_secure: true, ..Scheme::plain("https", 443, None) };
+pub static HTTPS: Scheme = Scheme::secure("https", 443, None);
 /// The schemes of what is asked for by paths.
 pub static OF_HTTP: [&Scheme; 2] = [&HTTP, &HTTPS];
 
@@ -75,10 +81,16 @@ impl Scheme {
         Self { name, also: &[], over_tls: None, port, is_secure: false, store }
     }
 
+    /// One over TLS, and of one name.
+    #[must_use]
+    pub const fn secure(name: &'static str, port: u16, store: Option<StoreScheme>) -> Self {
+        Self { is_secure: true, ..Self::plain(name, port, store) }
+    }
+
     /// Reads what stands before `://`: the scheme, and whether it is spoken over a Unix socket.
     ///
     /// # Errors
-    /// One that is none of these, with the nearest; one that stands for TLS with a store.
+    /// One that is none of these, with the nearest.
     pub(super) fn find(
         name: &str,
         among: &[&'static Self],
@@ -94,12 +106,6 @@ impl Scheme {
         if let Some(scheme) = named(&lower) {
             return Ok((scheme, false));
         }
-        if let Some(plain) = among.iter().find(|known| known.over_tls == Some(&*lower)) {
-            let error = ParseError::new("a scheme without TLS", name, 0, name.len());
-            let plain = plain.name;
-            let hint = format!("{plain}:// is spoken without TLS only: put a TLS proxy beside us");
-            return Err(error.hint(hint));
-        }
         Err(unknown(name, &lower, among))
     }
 }
@@ -108,13 +114,17 @@ fn unknown(name: &str, lower: &str, among: &[&'static Scheme]) -> ParseError {
     let (http, stores): (Vec<&Scheme>, Vec<&Scheme>) =
         among.iter().copied().partition(|scheme| scheme.store.is_none());
     let http = http.into_iter().map(|scheme| scheme.name).chain(["http+unix"]);
-    let names: Vec<&str> = http.chain(stores.iter().map(|scheme| scheme.name)).collect();
+    // Those over TLS are told by the manual: the line is long enough.
+    let (secure, plain): (Vec<&Scheme>, Vec<&Scheme>) =
+        stores.into_iter().partition(|scheme| scheme.is_secure);
+    let names: Vec<&str> = http.chain(plain.iter().map(|scheme| scheme.name)).collect();
     let wanted = match names.as_slice() {
         [before @ .., last] => format!("the scheme {} or {last}", before.join(", ")),
         [] => "a scheme".to_owned(),
     };
     let error = ParseError::new(wanted, name, 0, name.len());
     let others = among.iter().flat_map(|scheme| scheme.also.iter().copied());
+    let others = others.chain(secure.iter().map(|scheme| scheme.name));
     match nearest(lower, names.iter().copied().chain(others)) {
         Some(near) => error.hint(format!("write {near}")),
         None => error,

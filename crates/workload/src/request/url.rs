@@ -12,6 +12,8 @@ use plimsoll_units::ParseError;
 
 use super::auth::Credentials;
 use super::scheme::{Databases, OF_HTTP, Scheme};
+use super::template::{RenderState, Template};
+use super::tls_query::tls_of_query;
 
 /// The longest name of a SQL database: 64 characters of MySQL, 63 bytes of PostgreSQL.
 const MAX_DATABASE_NAME: usize = 256;
@@ -28,8 +30,11 @@ pub struct Url {
     pub host: String,
     /// The port, the scheme's own where the URL names none.
     pub port: u16,
-    /// Path and query as they go on the request line: starts with `/`, visible ASCII only.
+    /// Path and query as they go on the request line: starts with `/`, visible ASCII only. Where
+    /// they hold placeholders, as they were written.
     pub target: String,
+    /// The same, where it holds placeholders and so differs from request to request.
+    pub template: Option<Template>,
     /// The Unix socket to connect to instead of host and port.
     pub unix: Option<PathBuf>,
     /// What stood before the `@`; shown by neither `Debug` nor `Display`.
@@ -38,7 +43,8 @@ pub struct Url {
 }
 
 impl Url {
-    /// Reads a URL of HTTP: `http://host/path`, `https://[::1]:8443/`, `http://user:pw@host/`,
+    /// Reads a URL of HTTP whose path and query may hold placeholders: `http://host/path`,
+    /// `https://[::1]:8443/`, `http://user:pw@host/{{counter}}`,
     /// `http+unix://%2Frun%2Fx.sock/path`.
     ///
     /// # Errors
@@ -47,22 +53,35 @@ impl Url {
         Self::parse_among(text, &OF_HTTP)
     }
 
-    /// Reads a URL of one of these schemes.
+    /// Reads a URL of one of these schemes. One that asks for TLS by its query, as
+    /// `postgres://ann@h/shop?sslmode=require`, has the scheme that means the same.
     ///
     /// # Errors
     /// As for [`Url::parse`].
     pub fn parse_among(text: &str, schemes: &[&'static Scheme]) -> Result<Self, ParseError> {
-        Self::parse_open(text, schemes).map_err(|error| url::without_secret(text, error))
+        Self::parse_open(text, schemes, true).map_err(|error| url::without_secret(text, error))
     }
 
-    /// [`Url::parse_among`], whose errors may repeat a password.
-    fn parse_open(text: &str, schemes: &[&'static Scheme]) -> Result<Self, ParseError> {
+    /// [`Url::parse_among`], whose errors may repeat a password; with or without placeholders.
+    fn parse_open(
+        text: &str,
+        schemes: &[&'static Scheme],
+        is_template: bool,
+    ) -> Result<Self, ParseError> {
         let parts = Parts::split(text)?;
         let (scheme, over_unix) = Scheme::find(parts.scheme, schemes)?;
         let credentials = parts.user_info.map(Credentials::from_user_info);
         let (rest, at) = parts.rest();
-        refuse_placeholders(rest).map_err(|error| error.shifted(at))?;
+        if scheme.store.is_some() {
+            refuse_placeholders(rest).map_err(|error| error.shifted(at))?;
+        }
         let target = parts.target()?;
+        let (scheme, target) =
+            tls_of_query(scheme, over_unix, target, rest).map_err(|error| error.shifted(at))?;
+        let template = match is_template {
+            true => template(rest, &target).map_err(|error| error.shifted(at))?,
+            false => None,
+        };
         let (host, port, unix) = if over_unix {
             ("localhost".to_owned(), None, Some(parts.socket_path()?))
         } else {
@@ -70,21 +89,47 @@ impl Url {
             (host, port, None)
         };
         let port = port.unwrap_or(scheme.port);
-        Ok(Self { scheme, host, port, target, unix, credentials })
+        Ok(Self { scheme, host, port, target, template, unix, credentials })
+    }
+
+    /// Reads a URL of HTTP that a server wrote: what looks like a placeholder is text.
+    ///
+    /// # Errors
+    /// As for [`Url::parse`].
+    pub fn parse_literal(text: &str) -> Result<Self, ParseError> {
+        let read = Self::parse_open(text, &OF_HTTP, false);
+        read.map_err(|error| url::without_secret(text, error))
     }
 
     /// The same server asked for another path: `text` is a path with its query (`/a?b=1`), or a
-    /// whole URL of HTTP, which is taken as it is.
+    /// whole URL of HTTP, which is taken as it is. Placeholders are refused: nobody meant them.
     ///
     /// # Errors
     /// As for [`Url::parse`].
     pub fn join(&self, text: &str) -> Result<Self, ParseError> {
+        refuse_placeholders(text)?;
+        self.join_template(text)
+    }
+
+    /// The same, where path and query may hold placeholders.
+    ///
+    /// # Errors
+    /// As for [`Url::parse`].
+    pub fn join_template(&self, text: &str) -> Result<Self, ParseError> {
         if !text.starts_with('/') {
             return Self::parse(text);
         }
         url::refuse_unfit(text)?;
-        refuse_placeholders(text)?;
-        Ok(Self { target: url::target(text)?, ..self.clone() })
+        let target = url::target(text)?;
+        Ok(Self { template: template(text, &target)?, target, ..self.clone() })
+    }
+
+    /// Appends path and query for the state's present request.
+    pub fn render_target(&self, state: &mut RenderState, out: &mut Vec<u8>) {
+        match &self.template {
+            Some(template) => template.render(state, out),
+            None => out.extend_from_slice(self.target.as_bytes()),
+        }
     }
 
     /// The database that the path of a store's URL names: `/3` of Redis, a name of SQL, percent-
@@ -162,12 +207,23 @@ impl std::str::FromStr for Url {
     }
 }
 
-/// Refuses the placeholders of a template, which a URL has none of.
+/// The template of a target, where it was written with placeholders; faults are at their place in
+/// the text.
+fn template(text: &str, target: &str) -> Result<Option<Template>, ParseError> {
+    let text = text.split('#').next().unwrap_or("");
+    if !text.contains("{{") {
+        return Ok(None);
+    }
+    Template::parse(text)?;
+    Template::parse(target).map(Some)
+}
+
+/// Refuses the placeholders of a template, where nobody can have meant any.
 fn refuse_placeholders(text: &str) -> Result<(), ParseError> {
     let text = text.split('#').next().unwrap_or("");
     if let Some(at) = text.find("{{") {
         let error = ParseError::new("a URL without placeholders", &text[at..], at, text.len() - at);
-        return Err(error.hint("placeholders serve headers and bodies; for many URLs give a list"));
+        return Err(error.hint("write %7B%7B for {{ itself"));
     }
     Ok(())
 }

@@ -14,6 +14,9 @@ pub enum TraceError {
     /// The file cannot be opened or read.
     #[error(transparent)]
     File(#[from] FileError),
+    /// An access log that cannot be read.
+    #[error(transparent)]
+    Log(#[from] crate::access_log::LogError),
     /// The file cannot be read to its end, or its compression is damaged.
     #[error("cannot read the trace {name} after line {line}: the file may be damaged or cut short")]
     Read {
@@ -112,6 +115,7 @@ impl Failure for TraceError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::File(error) => return error.hint(),
+            Self::Log(error) => return error.hint(),
             Self::Line { error, .. } | Self::Columns { error } => return error.hint.clone(),
             Self::Cut { remedy, .. } => remedy,
             Self::Flat { .. } => "scale it to a single rate, such as 100/s..100/s",

@@ -23,7 +23,8 @@ const MAX_LINE: usize = 65_536;
 const REQUESTS_PER_NS: u64 = 1_000_000_000;
 
 impl Trace {
-    /// Reads a trace from a file, plain or gzip. `interval` is what each row of counts covers; in a
+    /// Reads a trace from a file, plain or gzip; what is an access log by its first lines is read
+    /// as one. `interval` is what each row of counts covers; in a
     /// table it may be left out and is then the most frequent step between rows; of a single row,
     /// the unit in the name of its time column.
     ///
@@ -45,7 +46,12 @@ impl Trace {
         columns: Option<&str>,
     ) -> Result<Self, TraceError> {
         let open = FileError::of("read the trace", path);
-        let file = File::open(path).map_err(open)?;
+        let file = File::open(path).map_err(&open)?;
+        // What a pipe has is there only once.
+        let is_file = file.metadata().map_err(&open)?.is_file();
+        if is_file && interval.is_none() && columns.is_none() && Self::is_log(path)? {
+            return Self::from_log(path, None);
+        }
         Self::from_reader_as(file, &path.display().to_string(), interval, columns)
     }
 

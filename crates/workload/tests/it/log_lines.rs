@@ -33,6 +33,8 @@ pub(crate) struct LogLines {
     rate: f64,
     clock_s: f64,
     url: String,
+    /// Whether the line that names the fields is written, of a format that has one.
+    has_head: bool,
 }
 
 impl LogLines {
@@ -40,7 +42,7 @@ impl LogLines {
     pub(crate) fn new(format: Format, seed: u64, rate: f64) -> Self {
         let stream = Stream::named(seed, "log");
         let pages = Zipf::new(PAGES, 0.8).expect("a sound exponent");
-        Self { format, stream, pages, rate, clock_s: 0.0, url: String::new() }
+        Self { format, stream, pages, rate, clock_s: 0.0, url: String::new(), has_head: false }
     }
 
     /// Appends the next line with its end.
@@ -64,45 +66,84 @@ impl LogLines {
         };
         written.expect("a string takes everything");
         let ip = self.stream.next_u64();
+        let host = format!("10.{}.{}.{}", ip & 255, ip >> 8 & 255, ip >> 16 & 255);
         let method = if self.stream.below(30) == 0 { "POST" } else { "GET" };
         let size = 200 + self.stream.below(50_000);
         let agent = AGENTS[self.stream.below(4) as usize];
-        let url = &self.url;
-        let host = format!("10.{}.{}.{}", ip & 255, ip >> 8 & 255, ip >> 16 & 255);
-        let written = match self.format {
-            Format::Common => {
-                let date = clf(second);
-                writeln!(out, "{host} - - [{date}] \"{method} {url} HTTP/1.1\" 200 {size}")
-            }
+        let asked = Asked { second, millis, host, method, url: &self.url, size, agent };
+        if self.format == Format::W3c && !self.has_head {
+            // The line that names the fields comes first.
+            out.push_str("#Fields: date time c-ip cs-method cs-uri-stem cs-uri-query sc-status\n");
+            self.has_head = true;
+        }
+        out.push_str(&asked.line(self.format));
+        out.push('\n');
+    }
+}
+
+/// A request as its server knows it.
+struct Asked<'a> {
+    second: i64,
+    millis: u32,
+    host: String,
+    method: &'a str,
+    url: &'a str,
+    size: u64,
+    agent: &'a str,
+}
+
+impl Asked<'_> {
+    /// The line that a server writes of it.
+    fn line(&self, format: Format) -> String {
+        let Self { second, millis, host, method, url, size, agent } = self;
+        let common =
+            || format!("{host} - - [{}] \"{method} {url} HTTP/1.1\" 200 {size}", clf(*second));
+        match format {
+            Format::Common => common(),
             Format::Combined => {
-                let date = clf(second);
-                writeln!(
-                    out,
-                    "{host} - - [{date}] \"{method} {url} HTTP/1.1\" 200 {size} \
-                     \"https://shop.example.com/articles/\" \"{agent}\""
-                )
+                format!("{} \"https://shop.example.com/articles/\" \"{agent}\"", common())
             }
-            Format::Squid => writeln!(
-                out,
+            Format::Squid => format!(
                 "{second}.{millis:03} {:6} {host} TCP_MISS/200 {size} {method} \
                  http://shop.example.com{url} - HIER_DIRECT/192.0.2.10 text/html",
                 size % 997
             ),
-            Format::Json => {
-                let (y, mo, d, h, mi, s) = civil(second);
-                writeln!(
-                    out,
-                    "{{\"remote_addr\":\"{host}\",\"time_iso8601\":\"{y}-{mo:02}-{d:02}T{h:02}:\
-                     {mi:02}:{s:02}.{millis:03}+00:00\",\"request_method\":\"{method}\",\
-                     \"request_uri\":\"{url}\",\"status\":200,\"body_bytes_sent\":{size},\
-                     \"request_time\":0.{millis:03},\
-                     \"tls\":{{\"version\":\"1.3\",\"ciphers\":[1,2]}},\
-                     \"http_user_agent\":\"{agent}\"}}"
-                )
+            Format::Json => format!(
+                "{{\"remote_addr\":\"{host}\",\"time_iso8601\":\"{}.{millis:03}+00:00\",\
+                 \"request_method\":\"{method}\",\"request_uri\":\"{url}\",\"status\":200,\
+                 \"body_bytes_sent\":{size},\"request_time\":0.{millis:03},\
+                 \"tls\":{{\"version\":\"1.3\",\"ciphers\":[1,2]}},\
+                 \"http_user_agent\":\"{agent}\"}}",
+                iso(*second)
+            ),
+            Format::W3c => {
+                let (stem, query) = url.split_once('?').unwrap_or((*url, "-"));
+                let time = iso(*second).replace('T', " ");
+                format!("{time} {host} {method} {stem} {query} 200")
             }
-        };
-        written.expect("a string takes everything");
+            Format::Haproxy => format!(
+                "{host}:40001 [{}.{millis:03}] front back/s1 0/0/0/1/1 200 {size} - - ---- \
+                 2/2/0/0/0 0/0 \"{method} {url} HTTP/1.1\"",
+                &clf(*second)[..20]
+            ),
+            Format::Alb => format!(
+                "h2 {}.{millis:03}000Z app/front/0 {host}:40001 198.51.100.7:443 0.001 0.015 \
+                 0.000 200 200 120 {size} \"{method} https://shop.example.com:443{url} HTTP/2.0\" \
+                 \"{agent}\" - -",
+                iso(*second)
+            ),
+            Format::Wikibench => {
+                let save = if *method == "GET" { "-" } else { "save" };
+                format!("{size} {second}.{millis:03} http://shop.example.com{url} {save}")
+            }
+        }
     }
+}
+
+/// `2026-07-01T00:00:00`.
+fn iso(second: i64) -> String {
+    let (y, mo, d, h, mi, s) = civil(second);
+    format!("{y}-{mo:02}-{d:02}T{h:02}:{mi:02}:{s:02}")
 }
 
 /// `01/Jul/2026:00:00:00 +0000`.

@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use plimsoll_units::ParseError;
 use plimsoll_workload::access_log::{
-    Format, ImportOptions, ImportedLog, Replay, ReplayOptions, import_from,
+    Format, ImportOptions, ImportedLog, LogFormat, Replay, ReplayOptions, Rewrite, import_from,
 };
 use plimsoll_workload::arrivals::Share;
 use plimsoll_workload::random::Stream;
@@ -129,7 +129,7 @@ pub(crate) fn check(seed: u64) -> Result<(), String> {
     Ok(())
 }
 
-const TEXTS: [&str; 14] = [
+const TEXTS: [&str; 18] = [
     "http://user:pw@Example.com:8080/a/b?c=d#e",
     "https://[2001:db8::1]:443/x",
     "http+unix://%2Frun%2Fx.sock/path?q",
@@ -144,6 +144,10 @@ const TEXTS: [&str; 14] = [
     "user:password",
     "mF_9.B5f-4.1JqM",
     "combined",
+    "$remote_addr [$time_local] \"$request\" ${status} $body_bytes_sent",
+    "%h %t \\\"%r\\\" %>s %!200,304{Referer}i %{%d/%b/%Y %T %z}t %^ti",
+    "^/v1/([^/]+)=/v2/$1",
+    "([?&])token\\=[^&]*=${1}token",
 ];
 
 /// An error points within the text, at whole characters.
@@ -226,7 +230,8 @@ fn words(text: &str) -> Result<(), String> {
         Order::parse(text, Some(&[1.0])).err(),
         parse_method(text).err(),
         bearer(text).err(),
-        text.parse::<Format>().err(),
+        LogFormat::parse(text).err(),
+        Rewrite::parse(text).err(),
     ];
     errors.iter().flatten().try_for_each(|error| points_within(text, error))?;
     if let Ok(credentials) = Credentials::parse(text) {
@@ -236,17 +241,37 @@ fn words(text: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Formats in the words of servers: those of the logs that are written, and others.
+const FORMATS: [&str; 5] = [
+    r#"%h %l %u %t "%r" %>s %b"#,
+    "$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent \
+     \"$http_referer\" \"$http_user_agent\"",
+    "%{%F %T}t %h %m %U %q %s",
+    "$_ $msec $uri?$args $_",
+    "%{%d/%b/%Y:%T}t.%{msec_frac}t \"%m %U%q\"",
+];
+
 fn log(stream: &mut Stream) -> Result<(), String> {
-    let format = Format::ALL[stream.below(4) as usize];
+    let format = Format::ALL[stream.below(Format::ALL.len() as u64) as usize];
     let mut valid = LogLines::new(format, stream.next_u64(), 5.0);
     let (mut text, mut other) = (String::new(), String::new());
     (0..=stream.below(8)).for_each(|_| valid.push(&mut text));
     valid.push(&mut other);
+    if stream.below(6) == 0 {
+        let head = "2026-03-03T08:00:00.1Z stdout F ";
+        text = text.lines().map(|line| format!("{head}{line}\n")).collect();
+    }
     let mut text = text.into_bytes();
     mutate(&mut text, other.as_bytes(), stream);
     let max_urls = if stream.below(4) == 0 { 2 } else { 1000 };
-    for format in [None, Some(format)] {
-        let options = ImportOptions { format, max_urls };
+    let words = FORMATS[stream.below(FORMATS.len() as u64) as usize];
+    let words = LogFormat::parse(words).map_err(|error| format!("{words}: {error}"))?;
+    let rewrites = match stream.below(4) {
+        0 => vec![Rewrite::parse("[aeiou]+=x$0").map_err(|error| error.to_string())?],
+        _ => Vec::new(),
+    };
+    for format in [None, Some(format.into()), Some(words)] {
+        let options = ImportOptions { format, max_urls, rewrites: rewrites.clone() };
         let Ok(log) = import_from(&text[..], "log", &options) else { continue };
         adds_up(&log, &text)?;
         if max_urls > 2 {
@@ -263,8 +288,12 @@ fn log(stream: &mut Stream) -> Result<(), String> {
 fn replay(text: &[u8]) -> Result<(), String> {
     let mut file = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
     file.write_all(text).map_err(|error| error.to_string())?;
-    let options =
-        ReplayOptions { unsafe_methods: true, other_servers: true, ..ReplayOptions::default() };
+    let options = ReplayOptions {
+        unsafe_methods: true,
+        other_servers: true,
+        keep_host: true,
+        ..ReplayOptions::default()
+    };
     let Ok(replay) = Replay::open(file.path(), &options) else { return Ok(()) };
     let base = Url::parse("http://h/").map_err(|error| error.to_string())?;
     let requests = replay.requests(&Request::new(base)).map_err(|error| error.to_string())?;

@@ -86,7 +86,9 @@ fn a_wrong_url_is_pointed_at_with_a_hint() {
         ("http://[::g]/", 8, 3),
         ("http://[::1]x/", 12, 1),
         ("http://::1/", 7, 3),
-        ("http://h/{{uuid}}", 9, 8),
+        ("http://h/{{uid}}", 11, 3),
+        ("http://h/{{uuid", 9, 6),
+        ("http://h{{uuid}}/", 8, 1),
     ];
     for (text, at, len) in cases {
         let error = error(text);
@@ -94,6 +96,29 @@ fn a_wrong_url_is_pointed_at_with_a_hint() {
     }
     assert_eq!(error("htp://h/").hint.as_deref(), Some("write http"));
     assert_eq!(error("http://::1/").hint.as_deref(), Some("write [::1]"));
+}
+
+#[test]
+fn a_path_with_placeholders_differs_from_request_to_request() {
+    let mut state = RenderState::new(7, Share { index: 0, of: 1 });
+    let request = Request::new(url("http://h/\u{e9}/{{counter}}?n={{random:5..5}}#{{uuid}}"));
+    assert!(!request.is_static());
+    assert_eq!(request.url.to_string(), "http://h/%C3%A9/{{counter}}?n={{random:5..5}}");
+    let mut out = Vec::new();
+    request.url.render_target(&mut state, &mut out);
+    assert_eq!(out, b"/%C3%A9/0?n=5");
+    state.next_request();
+    let request = request.header("X: {{counter}}").expect("a header");
+    let rendered =
+        request.body(Template::parse("{{counter}}").expect("a body")).rendered(&mut state);
+    assert!(rendered.is_static());
+    assert_eq!(rendered.url.to_string(), "http://h/%C3%A9/1?n=5");
+    assert_eq!(rendered.headers[0].1.as_static(), Some(&b"1"[..]));
+    assert_eq!(rendered.body.as_ref().and_then(Template::as_static), Some(&b"1"[..]));
+    // What a log or a server wrote was never meant so.
+    assert!(url("http://h/").join("/{{uuid}}").is_err());
+    let literal = Url::parse_literal("http://h/{{uuid}}").expect("a URL");
+    assert_eq!((literal.target.as_str(), literal.template), ("/{{uuid}}", None));
 }
 
 #[test]

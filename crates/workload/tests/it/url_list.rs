@@ -18,7 +18,7 @@ fn lists_of_urls_are_read() {
     let error = reader.text(text, "list").expect_err("a blank in a path");
     assert_eq!(
         error.to_string(),
-        "list, line 9: expected a URL without blanks or control characters, found ` `"
+        "list:9:3: expected a URL without blanks or control characters, found ` `"
     );
     let list = reader.text(&text.replace("/g 7", "/g"), "list").expect("a sound list");
     let shown: Vec<String> = list.urls.iter().map(ToString::to_string).collect();
@@ -64,8 +64,8 @@ fn only_what_sets_a_weight_apart_makes_one() {
     let base = url("http://h/");
     let reader = UrlListReader { base: Some(&base), commas: false };
     let refused = |text: &str| reader.text(text, "list").expect_err(text).to_string();
-    assert!(refused("url,weight\n/a?b=1,2,3\n").contains("line 2: expected two columns"));
-    assert!(refused("url,weight\n/a,\n").contains("line 2: expected a weight"));
+    assert!(refused("url,weight\n/a?b=1,2,3\n").contains("list:2:1: expected two columns"));
+    assert!(refused("url,weight\n/a,\n").contains("list:2:4: expected a weight"));
     assert!(refused("/a\t0\n/b\t0\n").contains("at least one weight above zero"));
 }
 

@@ -76,6 +76,7 @@ pub(super) fn resume(args: &Capacity, path: &Path) -> Result<Exit> {
         json: args.json,
         quiet: args.quiet,
         model_out: args.model_out.clone(),
+        ci: args.ci.clone(),
         ..Capacity::default()
     };
     let mut asked = Asked::new(&again, plan)?;
@@ -146,6 +147,7 @@ fn go_on(asked: &Asked<'_>, file: SeriesFile, path: &Path) -> Result<Exit> {
     } else {
         print(&render(series, path))?;
     }
+    asked.args.ci.write_of(path, worst)?;
     Ok(worst)
 }
 

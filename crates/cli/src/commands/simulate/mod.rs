@@ -3,6 +3,7 @@
 pub(crate) mod cells;
 mod kinds;
 mod plans;
+mod starter;
 mod table;
 
 pub(crate) use plans::{policy_settings, read_plan};
@@ -36,6 +37,19 @@ pub(crate) fn run(args: &Simulate) -> Result<Exit> {
     if args.list_policies {
         print(&kinds::render(args.json)?)?;
         return Ok(Exit::Held);
+    }
+    let of_log;
+    let mut args = args;
+    if let Some(text) = starter::of(args)? {
+        if args.print_plan {
+            print(&text)?;
+            return Ok(Exit::Held);
+        }
+        let (plan, was_there) = starter::kept(args, &text)?;
+        let told = if was_there { "is the plan as before" } else { "is the plan to start from" };
+        say(&format!("{plan} {told}: plimsoll run {plan} --simulated"));
+        of_log = starter::of_plan(args, plan);
+        args = &of_log;
     }
     let path = args.plan.as_deref().unwrap_or_default();
     let cases = plans::cases(path, args)?;

@@ -53,7 +53,7 @@ fn parse(text: &str, path: &str, flags: &PoolFlags, set: &[Setting]) -> Result<P
 /// The plans that a command line means.
 pub(super) fn cases(path: &str, args: &Simulate) -> Result<Vec<Case>> {
     let text = crate::files::plan(path)?;
-    let mut settings = Vec::new();
+    let mut settings = super::starter::settings(args);
     for policy in &args.policy {
         settings.extend(policy_settings(policy)?);
     }

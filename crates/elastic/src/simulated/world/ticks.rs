@@ -84,20 +84,25 @@ impl World<'_> {
         let since = presence.wrapping_sub(std::mem::replace(&mut self.presence, presence));
         let present = since as f64 * TICK_NS as f64 / 1e9 / seconds;
         let queued = self.engine.queued() as f64;
-        let (response, watched) = (tick.quantile_s, f64::NAN);
-        let mut values = [tick.cpu, tick.rate, tick.lost, response, present, queued, watched];
+        let (response, none) = (tick.quantile_s, f64::NAN);
+        let mut values =
+            [tick.cpu, tick.rate, tick.lost, response, present, queued, none, none, none];
         // Without an instance there is no processor to be busy.
         if tick.ready <= 0.0 {
             values[Metric::Cpu as usize] = f64::NAN;
         }
         if self.setup.noise > 0.0 {
-            // What is watched is the last, and the simulator has none.
+            // Of what stands behind these the simulator has nothing of its own.
             for value in &mut values[..Metric::Watched as usize] {
                 // What is not a number stays so.
                 *value *= (1.0 + self.setup.noise * self.streams.noise.normal()).max(0.0);
             }
             let cpu = &mut values[Metric::Cpu as usize];
             *cpu = if cpu.is_nan() { *cpu } else { cpu.min(100.0) };
+        }
+        if self.setup.has_connections {
+            let of = |metric: Metric| values[metric as usize];
+            values[Metric::Connections as usize] = of(Metric::Concurrency) + of(Metric::Queue);
         }
         self.controller.collect(&self.setup.terms(), Point { at_s: tick.at_s, seconds, values });
     }

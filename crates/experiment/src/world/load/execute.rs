@@ -9,8 +9,8 @@ use plimsoll_load::run::run;
 use plimsoll_monitor::{Memory, Ticks, TimerProbe, facts, steal_share};
 use plimsoll_runs::experiment::State;
 use plimsoll_runs::{
-    End, Ended, Event, FigureRow, HostSample, Interval, Kind, LoadMeta, Run, RunError, RunMeta,
-    RunWriter, Sample, Sink, SinkError, WindowRow, World,
+    End, Ended, Event, FigureRow, HostSample, Interval, Kind, LoadMeta, Names, Run, RunError,
+    RunMeta, RunWriter, Sample, Sink, SinkError, WindowRow, World,
 };
 use plimsoll_units::failure::told;
 use plimsoll_units::hash::hex;
@@ -60,6 +60,7 @@ impl Outcome {
             Ended::Stopped(reason) if self.is_lost => (State::EndedEarly, reason.clone()),
             Ended::Complete | Ended::Stopped(_) => (State::Done, String::new()),
             Ended::Interrupted => (State::Stopped, "the user ended it".to_owned()),
+            Ended::Budget(reason) => (State::Stopped, reason.clone()),
             Ended::Failed(reason) => (State::Failed, reason.clone()),
         }
     }
@@ -111,6 +112,9 @@ pub(crate) fn execute(
     let interrupted = steering.wish != Wish::Continue;
     let (ended, times, failed) = match result {
         Ok(run) => match stopped {
+            _ if let Some(error) = control.broken().map(ExperimentError::from) => {
+                (Ended::Failed(told(&error)), Some(run), Some(error))
+            }
             Some(Stopped::NotBegun(why)) => {
                 let error = ExperimentError::Silent { subject: prepared.subject.clone(), why };
                 (Ended::Failed(told(&error)), Some(run), Some(error))
@@ -118,7 +122,7 @@ pub(crate) fn execute(
             Some(Stopped::Rule(why) | Stopped::Early(why)) => {
                 (Ended::Stopped(why), Some(run), None)
             }
-            None if interrupted => (Ended::Interrupted, Some(run), None),
+            None if interrupted => (cut(control), Some(run), None),
             None => (Ended::Complete, Some(run), None),
         },
         Err(error @ plimsoll_load::run::RunError::Session(_)) => {
@@ -149,6 +153,11 @@ pub(crate) fn execute(
     }
 }
 
+/// How a run ends that was cut: by the user, or as what it may cost is spent.
+pub(crate) fn cut(control: &dyn Control) -> Ended {
+    control.is_spent().map_or(Ended::Interrupted, Ended::Budget)
+}
+
 pub(crate) fn meta(prepared: &Prepared, setting: &Setting<'_>, kind: Kind) -> RunMeta {
     let sha256 = hex(&Sha256::digest(setting.plan_text.as_bytes()));
     let config = &prepared.config;
@@ -176,6 +185,7 @@ pub(crate) fn meta(prepared: &Prepared, setting: &Setting<'_>, kind: Kind) -> Ru
             patience_ns: u64::try_from(setting.patience.as_nanos()).unwrap_or(u64::MAX),
             // A search sees every request, and keeps none.
             samples: config.samples && kind == Kind::Load,
+            names: if kind == Kind::Load { prepared.names.clone() } else { Names::default() },
         }),
         world: World::Live,
         host: facts(setting.system),

@@ -152,13 +152,14 @@ impl Load<'_> {
         let Some(filled) = self.fill(cell, to.control)? else { return Ok(()) };
         let length = (self.prepared.offer.duration_ns(), self.prepared.warmup_ns);
         to.control.tell(News::Length(length.0, length.1));
+        to.control.tell(News::Names(&self.prepared.names));
         to.control.tell(News::Begins(cell));
         let mut prepared = self.prepared.clone();
         prepared.config.seed = cell.seed;
         let setting = self.setting(cell);
         let mut meta = meta(&prepared, &setting, Kind::Load);
         meta.host.extend(clocks(self.sources, self.place.now_ns));
-        let mut writer = to.record.begin(cell, meta)?;
+        let mut writer = to.begin(cell, meta)?;
         for event in self.before.iter().chain(&filled) {
             writer.event(event).map_err(RunError::Unfinished)?;
         }

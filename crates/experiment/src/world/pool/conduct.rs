@@ -128,7 +128,7 @@ impl<'a, T: Send> Pool<'a, T> {
     pub fn new(model: &'a Model, grid: Grid, keep: Keep<'a, T>) -> Result<Self, ExperimentError> {
         // What is wrong with a policy is known before anything runs.
         for named in &model.policies {
-            simulates(named)?;
+            simulates(model, named)?;
             model.begin(named, 0)?;
         }
         Ok(Self { model, grid, keep, kept: Mutex::default() })
@@ -160,7 +160,7 @@ pub(crate) fn simulate(
     named: &Named,
     replication: u64,
 ) -> Result<Outcome, ExperimentError> {
-    simulates(named)?;
+    simulates(model, named)?;
     let mut policy = model.begin(named, replication)?;
     let start = named.start.unwrap_or(model.setup.start);
     let setup = Setup { start, ..model.setup.clone() };

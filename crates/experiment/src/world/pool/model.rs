@@ -6,10 +6,12 @@ use crate::prepare::schedule;
 use crate::speed::compressed;
 use crate::world::simulated::live_only;
 use plimsoll_elastic::demand::Demand;
+use plimsoll_elastic::observation::Metric;
 use plimsoll_elastic::policy::{self, Decider, Facts, Future, Kind};
 use plimsoll_elastic::simulated::{self, Load, Setup};
 use plimsoll_plan::{
-    Elastic, KeyFault, KeyFaultKind, LoadShape, Plan, PolicyPlan, RateSource, Service,
+    ConnectionLife, Elastic, KeyFault, KeyFaultKind, LoadShape, Plan, PolicyPlan, RateSource,
+    Service,
 };
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::balancer::Rule;
@@ -54,17 +56,29 @@ pub struct Named {
     pub parameters: Vec<(String, String)>,
 }
 
-/// Refuses a policy that goes by what only collectors see.
+/// Refuses a policy that goes by what only a live pool has.
 ///
 /// # Errors
 /// With its name, and the metric's.
-pub(crate) fn simulates(of: &Named) -> Result<(), ExperimentError> {
-    let Some(figure) = policy::watched(&of.parameters) else { return Ok(()) };
-    Err(ExperimentError::Conflict(format!(
-        "simulate `policy.{}.metric = \"watch:{figure}\"`: the simulator does not know `{figure}`; \
-         it knows cpu, rate, lost, response, concurrency and queue",
-        of.label
-    )))
+pub(crate) fn simulates(model: &Model, of: &Named) -> Result<(), ExperimentError> {
+    let Some(metric) = policy::metric(&of.parameters) else { return Ok(()) };
+    let why = match policy::watched(&of.parameters) {
+        Some(figure) => format!(
+            "the simulator does not know `{figure}`; it knows cpu, rate, lost, response, \
+             concurrency and queue"
+        ),
+        None if metric == Metric::Memory.name() => "no model of an instance says what memory it \
+            uses; the simulator knows cpu, rate, lost, response, concurrency and queue"
+            .to_owned(),
+        None if metric == Metric::Connections.name() && !model.setup.has_connections => "how many \
+            connections clients keep open is not of the model; it knows them where each request \
+            has its own, by `connection = \"per-request\"` in [load]"
+            .to_owned(),
+        None => return Ok(()),
+    };
+    let label = &of.label;
+    let text = format!("simulate `policy.{label}.metric = \"{metric}\"`: {why}");
+    Err(ExperimentError::Conflict(text))
 }
 
 /// Says all that is wrong with a policy of a plan, as far as the plan alone says it.
@@ -251,6 +265,7 @@ fn setup(plan: &Plan, elastic: &Elastic, server: &Server, load: Load) -> Setup {
         tick_ns: nanoseconds(pool.decide_every),
         delay_ns: nanoseconds(pool.metric_delay),
         noise: pool.metric_noise,
+        has_connections: plan.load.connection == ConnectionLife::PerRequest,
         of_day_s: pool.starts_at.as_secs_f64(),
     }
 }

@@ -45,9 +45,13 @@ fn unreachable(model: &Model, named: &Named) -> Option<String> {
             let pool = if is_each { 1.0 } else { f64::from(model.setup.most) };
             (pool * f64::from(rules.limit?), "with as many requests as `limit` allows".to_owned())
         }
-        Metric::Rate | Metric::Lost | Metric::Response | Metric::Queue | Metric::Watched => {
-            return None;
-        }
+        Metric::Rate
+        | Metric::Lost
+        | Metric::Response
+        | Metric::Queue
+        | Metric::Watched
+        | Metric::Memory
+        | Metric::Connections => return None,
     };
     // A full pool is as near to its most as chance has it: exactly there is never above.
     (most <= bound).then(|| {

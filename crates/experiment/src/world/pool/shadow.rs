@@ -107,7 +107,7 @@ impl Shadow<'_> {
         to.control.tell(News::Begins(cell));
         let mut meta = to.record.meta_of(cell);
         meta.host.extend(clocks(&sources, self.place.now_ns));
-        let mut writer = to.record.begin(cell, meta)?;
+        let mut writer = to.begin(cell, meta)?;
         let watched = Watched {
             named: &named.label,
             kind: named.kind.name,

@@ -9,7 +9,7 @@
 use crate::control::{Control, News, Wish};
 use crate::error::ExperimentError;
 use crate::prepare::Prepared;
-use crate::world::load::execute::{Recording, Setting};
+use crate::world::load::execute::{Recording, Setting, cut};
 use crate::world::steer::{Rules, Seen, Steering};
 use crate::world::watch::Watching;
 use plimsoll_capacity::adaptive::{self, Adaptive};
@@ -26,6 +26,7 @@ use plimsoll_load::Config;
 use plimsoll_plan::{self as plan, Plan, SearchMethod};
 use plimsoll_runs::{End, Ended, Run, RunError, RunWriter, WindowRow};
 use plimsoll_stats::slo::{Bound, Clause, Comparison, Figure, Metric, Slo, Timing};
+use plimsoll_units::failure::told;
 use plimsoll_units::show_duration;
 use plimsoll_workload::service_model::ServiceModel;
 use std::fs::File;
@@ -128,6 +129,13 @@ impl Asked {
         let usual = Slo::parse(USUAL_SLO).ok();
         let none = || ExperimentError::Conflict("find an SLO: the plan has none".to_owned());
         let slo = plan.measure.slo.clone().or(usual).ok_or_else(none)?;
+        if let Some(name) = slo.names().next() {
+            let text = format!(
+                "search under an SLO about the requests called `{name}`: a search judges all \
+                 requests; leave the name out"
+            );
+            return Err(ExperimentError::Conflict(text));
+        }
         let search = plan.search.clone().unwrap_or_default();
         let goal = Goal::of(&slo)?;
         check_timeout(goal.slo, plan.load.timeout)?;
@@ -268,7 +276,8 @@ pub(super) fn search(
 ) -> Result<Searched, ExperimentError> {
     let Put { prepared, asked, rules } = *put;
     let Asked { method, limits, .. } = asked;
-    let config = Config { samples: true, renew_ns: Some(RENEW_NS), ..prepared.config.clone() };
+    let config =
+        Config { samples: true, names: None, renew_ns: Some(RENEW_NS), ..prepared.config.clone() };
     let folder = writer.path().to_path_buf();
     let mut recording = Recording::start(writer, setting)?;
     let (sender, windows) = mpsc::channel();
@@ -306,13 +315,17 @@ pub(super) fn search(
             return Err(error);
         }
     };
+    if let Some(error) = control.broken().map(ExperimentError::from) {
+        let _ = recording.finish(End::new(Ended::Failed(told(&error))), setting);
+        return Err(error);
+    }
     let mut result = asked.result(&outcome);
     result.caches = prepared.workload.as_ref().map(|workload| workload.caches.clone());
     write_result(&folder.join(RESULT), &result)?;
     write_windows(&folder.join(WINDOWS), &result.windows)?;
     recording.replace_windows(&result.windows).map_err(RunError::Unfinished)?;
     recording.figures(&result.figures()).map_err(RunError::Unfinished)?;
-    let mut end = End::new(if interrupted { Ended::Interrupted } else { Ended::Complete });
+    let mut end = End::new(if interrupted { cut(control) } else { Ended::Complete });
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "seconds")]
     let measured_ns = (result.seconds * 1e9) as u64;
     end.measured_ns = Some(measured_ns);

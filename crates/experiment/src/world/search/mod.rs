@@ -240,7 +240,7 @@ impl Search<'_> {
             slo: Some(self.asked.slo.clone()),
             system: self.place.system,
         };
-        let mut writer = to.record.begin(cell, meta(self.prepared, &setting, Kind::Search))?;
+        let mut writer = to.begin(cell, meta(self.prepared, &setting, Kind::Search))?;
         let folder = writer.path().to_owned();
         for event in self.before {
             writer.event(event).map_err(RunError::Unfinished)?;

@@ -34,6 +34,12 @@ pub(in crate::http2) struct Decoder {
     shrunk: usize,
     same: Vec<u8>,
     same_section: Section,
+    /// Whether it is of interest where answers lead: then the values of `location` are kept, beside
+    /// each entry of the table as well.
+    follows: bool,
+    locations: VecDeque<Option<Vec<u8>>>,
+    /// Where the block that was read last leads.
+    pub(in crate::http2) location: Option<Vec<u8>>,
 }
 
 /// Blocks above this length are not remembered.
@@ -55,6 +61,7 @@ const BAD: u64 = u64::MAX;
 enum Kind {
     Status,
     Length,
+    Location,
     Plain,
     /// No answer has it: a request's pseudo-header field, a field about the connection, a name that
     /// is none.
@@ -74,7 +81,7 @@ impl Section {
                 self.regular = true;
                 self.length.replace(field.value).is_some_and(|known| known != field.value)
             }
-            Kind::Plain => {
+            Kind::Location | Kind::Plain => {
                 self.regular = true;
                 false
             }
@@ -85,9 +92,18 @@ impl Section {
 }
 
 impl Decoder {
+    /// One that tells where answers lead, where that is of interest.
+    pub(in crate::http2) fn new(follows: bool) -> Self {
+        Self { follows, ..Self::default() }
+    }
+
     /// Bytes on the heap.
     pub(in crate::http2) fn held(&self) -> usize {
-        self.entries.capacity() * size_of::<Field>() + self.same.capacity()
+        let locations = self.locations.iter().chain([&self.location]).flatten();
+        self.entries.capacity() * size_of::<Field>()
+            + self.same.capacity()
+            + self.locations.capacity() * size_of::<Option<Vec<u8>>>()
+            + locations.map(Vec::capacity).sum::<usize>()
     }
 
     /// Reads a whole block. `text` is for strings on their way, and is left with what was last in
@@ -112,6 +128,7 @@ impl Decoder {
         let mut section = Section::default();
         let (mut changed, mut begun) = (false, false);
         self.same.clear();
+        self.location = None;
         while let Some(&first) = input.bytes.first() {
             if first & 0xe0 == 0x20 {
                 // A new size stands before the first field (RFC 7541, section 4.2).
@@ -125,26 +142,32 @@ impl Decoder {
                 continue;
             }
             begun = true;
-            let field = if first & 0x80 != 0 {
+            let (field, location) = if first & 0x80 != 0 {
                 let index = input.integer(7)?;
-                self.at(index)?
+                (self.at(index)?, self.location_at(index))
             } else if first & 0x40 != 0 {
-                let field = self.literal(&mut input, 6)?;
-                changed |= self.add(field);
-                field
+                let (field, location) = self.literal(&mut input, 6)?;
+                changed |= self.add(field, location.clone());
+                (field, location)
             } else {
                 self.literal(&mut input, 4)?
             };
             section.take(field);
+            self.location = self.location.take().or(location);
         }
-        if !changed && block.len() <= REMEMBERED {
+        if !changed && block.len() <= REMEMBERED && self.location.is_none() {
             self.same.extend_from_slice(block);
             self.same_section = section;
         }
         Ok(section)
     }
 
-    fn literal(&self, input: &mut Input<'_>, prefix: u32) -> Result<Field, Malformed> {
+    /// A field, and its value where it is a location of interest.
+    fn literal(
+        &self,
+        input: &mut Input<'_>,
+        prefix: u32,
+    ) -> Result<(Field, Option<Vec<u8>>), Malformed> {
         let index = input.integer(prefix)?;
         let (kind, name_len) = if index == 0 {
             let name = input.string()?;
@@ -154,7 +177,14 @@ impl Decoder {
             (named.kind, named.name_len)
         };
         let value = input.string()?;
-        Ok(Field { kind, name_len, value_len: value.len(), value: value_of(kind, value) })
+        let is_kept = self.follows && kind == Kind::Location && !value.is_empty();
+        let field = Field { kind, name_len, value_len: value.len(), value: value_of(kind, value) };
+        Ok((field, is_kept.then(|| value.to_vec())))
+    }
+
+    /// The location that stands at an index of the table.
+    fn location_at(&self, index: usize) -> Option<Vec<u8>> {
+        self.locations.get(index.checked_sub(DYNAMIC_FROM)?)?.clone()
     }
 
     fn at(&self, index: usize) -> Result<Field, Malformed> {
@@ -169,13 +199,16 @@ impl Decoder {
 
     /// RFC 7541, section 4.4: a field that is larger than the table empties it. Returns whether the
     /// table is another now: nginx "adds" to one that it has made as small as can be.
-    fn add(&mut self, field: Field) -> bool {
+    fn add(&mut self, field: Field, location: Option<Vec<u8>>) -> bool {
         let (size, before) = (field.size(), self.entries.len());
         self.evict(size);
         let fits = size <= TABLE_SIZE - self.shrunk;
         if fits {
             self.size += size;
             self.entries.push_front(field);
+            if self.follows {
+                self.locations.push_front(location);
+            }
         }
         fits || before > 0
     }
@@ -185,6 +218,7 @@ impl Decoder {
         while self.size + room > TABLE_SIZE - self.shrunk {
             let Some(oldest) = self.entries.pop_back() else { break };
             self.size -= oldest.size();
+            self.locations.pop_back();
         }
     }
 }
@@ -216,6 +250,7 @@ const fn kind_of(name: &[u8]) -> Kind {
     match name {
         b":status" => Kind::Status,
         b"content-length" => Kind::Length,
+        b"location" => Kind::Location,
         // RFC 9113, section 8.2.2.
         b"" | b"connection" | b"proxy-connection" | b"keep-alive" | b"transfer-encoding"
         | b"upgrade" => Kind::Forbidden,
@@ -238,7 +273,7 @@ const fn value_of(kind: Kind, value: &[u8]) -> u64 {
     let (least, most) = match kind {
         Kind::Status => (3, 3),
         Kind::Length => (1, 18),
-        Kind::Plain | Kind::Forbidden => {
+        Kind::Location | Kind::Plain | Kind::Forbidden => {
             let mut at = 0;
             while at < value.len() {
                 if matches!(value[at], 0 | b'\n' | b'\r') {
@@ -264,15 +299,16 @@ const fn value_of(kind: Kind, value: &[u8]) -> u64 {
 }
 
 /// What is left of a block.
-struct Input<'a> {
-    bytes: &'a [u8],
-    text: &'a mut Vec<u8>,
+pub(super) struct Input<'a> {
+    pub(super) bytes: &'a [u8],
+    /// For a string on its way.
+    pub(super) text: &'a mut Vec<u8>,
 }
 
 impl Input<'_> {
     /// An integer below 2^21 + 2^8, whose first byte begins with other bits (RFC 7541, section
     /// 5.1). Blocks are shorter than that, so that no length or index is greater.
-    fn integer(&mut self, prefix: u32) -> Result<usize, Malformed> {
+    pub(super) fn integer(&mut self, prefix: u32) -> Result<usize, Malformed> {
         let most = (1usize << prefix) - 1;
         let (&first, mut rest) = self.bytes.split_first().ok_or(Malformed)?;
         let mut value = usize::from(first) & most;
@@ -294,7 +330,8 @@ impl Input<'_> {
         Ok(value)
     }
 
-    fn string(&mut self) -> Result<&[u8], Malformed> {
+    /// A string, its Huffman code undone.
+    pub(super) fn string(&mut self) -> Result<&[u8], Malformed> {
         let coded = self.bytes.first().ok_or(Malformed)? & 0x80 != 0;
         let len = self.integer(7)?;
         let (string, rest) = self.bytes.split_at_checked(len).ok_or(Malformed)?;

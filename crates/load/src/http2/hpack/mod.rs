@@ -4,6 +4,7 @@ pub(super) mod decode;
 pub(super) mod encode;
 mod huffman;
 mod known;
+pub(super) mod texts;
 
 /// A header block that breaks the rules; the connection cannot go on (RFC 9113, section 4.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -45,7 +45,7 @@ async fn exchange(
     });
     let mut requests = Requests::one(list[0].clone());
     requests.list = list;
-    let head = Head { user_agent: "plimsoll".into(), host: None, close: false };
+    let head = Head { user_agent: "plimsoll".into(), host: None, close: false, proxy: None };
     let render = RenderState::new(1, Share { index: 0, of: 1 });
     let length = u32::try_from(requests.list.len()).unwrap();
     let mut driver = Http2::new(Arc::new(requests), head, render, 100, false);

@@ -44,7 +44,7 @@ pub(crate) fn round(seed: u64) {
     let get = Request::new(Url::parse("http://test.example/").unwrap());
     let mut requests = Requests::one(get.clone());
     requests.list.push(get.body(Template::literal(vec![b'x'; BODY])));
-    let head = Head { user_agent: "plimsoll".into(), host: None, close: false };
+    let head = Head { user_agent: "plimsoll".into(), host: None, close: false, proxy: None };
     let render = RenderState::new(1, Share { index: 0, of: 1 });
     let once = random.below(20) == 0;
     let driver = Http2::new(Arc::new(requests), head, render, streams, once);

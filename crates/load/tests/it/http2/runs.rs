@@ -5,6 +5,7 @@ use crate::drive::{MS, Seen, drive, open, refused, to};
 use crate::server::Server;
 use plimsoll_load::{Config, Endpoint, Protocol, SessionError, Tls};
 use plimsoll_runs::ErrorKind;
+use plimsoll_workload::check::Check;
 use plimsoll_workload::request::{Request, Requests, Template, Url};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
@@ -174,4 +175,21 @@ fn a_server_of_http1_is_no_server() {
     let counts = seen.counts();
     assert_eq!((counts.sent, counts.completed), (10, 0), "{counts:?}");
     assert_eq!(seen.errors(ErrorKind::Protocol) + seen.errors(ErrorKind::Reset), 10);
+}
+
+/// Of several answers at once on a connection each is held against the checks by itself.
+#[test]
+fn answers_are_checked() {
+    let server = Served::new(Options::default());
+    let list = ["/", "/large", "/trailers"].map(get).to_vec();
+    let checks = [Check::body("hello").unwrap()];
+    let config = Config { checks: checks.into(), ..config(&server, list) };
+    let seen = drive(&config, &open(600.0, 500));
+    let counts = seen.counts();
+    assert_eq!((counts.completed, counts.succeeded), (300, 200), "{counts:?}");
+    assert_eq!(counts.errors_of(ErrorKind::Check), 100);
+    assert!(seen.samples.iter().all(|sample| (sample.request == 1) == sample.error.is_some()));
+    let fields = ["server=h2", "x-none="].map(|check| Check::header(check).unwrap());
+    let seen = drive(&Config { checks: fields.into(), ..config }, &open(100.0, 500));
+    assert_eq!(seen.counts().errors_of(ErrorKind::Check), 50);
 }

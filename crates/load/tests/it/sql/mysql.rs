@@ -6,7 +6,7 @@ use crate::mutation::below;
 use crate::server::Peer;
 use plimsoll_load::driver::{Event, Fate, Slot};
 use plimsoll_load::mysql::Mysql;
-use plimsoll_load::store::Opening;
+use plimsoll_load::store::{Opening, Transport};
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::request::Scheme;
@@ -86,7 +86,7 @@ impl Wire for Wired {
     const SCHEME: &'static Scheme = &plimsoll_load::mysql::SCHEME;
 
     fn speech(opening: Opening) -> Mysql {
-        Mysql::new(opening, true)
+        Mysql::new(opening, Transport::Unix)
     }
 
     fn let_in() -> Vec<u8> {
@@ -148,26 +148,26 @@ fn mutated_bytes_end_once_whatever_their_pieces() {
     }
 }
 
-/// A driver whose connections are `private`, or not.
-fn driver(private: bool) -> Mysql {
-    Mysql::new(store(Wanted::Mixed).opening(), private)
+/// A driver whose connections are on such a transport.
+fn driver(transport: Transport) -> Mysql {
+    Mysql::new(store(Wanted::Mixed).opening(), transport)
 }
 
 #[test]
-fn the_password_itself_goes_over_a_unix_socket_only() {
+fn the_password_itself_goes_where_nobody_can_hear_it() {
     let begin = [handshake("caching_sha2_password"), packet(2, &[1, 4])].concat();
-    let (fate, why, out) = after(driver(false), &begin);
+    let (fate, why, out) = after(driver(Transport::Tcp), &begin);
     let why = why.unwrap();
-    assert!(fate == Fate::Close && why.contains("over a Unix socket only"), "{why}");
+    assert!(fate == Fate::Close && why.contains("over TLS or a Unix socket only"), "{why}");
     assert!(!out.windows(6).any(|part| part == b"secret"));
-    let (fate, _, out) = after(driver(true), &begin);
+    let (fate, _, out) = after(driver(Transport::Unix), &begin);
     assert_eq!(fate, Fate::Keep);
     assert!(out.ends_with(b"\x07\0\0\x03secret\0"), "{}", out.escape_ascii());
     // A server that asks for it by another name does not get it.
     for name in ["mysql_clear_password\0", "dialog\0"] {
         let switch = [b"\xfe", name.as_bytes(), b"abcdefghijklmnopqrst\0"].concat();
         let begin = [handshake("mysql_native_password"), packet(2, &switch)].concat();
-        let (fate, why, out) = after(driver(true), &begin);
+        let (fate, why, out) = after(driver(Transport::Unix), &begin);
         assert!(fate == Fate::Close && why.unwrap().contains("which is not spoken here"));
         assert!(!out.windows(6).any(|part| part == b"secret"));
     }
@@ -177,24 +177,24 @@ fn the_password_itself_goes_over_a_unix_socket_only() {
 fn who_is_not_let_in_learns_why() {
     let denied = error(2, 1045, "Access denied for user 'ann'");
     let begin = [handshake("mysql_native_password"), denied].concat();
-    let (fate, why, _) = after(driver(false), &begin);
+    let (fate, why, _) = after(driver(Transport::Tcp), &begin);
     assert_eq!(
         (fate, why.as_deref()),
         (Fate::Close, Some("it answers `Access denied for user 'ann'`"))
     );
     // Before the handshake there is no SQLSTATE.
     let full = packet(0, b"\xff\x10\x04Too many connections");
-    let (fate, why, _) = after(driver(false), &full);
+    let (fate, why, _) = after(driver(Transport::Tcp), &full);
     assert_eq!((fate, why.as_deref()), (Fate::Close, Some("it answers `Too many connections`")));
-    assert_eq!(after(driver(false), b"HTTP/1.1 400 Bad Request\r\n\r\n").0, Fate::Close);
-    assert_eq!(after(driver(false), &packet(0, b"\x09old")).0, Fate::Close);
+    assert_eq!(after(driver(Transport::Tcp), b"HTTP/1.1 400 Bad Request\r\n\r\n").0, Fate::Close);
+    assert_eq!(after(driver(Transport::Tcp), &packet(0, b"\x09old")).0, Fate::Close);
 }
 
 #[test]
 fn a_session_that_commits_nothing_is_refused() {
     let told = packet(1, &[0, 0, 0, 0, 0, 0, 0]);
     let begin = [handshake("mysql_native_password"), ok(2, 0), told].concat();
-    let (fate, why, out) = after(driver(false), &begin);
+    let (fate, why, out) = after(driver(Transport::Tcp), &begin);
     assert!(fate == Fate::Close && why.unwrap().contains("autocommit"));
     assert!(out.windows(14).any(|part| part == b"autocommit = 1"));
 }
@@ -206,7 +206,7 @@ fn who_may_not_make_the_table_uses_the_one_that_is_there() {
     let begin = [handshake("mysql_native_password"), ok(2, 0), ok(1, 0), denied].concat();
     let whole = [&begin[..], &prepared(1, 1, 1)].concat();
     let mut driver = plimsoll_load::store::Pipeline::new(
-        Mysql::new(opening(), false),
+        Mysql::new(opening(), Transport::Tcp),
         store(Wanted::DataSet).operations,
         1,
         false,
@@ -218,7 +218,8 @@ fn who_may_not_make_the_table_uses_the_one_that_is_there() {
     assert!(driver.is_ready(&connection));
     // Where there is none, it is the denial that keeps us from going on.
     let gone = error(1, 1146, "Table 'shop.plimsoll' doesn't exist");
-    let (fate, why, _) = after(Mysql::new(opening(), false), &[&begin[..], &gone].concat());
+    let (fate, why, _) =
+        after(Mysql::new(opening(), Transport::Tcp), &[&begin[..], &gone].concat());
     assert!(fate == Fate::Close && why.unwrap().contains("CREATE command denied"));
 }
 

@@ -9,7 +9,7 @@ use crate::server::Peer;
 use plimsoll_load::ask::CheckError;
 use plimsoll_load::driver::{Event, Fate, Slot};
 use plimsoll_load::postgres::Postgres;
-use plimsoll_load::store::Opening;
+use plimsoll_load::store::{Opening, Transport};
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::request::Scheme;
@@ -73,7 +73,7 @@ impl Wire for Wired {
     const SCHEME: &'static Scheme = &plimsoll_load::postgres::SCHEME;
 
     fn speech(opening: Opening) -> Postgres {
-        Postgres::new(opening)
+        Postgres::new(opening, Transport::Tcp)
     }
 
     fn let_in() -> Vec<u8> {
@@ -140,7 +140,7 @@ fn mutated_bytes_end_once_whatever_their_pieces() {
 #[test]
 fn who_is_not_let_in_learns_why() {
     let after = |bytes: &[u8]| {
-        let speech = Postgres::new(store(Wanted::Mixed).opening());
+        let speech = Postgres::new(store(Wanted::Mixed).opening(), Transport::Tcp);
         let (fate, why, out) = after(speech, bytes);
         assert!(out.windows(8).any(|part| part == b"user\0ann"));
         assert!(!out.windows(6).any(|part| part == b"secret"), "it never goes in clear");
@@ -161,7 +161,7 @@ fn who_is_not_let_in_learns_why() {
 fn after_all(told: &[u8], notice: &[u8]) -> (Fate, Vec<Event>) {
     use plimsoll_load::driver::Driver as _;
     let store = store(Wanted::Mixed);
-    let speech = Postgres::new(store.opening());
+    let speech = Postgres::new(store.opening(), Transport::Tcp);
     let mut driver = plimsoll_load::store::Pipeline::new(speech, store.operations, 1, false);
     let (mut out, mut events) = (Vec::new(), Vec::new());
     let mut connection = driver.open(&mut out);
@@ -175,7 +175,8 @@ fn after_all(told: &[u8], notice: &[u8]) -> (Fate, Vec<Event>) {
 fn a_session_in_a_transaction_is_refused() {
     let begun = let_in();
     let begin = [&begun[..begun.len() - ready().len()], &message(b'Z', b"T")[..]].concat();
-    let (fate, why, _) = after(Postgres::new(store(Wanted::Mixed).opening()), &begin);
+    let (fate, why, _) =
+        after(Postgres::new(store(Wanted::Mixed).opening(), Transport::Tcp), &begin);
     assert!(fate == Fate::Close && why.unwrap().contains("transaction"));
 }
 

@@ -41,6 +41,18 @@ enum Framing {
 /// # Errors
 /// [`Error::Malformed`] as soon as the bytes cannot become an answer.
 pub fn decode(bytes: &[u8], ended: bool) -> Result<Option<Answer>, Error> {
+    decode_as(bytes, ended, true)
+}
+
+/// The same of an answer that has no body, whatever its head says: that to `HEAD`.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_head(bytes: &[u8], ended: bool) -> Result<Option<Answer>, Error> {
+    decode_as(bytes, ended, false)
+}
+
+fn decode_as(bytes: &[u8], ended: bool, has_body: bool) -> Result<Option<Answer>, Error> {
     let mut rest = bytes;
     loop {
         let Some(head) = head_length(rest)? else {
@@ -52,7 +64,8 @@ pub fn decode(bytes: &[u8], ended: bool) -> Result<Option<Answer>, Error> {
             rest = body;
             continue;
         }
-        let whole = match framing(status, &headers)? {
+        let framing = if has_body { framing(status, &headers)? } else { Framing::Nothing };
+        let whole = match framing {
             Framing::Nothing => Some(Vec::new()),
             Framing::Bytes(length) => body.get(..length).map(<[u8]>::to_vec),
             Framing::Chunks => chunks(body)?,

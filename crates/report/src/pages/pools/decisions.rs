@@ -74,7 +74,7 @@ fn table(course: &Course, clock_s: Option<f64>, most: usize, index: usize) -> Gr
 /// A metric with its value, in the unit that it is collected in.
 fn told(metric: &str, value: f64) -> String {
     let value = match metric {
-        "cpu" => format!("{}%", significant(value)),
+        "cpu" | "memory" => format!("{}%", significant(value)),
         "rate" | "lost" => format!("{}/s", significant(value)),
         "response" => micros(value * 1e6),
         _ => significant(value),
@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn metrics_have_their_units() {
-        let cases = [("cpu", 71.25, "cpu 71.2%"), ("lost", 2.0, "lost 2/s")];
+        let cases =
+            [("cpu", 71.25, "cpu 71.2%"), ("lost", 2.0, "lost 2/s"), ("memory", 8.0, "memory 8%")];
         for (metric, value, text) in cases {
             assert_eq!(told(metric, value), text);
         }

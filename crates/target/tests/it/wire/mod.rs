@@ -7,3 +7,4 @@ mod client;
 mod counters;
 mod http;
 mod life;
+mod sessions;

@@ -3,37 +3,43 @@
 use std::path::Path;
 
 use plimsoll_elastic::simulated::Setup;
-use plimsoll_plan::{Balancer, Plan};
+use plimsoll_plan::{Balancer, Plan, Provider};
 use plimsoll_testbed::Bed;
-use plimsoll_testbed::balancers::Settings;
+use plimsoll_testbed::balancers::{ROLE, Settings};
 use plimsoll_testbed::ledger::Serves;
-use plimsoll_workload::balancer::Kind;
 
-use super::OfCell;
+use super::{OfCell, asked};
 use crate::control::{Control, News};
 use crate::error::ExperimentError;
 use crate::prepare::Place;
 use crate::servers::{bed_id, bed_with, left_of, owner, undo_left};
 use crate::world::pool::model::Model;
 
-/// The bed of a pool with one instance of the role that is scaled, as `check` shows it.
+/// The bed of a pool with one instance of the role that is scaled, as `check` shows it; with none,
+/// where somebody else starts them.
 ///
 /// # Errors
 /// What keeps it from standing.
 pub fn check(plan: &Plan, model: &Model, place: &Place<'_>) -> Result<Bed, ExperimentError> {
     let (mut bed, role, _) = bed_of(plan, model, ("example".to_owned(), Vec::new()), place)?;
-    bed.roles.iter_mut().filter(|of| of.name == role).for_each(|of| of.count = 1);
+    let count = u32::from(!plan.is_followed(&role));
+    bed.roles.iter_mut().filter(|of| of.name == role).for_each(|of| of.count = count);
+    asked::members(plan, place)?;
     Ok(bed)
 }
 
-/// Whether all instances of a bed stand already whose number is known.
+/// Whether all instances of a bed stand already whose number is known; of several balancers one is
+/// enough.
 fn stands(bed: &Bed) -> bool {
-    let stands = |name: String| bed.left.iter().any(|of| of.name == name);
-    let mut fixed = bed
-        .roles
-        .iter()
-        .flat_map(|role| (1..=role.count).map(|number| format!("{}-{number}", role.name)));
-    fixed.all(stands)
+    let stands =
+        |role: &str, number: u32| bed.left.iter().any(|of| of.name == format!("{role}-{number}"));
+    bed.roles.iter().all(|role| {
+        let mut numbers = 1..=role.count;
+        match role.name == ROLE {
+            true => numbers.any(|number| stands(&role.name, number)),
+            false => numbers.all(|number| stands(&role.name, number)),
+        }
+    })
 }
 
 /// The bed of a plan: its servers but those that come and go, and the balancer.
@@ -48,6 +54,13 @@ fn bed_of(
     let (elastic, role) = found.ok_or_else(|| {
         conflict("run a pool live: `role` in [pool] says which role is scaled".to_owned())
     })?;
+    if plan.testbed.as_ref().is_some_and(|of| of.provider == Provider::Ssh) {
+        return Err(conflict(
+            "run a pool live by the provider `ssh`, which starts no instances while a load goes \
+             on; say provider = \"process\" or \"namespace\" in [testbed]"
+                .to_owned(),
+        ));
+    }
     let mut bed = bed_with(plan, id, left, place)?.ok_or_else(|| {
         conflict("run a pool live: the plan has no [testbed] that starts its servers".to_owned())
     })?;
@@ -76,18 +89,17 @@ pub(super) fn of_cell(
     control: &dyn Control,
 ) -> Result<(Bed, String, Settings), ExperimentError> {
     let owner = owner(path, cell, place);
-    for left in left_of(path, place)? {
+    for left in left_of(path, place, false)? {
         if left.of.as_ref() != Some(&owner) {
             continue;
         }
         let (id, serving) = (left.bed.clone(), left.serving.clone());
         let adopted = bed_of(of.plan, of.model, (id, serving), place);
         if let Ok((bed, role, settings)) = adopted
-            && settings.kind == Kind::BuiltIn
-            && settings.count == 1
             && stands(&bed)
         {
-            let count = bed.left.iter().filter(|of| of.name.starts_with(&role)).count();
+            let count =
+                bed.left.iter().filter(|of| of.name.starts_with(&format!("{role}-"))).count();
             let text = format!(
                 "adopts what a killed process has left of it: {}, with {count} instances",
                 left.bed

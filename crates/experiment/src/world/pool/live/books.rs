@@ -39,6 +39,14 @@ impl Control for Heard<'_> {
         self.control.tell(news);
     }
 
+    fn broken(&self) -> Option<TestbedError> {
+        self.control.broken()
+    }
+
+    fn is_spent(&self) -> Option<String> {
+        self.control.is_spent()
+    }
+
     fn wish(&self) -> Wish {
         self.control.wish()
     }

@@ -5,22 +5,30 @@
 //! | --- | --- |
 //! | `bed` | the servers of the plan and the balancer, new or left by a killed process |
 //! | `tested` | servers that test themselves when they start, and are weighed by that |
+//! | `checks` | what of a plan no live pool can do |
+//! | `follow` | instances that somebody else starts and ends |
+//! | `tells` | who tells which these are: their own announcements |
+//! | `asked` | or a cloud, which is asked for those of a group or with a tag |
 //! | `yard` | instances through their lives: started, given requests, drained, ended |
 //! | `plant` | the pool as its controller has it: what is launched, taken away, replaced |
 //! | `steer` | metrics from the balancer, and the controller's steps |
 //! | `patience` | when whoever starts instances is asked again after it has refused |
-//! | `processor` | how busy the processors of instances are |
+//! | `meters` | how busy the processors of instances are, and how full their memory |
 //! | `books` | what clients counted, and what the cell came to |
 //!
 //! The policy, the controller, the pool's bookkeeping and the bill are those of the simulated world
 //! ([`plimsoll_elastic`]); here are the servers, the balancer and the clock.
 
+mod asked;
 mod bed;
 mod books;
+mod checks;
+mod follow;
+mod meters;
 mod patience;
 mod plant;
-mod processor;
 mod steer;
+mod tells;
 mod tested;
 mod yard;
 
@@ -40,14 +48,18 @@ use plimsoll_runs::experiment::{Cell, Predicted};
 use plimsoll_runs::{Event, Kind, RunError, RunWriter, Sink, SinkError, World as Takes};
 use plimsoll_stats::Histogram;
 use plimsoll_testbed::balancers::{Balances, ROLE, Settings};
+use plimsoll_testbed::bed::Hears;
 use plimsoll_testbed::crew::{Crew, with_crew};
 use plimsoll_testbed::{Instance as Server, Role};
-use plimsoll_units::{show_duration, show_share};
+use plimsoll_units::show_share;
 use plimsoll_workload::balancer::Weights;
 
 pub use self::bed::check;
 use self::books::{Clients, Heard};
+pub use self::checks::{check_period, check_watched};
+use self::follow::Followed;
 use self::steer::Steered;
+use self::tells::Tells;
 use self::tested::Tested;
 pub(crate) use self::yard::{EVENT, NAME};
 use self::yard::{Servers, Yard};
@@ -56,6 +68,7 @@ use super::model::{Model, Named, simulates};
 use crate::control::{Control, News, PoolNow};
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
+use crate::money;
 use crate::prepare::{Place, Prepared, prepare};
 use crate::record::Subject;
 use crate::rounds::Rounds;
@@ -65,9 +78,6 @@ use crate::world::load::ended;
 use crate::world::load::execute::{Beside, Setting, execute, meta};
 use crate::world::steer::Rules;
 use crate::world::watch::{Watching, clocks, sources};
-
-/// No tick is shorter.
-const SHORTEST_TICK: Duration = Duration::from_millis(200);
 
 /// What a cell is of.
 #[derive(Clone, Copy)]
@@ -112,7 +122,7 @@ impl World for Live<'_> {
 
     fn execute(&self, batch: &[Cell], to: &Execution<'_>) -> Result<(), ExperimentError> {
         // What is left of the cells that come now, these take over.
-        for left in left_of(&self.path, &self.place)? {
+        for left in left_of(&self.path, &self.place, true)? {
             let is_of = |cell: &Cell| left.of.as_ref().is_some_and(|of| of.cell == cell.number);
             if !batch.iter().any(is_of) {
                 undo_left(&left, &self.place, to.control)?;
@@ -135,8 +145,10 @@ struct Under<'a> {
     /// The server of the balancer.
     server: &'a Server,
     yard: &'a Yard<'a>,
-    /// The role that is scaled, where its processors are read.
-    processors: Option<&'a Role>,
+    /// The role that is scaled.
+    role: Option<&'a Role>,
+    /// Whether its processors are read.
+    has_processors: bool,
     /// What is watched beside it.
     sources: &'a [(String, Source)],
 }
@@ -147,7 +159,7 @@ type Hear<'a> = (&'a (dyn Fn(&Decided) + Sync), &'a (dyn Fn(&Tick) + Sync));
 impl<'a> Under<'a> {
     /// What steers the pool, and what counts as its clients do.
     fn parts(&self, (tells, hears): Hear<'a>, prepared: &Prepared) -> (Steered<'a>, Clients<'a>) {
-        let Under { of, setup, balancer, server, yard, processors, .. } = *self;
+        let Under { of, setup, balancer, server, yard, role, has_processors, .. } = *self;
         let terms = Terms {
             demand: &of.model.demand,
             slo: setup.slo.as_ref(),
@@ -156,8 +168,18 @@ impl<'a> Under<'a> {
         };
         let (events, heard_events) = std::sync::mpsc::channel();
         let (decisions, made) = std::sync::mpsc::channel();
-        let steered =
-            Steered { balancer, server, setup, processors, terms, events, decisions, tells, hears };
+        let steered = Steered {
+            balancer,
+            server,
+            setup,
+            role,
+            has_processors,
+            terms,
+            events,
+            decisions,
+            tells,
+            hears,
+        };
         let clients = Clients {
             model: of.model,
             terms,
@@ -198,39 +220,6 @@ pub fn subject(plan: &Plan, simulated: Subject) -> Subject {
     Subject { world: Takes::Live, what, ..simulated }
 }
 
-/// Refuses a policy that goes by what nobody watches.
-///
-/// # Errors
-/// With its name, and the figure's.
-pub fn check_watched(of: OfCell<'_>) -> Result<(), ExperimentError> {
-    let Some(figure) = policy::watched(&of.named.parameters) else { return Ok(()) };
-    let is_watched = !of.plan.collect.from.is_empty();
-    let text = format!(
-        "go by `{figure}` in policy.{}: nothing is watched; say what is, by `from` in [collect]",
-        of.named.label
-    );
-    if is_watched { Ok(()) } else { Err(ExperimentError::Conflict(text)) }
-}
-
-/// Refuses ticks that are too short to be seen in.
-///
-/// # Errors
-/// With the highest speed that works.
-pub fn check_period(plan: &Plan) -> Result<(), ExperimentError> {
-    let Some(every) = plan.elastic.as_ref().map(|of| of.pool.decide_every) else { return Ok(()) };
-    let speed = plan.speed.unwrap_or(1.0);
-    let shortest = SHORTEST_TICK.as_secs_f64();
-    if every.as_secs_f64() / speed >= shortest {
-        return Ok(());
-    }
-    Err(ExperimentError::Conflict(format!(
-        "see a pool at speed {speed}: `pool.decide_every` is less than {} of the clock, in which \
-         metrics cannot be collected; say `speed = {}` at most",
-        show_duration(u64::try_from(SHORTEST_TICK.as_nanos()).unwrap_or(u64::MAX)),
-        (every.as_secs_f64() / shortest).floor().max(1.0)
-    )))
-}
-
 impl<'a> Live<'a> {
     /// A live pool, of which nothing is predicted yet.
     #[must_use]
@@ -251,7 +240,7 @@ impl<'a> Live<'a> {
     /// for cells before stays with it in the journal.
     fn predict(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
         let of = (self.find)(cell)?;
-        if let Err(error) = simulates(of.named) {
+        if let Err(error) = simulates(of.model, of.named) {
             let text = format!("nothing is predicted: {error}");
             to.control.tell(News::Says(&text));
             return Ok(());
@@ -282,17 +271,30 @@ impl<'a> Live<'a> {
             bed::of_cell((&self.path, cell.number), of, &self.place, to.control)?;
         bed.of = Some(owner(&self.path, cell.number, &self.place));
         to.record.keep_private();
+        // What cannot be followed is refused before anything is started.
+        let port =
+            bed.roles.iter().find(|of| of.name == role).map_or(0, |of| of.recipe.recipe.port);
+        let period = Duration::from_nanos(of.model.setup.tick_ns);
+        let who = follow::begin(of.plan, (period, port), (&self.place, to.control))?;
         let kept = Kept::default();
         let happens = |event: &Event| {
             // Where the journal cannot be written, the cell's end tells it.
             let _ = to.record.happened(Some(cell), event.class, (&event.kind, &event.text));
         };
-        let result = kept.hearing(to.control, &happens, |hears| {
-            with_crew(&bed, &role, self.place.runtime, hears, |servers, crew| {
-                let role = bed.roles.iter().find(|of| of.name == role);
-                self.on((cell, role), to, of, (servers, crew, &settings, &kept.actions()))
+        let rents = bed.provider.rents();
+        let length = Duration::from_nanos(of.model.schedule.duration_ns());
+        rents.into_iter().for_each(|of| of.lasts(length));
+        let ledgers = money::ledgers(of.plan, &self.place);
+        let make = |hears: Hears<'_>| {
+            with_crew(&bed, &role, &ledgers, hears, |servers, crew| {
+                // What no command reaches has no processors that are read from here.
+                let is_its = |of: &&Role| of.name == role && bed.provider.is_reached(&of.name);
+                let role = bed.roles.iter().find(is_its);
+                let follows = who.as_deref();
+                self.on((cell, role, follows), to, of, (servers, crew, &settings, &kept.actions()))
             })
-        });
+        };
+        let result = money::watched(rents, (cell, to), || kept.hearing(to.control, &happens, make));
         let (_, outputs) = kept.all();
         to.record.afterwards(cell, &[], &outputs)?;
         result
@@ -301,7 +303,7 @@ impl<'a> Live<'a> {
     /// Executes a cell on its servers.
     fn on(
         &self,
-        (cell, role): (&Cell, Option<&Role>),
+        (cell, role, follows): (&Cell, Option<&Role>, Option<&dyn Tells>),
         to: &Execution<'_>,
         of: OfCell<'_>,
         (servers, crew, settings, before): (&[Server], &Crew<'_>, &Settings, &[Event]),
@@ -316,24 +318,34 @@ impl<'a> Live<'a> {
         };
         let reaches = balancers.iter().map(|of| crew.reach(of)).collect::<Result<Vec<_>, _>>()?;
         let front = format!("{}:{}", settings.front(&crew.reach(server)?)?, server.port);
-        let balancer = &*settings.at(reaches)?;
+        let balancer = &*settings.at(reaches, crew.is_adopted())?;
         let test = |server: &Server| crew.reach(server)?.self_test();
         let standing = crew.standing();
         let lacking = start.saturating_sub(u32::try_from(standing.len()).unwrap_or(u32::MAX));
         let tested = Tested::new(crew, &test, lacking);
         let is_tested =
             of.plan.elastic.as_ref().is_some_and(|of| of.balancer.weights == Weights::SelfTest);
-        let servers_of: &dyn Servers = if is_tested { &tested } else { crew };
+        let check = settings.check.clone();
+        let followed = follows.map(|who| Followed::new(who, crew, of.plan, check));
+        let servers_of: &dyn Servers = match &followed {
+            Some(followed) => followed,
+            None if is_tested => &tested,
+            None => crew,
+        };
         let yard = Yard::new(servers_of, balancer, &setup, cell.seed);
+        let yard = if followed.is_some() { yard.followed() } else { yard };
         policy::watched(&named.parameters).into_iter().for_each(|of| yard.life().watches(of));
-        yard.adopt(standing)?;
-        yard.begin(start)?;
+        yard.adopt(followed.as_ref().map_or(standing, Followed::standing))?;
+        if followed.is_none() {
+            yard.begin(start)?;
+        }
         let plan = plan_on(of.plan, &front, cell)?;
         let others = servers.iter().filter(|of| of.role != ROLE).cloned();
         let servers: Vec<Server> = others.chain(yard.life().servers()).collect();
         let sources = sources(of.plan, &servers, self.place.system)?;
         // The built-in target works without a processor; its busy workers stand for one.
-        let processors = role.filter(|role| role.recipe.is_own || !is_target(of.plan, &role.name));
+        let has_processors =
+            role.is_some_and(|role| role.recipe.is_own || !is_target(of.plan, &role.name));
         let under = Under {
             plan: &plan,
             of,
@@ -341,10 +353,21 @@ impl<'a> Live<'a> {
             balancer,
             server,
             yard: &yard,
-            processors,
+            role,
+            has_processors,
             sources: &sources,
         };
-        self.load(cell, to, &under, (decider.as_mut(), before))
+        let Some(followed) = &followed else {
+            return self.load(cell, to, &under, (decider.as_mut(), before));
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| followed.run(scope, &yard, to.control));
+            let done = followed
+                .begins(&yard, start, to.control)
+                .and_then(|()| self.load(cell, to, &under, (decider.as_mut(), before)));
+            yard.ends();
+            done
+        })
     }
 
     /// Puts the load on the balancer while the policy is in charge of the pool.
@@ -415,7 +438,7 @@ impl<'a> Live<'a> {
         to.control.tell(News::Begins(cell));
         let mut meta = meta(prepared, setting, Kind::Pool);
         meta.host.extend(clocks(under.sources, self.place.now_ns));
-        let mut writer = to.record.begin(cell, meta)?;
+        let mut writer = to.begin(cell, meta)?;
         if let Some(predicted) = self.prediction(cell) {
             to.record.predicted(predicted)?;
         }
@@ -448,8 +471,9 @@ fn plan_on(of: &Plan, front: &str, cell: &Cell) -> Result<Plan, ExperimentError>
     let mut plan = Plan { seed: cell.seed, ..compressed(of)? };
     let own = plimsoll_workload::request::Url::parse(&format!("http://{front}/"));
     let own = own.map_err(|error| ExperimentError::Conflict(error.to_string()))?;
-    let target = plan.target.url.take().map_or_else(|| own.target.clone(), |url| url.target);
-    plan.target.url = Some(plimsoll_workload::request::Url { target, ..own });
+    let asked = plan.target.url.take().unwrap_or_else(|| own.clone());
+    let (target, template) = (asked.target, asked.template);
+    plan.target.url = Some(plimsoll_workload::request::Url { target, template, ..own });
     if let Some(patience) = of.elastic.as_ref().and_then(|of| of.pool.client_timeout) {
         plan.load.timeout = patience;
     }

@@ -40,7 +40,7 @@ impl LivePlant<'_, '_, '_> {
         let yard = self.yard;
         let mut life = yard.life();
         let now_ns = life.clock.now();
-        if life.is_over || !life.patience.asks(now_ns) {
+        if yard.is_followed || life.is_over || !life.patience.asks(now_ns) {
             return false;
         }
         let boot = &yard.setup.boot;
@@ -73,6 +73,9 @@ impl Plant for LivePlant<'_, '_, '_> {
 
     fn remove(&mut self) -> bool {
         let yard = self.yard;
+        if yard.is_followed {
+            return false;
+        }
         let mut life = yard.life();
         let (now_ns, setup) = (life.now_ns(), yard.setup);
         let Life { pool, termination, .. } = &mut *life;

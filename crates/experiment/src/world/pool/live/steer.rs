@@ -17,8 +17,8 @@ use plimsoll_testbed::{Instance as Server, Role, TestbedError};
 use std::thread::Scope;
 
 use super::super::contents::scaled;
+use super::meters::Meters;
 use super::plant::LivePlant;
-use super::processor::Processors;
 use super::yard::Yard;
 
 /// The balancer is asked so often within a tick.
@@ -31,7 +31,9 @@ const PERIODS: (Duration, Duration) = (Duration::from_millis(50), Duration::from
 struct Samples {
     /// How often the balancer was asked.
     count: u32,
-    /// Sums over these times: requests at instances, and the share of busy cores.
+    /// Sums over these times: connections of clients, requests at instances, and the share of busy
+    /// cores.
+    connections: f64,
     present: f64,
     busy: f64,
     /// How often there was an instance that could be busy.
@@ -45,9 +47,10 @@ pub(super) struct Steered<'a> {
     /// The server of the balancer.
     pub(super) server: &'a Server,
     pub(super) setup: &'a Setup,
-    /// The role that is scaled, where its processors are read; else the share of busy cores is
-    /// taken for them.
-    pub(super) processors: Option<&'a Role>,
+    /// The role that is scaled, whose cgroups are read.
+    pub(super) role: Option<&'a Role>,
+    /// Whether its processors are; else the share of busy cores is taken for them.
+    pub(super) has_processors: bool,
     pub(super) terms: Terms<'a>,
     /// Takes events for the run.
     pub(super) events: Sender<Event>,
@@ -67,7 +70,7 @@ struct Ticking {
     last_ns: u64,
     of: OfTick,
     samples: Samples,
-    processors: Option<Processors>,
+    meters: Option<Meters>,
 }
 
 impl Steered<'_> {
@@ -89,9 +92,9 @@ impl Steered<'_> {
         let terms = self.setup.terms();
         let first = self.balancer.look()?;
         let cores = std::thread::available_parallelism().map_or(1.0, |of| of.get() as f64);
-        let processors = self.processors.map(|role| Processors::of(role, cores));
+        let meters = self.role.map(|role| Meters::of(role, cores));
         let (from, last) = (first.clone(), first);
-        let mut ticking = Ticking { from, last, processors, ..Ticking::default() };
+        let mut ticking = Ticking { from, last, meters, ..Ticking::default() };
         while let Some(now_ns) = self.wait(yard, ticking.of.began_ns + tick_ns, period) {
             let is_due = now_ns >= ticking.of.began_ns + tick_ns;
             let seen = self.look(is_due, &mut ticking, yard)?;
@@ -101,9 +104,9 @@ impl Steered<'_> {
             let ready = take(&seen, f64::from(self.terms.cores), &mut ticking.samples);
             ticking.of.supplied(ready, since_ns);
             (ticking.last_ns, ticking.last) = (now_ns, seen);
-            if let Some(processors) = &mut ticking.processors {
+            if let Some(meters) = &mut ticking.meters {
                 let servers = yard.life().servers();
-                processors.look(servers.iter());
+                meters.look(servers.iter());
             }
             if !is_due {
                 continue;
@@ -111,7 +114,15 @@ impl Steered<'_> {
             let watched = yard.life().take_watched();
             let point = self.end_tick(now_ns, &mut ticking, &mut books, watched);
             controller.collect(&terms, point);
-            let decided = controller.step(&terms, policy, &mut plant);
+            let before = yard.is_followed.then(|| policy.save().ok()).flatten();
+            let mut decided = controller.step(&terms, policy, &mut plant);
+            if let Some(why) = &yard.life().unknown {
+                decided.reason += &format!("; the pool is as it was told last: {why}");
+            }
+            if let Some(before) = before.filter(|_| decided.changes()) {
+                // Nothing was done, so it rests after nothing. What was saved is of this kind.
+                let _ = policy.restore(&before);
+            }
             yard.life().wants(decided.to);
             self.tell(&decided);
             if decided.changes() {
@@ -179,8 +190,8 @@ impl Steered<'_> {
         let cores_ns = of.ready_ns() as f64 * f64::from(self.terms.cores);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
         let work_ns = (cores_ns * busy) as u64;
-        let read = ticking.processors.as_mut().map(Processors::end_tick);
-        let cpu = read.map_or(cpu, |read| read.unwrap_or(f64::NAN));
+        let read = ticking.meters.as_mut().map(Meters::end_tick);
+        let cpu = read.filter(|_| self.has_processors).map_or(cpu, |read| read.cpu);
         let shown = if cpu.is_finite() { cpu } else { 0.0 };
         let tick = books.tick(&self.terms, now_ns, of, (work_ns, shown), Vec::new);
         (self.hears)(&tick);
@@ -192,6 +203,9 @@ impl Steered<'_> {
         values[Metric::Concurrency as usize] = samples.present / f64::from(samples.count.max(1));
         values[Metric::Queue as usize] = samples.waiting as f64;
         values[Metric::Watched as usize] = watched;
+        values[Metric::Memory as usize] = read.map_or(f64::NAN, |read| read.memory);
+        values[Metric::Connections as usize] =
+            samples.connections / f64::from(samples.count.max(1));
         ticking.from = ticking.last.clone();
         ticking.samples = Samples::default();
         ticking.of = OfTick { began_ns: now_ns, ..OfTick::default() };
@@ -211,6 +225,7 @@ impl Steered<'_> {
 /// Takes one look. Returns how many instances take requests.
 fn take(seen: &Seen, cores: f64, samples: &mut Samples) -> u32 {
     samples.count += 1;
+    samples.connections += seen.connections as f64;
     samples.present += seen.active as f64;
     samples.waiting = seen.waiting;
     if let Some(busy) = seen.busy(cores) {

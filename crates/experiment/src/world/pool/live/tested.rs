@@ -174,6 +174,7 @@ mod tests {
                 name: format!("web-{number}"),
                 number: *number,
                 place: 0,
+                host: None,
                 address: "127.0.0.1".to_owned(),
                 port: 1,
                 folder: "/nowhere".into(),

@@ -72,7 +72,9 @@ pub(super) struct Yard<'a> {
     /// Where those that are ready are watched.
     gate: OnceLock<Gate>,
     /// Told when an instance is ready or has ended, and when all is over.
-    changed: Condvar,
+    pub(super) changed: Condvar,
+    /// Whether somebody else starts and ends the instances.
+    pub(super) is_followed: bool,
 }
 
 /// How far the pool is.
@@ -98,6 +100,8 @@ pub(super) struct Life {
     /// and their sum within the tick, with how many values it is of.
     watched: Option<(String, f64, u32)>,
     last_fault: Option<TestbedError>,
+    /// Why it is not known which instances there are that somebody else starts and ends.
+    pub(super) unknown: Option<String>,
     pub(super) boot: Stream,
     pub(super) termination: Stream,
     events: Vec<Event>,
@@ -122,7 +126,7 @@ impl Life {
     }
 
     /// Whether an instance is to take requests, when it can.
-    fn is_wanted(&self, number: usize) -> bool {
+    pub(super) fn is_wanted(&self, number: usize) -> bool {
         let of = &self.pool.instances()[number];
         !self.is_over && of.draining_ns.is_none() && of.ended_ns.is_none()
     }
@@ -193,12 +197,19 @@ impl<'a> Yard<'a> {
             patience: Patience::default(),
             watched: None,
             last_fault: None,
+            unknown: None,
             boot: stream("boot"),
             termination: stream("termination"),
             events: Vec::new(),
         };
         let (gate, changed) = (OnceLock::new(), Condvar::new());
-        Self { crew, balancer, setup, life: Mutex::new(life), gate, changed }
+        let life = Mutex::new(life);
+        Self { crew, balancer, setup, life, gate, changed, is_followed: false }
+    }
+
+    /// The instances are somebody else's to start and to end.
+    pub(super) fn followed(self) -> Self {
+        Self { is_followed: true, ..self }
     }
 
     /// Has instances watched that are ready from now on.
@@ -222,7 +233,7 @@ impl<'a> Yard<'a> {
     }
 
     /// Takes in the servers that a killed process has left. The balancer is told of those that it
-    /// does not know, and of those that are gone.
+    /// does not know, and of those that are gone; those that were leaving it are ended.
     ///
     /// # Errors
     /// Where the balancer does not answer.
@@ -233,8 +244,21 @@ impl<'a> Yard<'a> {
         for gone in look.instances.iter().filter(|of| !is_there(&of.name)) {
             self.balancer.remove(&gone.name)?;
         }
-        for server in servers {
-            let is_known = look.instances.iter().any(|of| of.name == server.name);
+        let known = |name: &str| look.instances.iter().find(|of| of.name == name);
+        let (leaving, staying): (Vec<_>, Vec<_>) = servers
+            .into_iter()
+            .partition(|of| known(&of.name).is_some_and(|of| of.state == State::Draining));
+        std::thread::scope(|scope| {
+            for server in leaving {
+                let mut life = self.life();
+                let number = life.pool.launch(0, 0, 1.0).number;
+                life.pool.drain(number, 0);
+                life.note(number, &format!("draining: {}", server.name));
+                scope.spawn(move || self.lower(number, &server));
+            }
+        });
+        for server in staying {
+            let is_known = known(&server.name).is_some();
             if let Some(newcomer) = self.newcomer(&server).filter(|_| !is_known) {
                 self.balancer.add(&newcomer)?;
             }
@@ -335,7 +359,7 @@ impl<'a> Yard<'a> {
     }
 
     /// Gives an instance requests. Returns whether it takes them.
-    fn goes_in(&self, number: usize, server: &Server) -> bool {
+    pub(super) fn goes_in(&self, number: usize, server: &Server) -> bool {
         let Some(newcomer) = self.newcomer(server) else { return false };
         let added = self.balancer.add(&newcomer);
         let mut life = self.life();
@@ -360,7 +384,7 @@ impl<'a> Yard<'a> {
     }
 
     /// Ends the server of an instance.
-    fn end(&self, number: usize, server: &Server) {
+    pub(super) fn end(&self, number: usize, server: &Server) {
         self.gate.get().into_iter().for_each(|gate| gate.leaves(server));
         let ended = self.crew.end(server.number);
         let mut life = self.life();
@@ -454,7 +478,7 @@ impl Yard<'_> {
     }
 
     /// A server as its balancer is told of it.
-    fn newcomer(&self, server: &Server) -> Option<Newcomer> {
+    pub(super) fn newcomer(&self, server: &Server) -> Option<Newcomer> {
         let address = format!("{}:{}", server.address, server.port).parse().ok()?;
         let weight = self.crew.weight(server);
         Some(Newcomer { name: server.name.clone(), address, weight })
@@ -462,8 +486,13 @@ impl Yard<'_> {
 
     /// Notes what has become of the balancer.
     pub(super) fn note_balancer(&self, text: &str) {
+        self.note("balancer", text);
+    }
+
+    /// Notes what has happened to the pool.
+    pub(super) fn note(&self, kind: &str, text: &str) {
         let mut life = self.life();
-        let (at_ns, kind, text) = (life.now_ns(), "balancer".to_owned(), text.to_owned());
+        let (at_ns, kind, text) = (life.now_ns(), kind.to_owned(), text.to_owned());
         life.events.push(Event { at_ns, class: Class::Infrastructure, kind, text });
     }
 }

@@ -1,0 +1,129 @@
+//! `plimsoll simulate access.log`: a plan is made of the log, kept, and simulated.
+
+use super::plans::policy_settings;
+use crate::files::is_plan;
+use crate::flags::PoolFlags;
+use crate::simulate_args::Simulate;
+use crate::terminal::error::{Result, UsageError, read};
+use plimsoll_experiment::starter::{Starter, keep};
+use plimsoll_plan::Setting;
+use plimsoll_workload::access_log::LogFormat;
+use std::path::Path;
+
+/// Flags that say how much load: a log says it itself.
+const HOW_MUCH: [&str; 7] =
+    ["schedule", "rate", "for", "trace", "profile", "counts-per", "columns"];
+
+/// The settings of `--service` and `--price`.
+pub(super) fn settings(args: &Simulate) -> Vec<Setting> {
+    let said = [
+        ("instance.service", &args.service, "--service"),
+        ("billing.price", &args.price, "--price"),
+    ];
+    let said = said.into_iter();
+    said.filter_map(|(key, value, flag)| Some(Setting::new(key, value.as_ref()?, flag))).collect()
+}
+
+/// The text of the plan that a log makes; `None` where a plan is simulated.
+pub(super) fn of(args: &Simulate) -> Result<Option<String>> {
+    let Some(log) = args.plan.as_deref().map(Path::new) else { return Ok(None) };
+    let has_format = args.flags.has("log-format");
+    let is_named_plan = log.extension().is_some_and(|end| end == "toml");
+    if log == Path::new("-") || is_named_plan || !is_plan(&log.display().to_string()) {
+        return Ok(None);
+    }
+    if !has_format && LogFormat::of_file(log)?.is_none() {
+        return Ok(None);
+    }
+    if let Some(flag) = HOW_MUCH.iter().find(|flag| args.flags.has(flag)) {
+        let text = format!("simulate an access log with --{flag}: the log says how much load");
+        return Err(UsageError(text).into());
+    }
+    let (mut before, mut format) = (settings(args), None);
+    for setting in args.flags.settings() {
+        if setting.key == "load.trace.format" {
+            format = Some(read("--log-format", &setting.value, LogFormat::parse)?);
+        } else {
+            before.push(setting);
+        }
+    }
+    let replications = args.replications.as_ref();
+    before.extend(replications.map(|n| Setting::new("repeat", n, "--replications")));
+    for pair in &args.set {
+        let setting = Setting::from_pair(pair);
+        before.push(
+            setting
+                .map_err(|error| crate::terminal::error::FlagError::new("--set", pair, error))?,
+        );
+    }
+    for policy in &args.policy {
+        before.extend(policy_settings(policy)?);
+    }
+    check(&before)?;
+    let starter = Starter { log, format, settings: before, command: typed() };
+    Ok(Some(starter.text()?))
+}
+
+/// What a plan needs that no log says.
+fn check(settings: &[Setting]) -> Result<()> {
+    let has =
+        |keys: &[&str]| settings.iter().any(|of| keys.iter().any(|key| of.key.starts_with(key)));
+    if !has(&["instance.service", "instance.model"]) {
+        let text = "simulate an access log: say how long a request takes at a server, such as \
+                    --service exp:70ms";
+        return Err(UsageError(text.to_owned()).into());
+    }
+    if !has(&["policy."]) {
+        let text = "simulate an access log: say by which policy, such as --policy hpa; see \
+                    --list-policies";
+        return Err(UsageError(text.to_owned()).into());
+    }
+    Ok(())
+}
+
+/// Keeps the plan in the working folder: its path, and whether it was there already.
+pub(super) fn kept(args: &Simulate, text: &str) -> Result<(String, bool)> {
+    let log = args.plan.as_deref().unwrap_or_default();
+    let (path, was_there) = keep(Path::new(""), Path::new(log), text)?;
+    Ok((path.display().to_string(), was_there))
+}
+
+/// The same command for the plan: what stands in it is not said again.
+pub(super) fn of_plan(args: &Simulate, plan: String) -> Simulate {
+    Simulate {
+        plan: Some(plan),
+        policy: Vec::new(),
+        replications: None,
+        flags: PoolFlags::default(),
+        set: Vec::new(),
+        service: None,
+        price: None,
+        only: args.only.clone(),
+        list_policies: args.list_policies,
+        threads: args.threads.clone(),
+        decisions: args.decisions,
+        out: args.out.clone(),
+        keep_cells: args.keep_cells,
+        report: args.report.clone(),
+        print_plan: args.print_plan,
+        json: args.json,
+        quiet: args.quiet,
+    }
+}
+
+/// The command as it was typed, on one line.
+fn typed() -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
+    let words = std::env::args().skip(1).map(|word| {
+        let word: String = word.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        if !word.is_empty() && word.chars().all(plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    });
+    // How the result is shown says nothing of the plan.
+    let shown = ["--json", "--quiet", "-q", "--decisions"];
+    let words: Vec<String> = words.filter(|word| !shown.contains(&word.as_str())).collect();
+    format!("plimsoll {}", words.join(" "))
+}

@@ -1,0 +1,81 @@
+//! The hosts of a plan's `[testbed]`, as the provider `ssh` takes them.
+
+use plimsoll_plan::{Plan, Testbed};
+use plimsoll_testbed::ssh::{Client, Dealt, Route, Ssh, Watch};
+use plimsoll_testbed::{Role, TestbedError};
+
+use crate::control::{Control, News, Wish};
+use crate::error::ExperimentError;
+
+/// Ends what goes on when a host is gone that it stands on.
+pub(crate) struct OnHosts<'a> {
+    /// What the user wishes.
+    pub(crate) control: &'a dyn Control,
+    /// How the hosts are reached.
+    pub(crate) client: &'a Client,
+}
+
+impl Control for OnHosts<'_> {
+    fn tell(&self, news: News<'_>) {
+        self.control.tell(news);
+    }
+
+    fn wish(&self) -> Wish {
+        match self.client.lost() {
+            Some(_) => Wish::Abort,
+            None => self.control.wish(),
+        }
+    }
+
+    fn broken(&self) -> Option<TestbedError> {
+        self.client.lost()
+    }
+
+    fn is_spent(&self) -> Option<String> {
+        self.control.is_spent()
+    }
+}
+
+/// The collector of what a host does, which its agent has.
+const HOST: &str = "host";
+
+/// The provider of a plan's hosts. They are watched where the plan collects what hosts do.
+///
+/// # Errors
+/// A host without an address; a role without a host.
+pub(crate) fn provider(
+    plan: &Plan,
+    testbed: &Testbed,
+    roles: &[Role],
+    client: &Client,
+) -> Result<Ssh, ExperimentError> {
+    let config = testbed.ssh_config.as_ref().map(|file| {
+        // `ssh` is started in another folder.
+        std::path::absolute(file).unwrap_or_else(|_| file.clone())
+    });
+    let host = |(name, of): (&String, &plimsoll_plan::Host)| {
+        let route = Route {
+            name: name.clone(),
+            address: of.address.clone(),
+            user: of.user.clone(),
+            port: of.port,
+            config: config.clone(),
+        };
+        (route, of.serves)
+    };
+    let hosts: Vec<_> = testbed.hosts.iter().map(host).collect();
+    let dealt = roles.iter().zip(&plan.roles).map(|(role, (name, of))| Dealt {
+        role: role.name.clone(),
+        count: role.count,
+        port: role.recipe.recipe.port,
+        hosts: testbed.hosts_of(name, of).into_iter().map(str::to_owned).collect(),
+    });
+    let dealt: Vec<Dealt> = dealt.collect();
+    let collect = &plan.collect;
+    let watch = collect
+        .from
+        .iter()
+        .any(|from| from == HOST)
+        .then(|| Watch { every: collect.every, processes: collect.processes.clone() });
+    Ok(Ssh::deal(&hosts, &dealt, testbed.host_folder.as_deref(), client, watch)?)
+}

@@ -1,0 +1,83 @@
+//! Images of servers: what makes one of a plan's role, and which of those that roles start from are
+//! of another recipe by now.
+
+use std::path::Path;
+
+use plimsoll_plan::{Plan, Provider};
+use plimsoll_testbed::bed::Hears;
+use plimsoll_testbed::crew::{Baked, with_crew};
+use plimsoll_testbed::{Bed, recipe_of};
+use plimsoll_units::nearest;
+
+use crate::error::ExperimentError;
+use crate::prepare::Place;
+use crate::servers::{bed, bed_id, images, install};
+
+/// What a reader should know of the images that the roles of a bed start from: those of another
+/// recipe, or of other parameters and files, than the role has now.
+///
+/// # Errors
+/// A file of a role that cannot be read.
+pub(crate) fn stale(bed: &Bed) -> Result<Vec<String>, ExperimentError> {
+    let mut stale = Vec::new();
+    for role in &bed.roles {
+        let Some(of) = &role.image else { continue };
+        let (name, image) = (&role.name, &of.image.name);
+        if of.image.recipe != recipe_of(role)? {
+            stale.push(format!(
+                "role.{name} starts from the image `{image}`, which was made by another recipe, or \
+                 with other parameters and files, than the role has now: `plimsoll testbed bake` \
+                 makes it anew"
+            ));
+        }
+    }
+    Ok(stale)
+}
+
+/// Makes an image of an instance of a role of a plan, behind the roles that stand before it. It is
+/// named as the role, where no name is given. Packages are installed where `installs` says so.
+///
+/// # Errors
+/// A plan without servers, or without that role; what keeps them from standing; what cannot be
+/// kept.
+pub fn bake(
+    plan: &Plan,
+    (role, name): (&str, Option<&str>),
+    place: &Place<'_>,
+    hears: Hears<'_>,
+    installs: bool,
+) -> Result<Baked, ExperimentError> {
+    let conflict = |text: String| ExperimentError::Conflict(text);
+    if plan.testbed.as_ref().is_some_and(|of| of.provider == Provider::Ec2) {
+        return Err(conflict(
+            "make an image of a rented instance: the folder of one cannot be read from here; have \
+             its cloud make the image, and name that by `image` in [role.NAME]"
+                .to_owned(),
+        ));
+    }
+    let id = bed_id(Path::new("bake"), 0, (place.now_ns)());
+    let mut plan = plan.clone();
+    // What it starts from now is what is made anew.
+    plan.roles.iter_mut().filter(|(of, _)| of == role).for_each(|(_, of)| of.image = None);
+    let bed = bed(&plan, id, place)?;
+    let mut bed = bed.ok_or_else(|| {
+        conflict("make an image of a server: the plan has no [testbed] that starts any".to_owned())
+    })?;
+    let Some(at) = bed.roles.iter().position(|of| of.name == role) else {
+        let names: Vec<&str> = bed.roles.iter().map(|of| of.name.as_str()).collect();
+        let near = nearest(role, names.iter().copied());
+        let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+        let text =
+            format!("make an image of the role `{role}`: the plan has {}{near}", names.join(", "));
+        return Err(conflict(text));
+    };
+    // Roles behind it are not needed.
+    bed.roles.truncate(at + 1);
+    bed.roles[at].count = 1;
+    if installs {
+        install(&bed, place)?;
+    }
+    bed.roles[at].count = 0;
+    let (images, name, now_ns) = (images(place), name.unwrap_or(role), (place.now_ns)());
+    with_crew(&bed, role, place.runtime, hears, |_, crew| Ok(crew.bake(&images, name, now_ns)?))
+}

@@ -1,0 +1,276 @@
+//! What instances that are rented from a cloud may cost: how many there are and for how long at
+//! most, and the watch over them while a cell goes on.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use plimsoll_load::clock::Clock;
+use plimsoll_plan::{Plan, Provider as Kind, Testbed};
+use plimsoll_runs::event::Class;
+use plimsoll_runs::experiment::Cell;
+use plimsoll_testbed::cloud::{Surroundings, Where};
+use plimsoll_testbed::ec2::{Ec2, Wants};
+use plimsoll_testbed::rented::{Terms, lasting};
+use plimsoll_testbed::rents::Rents;
+use plimsoll_units::failure::{FileError, chain};
+use plimsoll_workload::pool::BillingUnit;
+
+use crate::control::News;
+use crate::engine::Execution;
+use crate::error::ExperimentError;
+use crate::prepare::Place;
+
+/// How often the clouds are asked what has become of instances.
+const LOOK: Duration = Duration::from_secs(10);
+/// How often what was spent is summed up; a plan that charges by less than a minute, each second.
+const MINUTE: Duration = Duration::from_secs(60);
+/// How long instances are planned to be there beside the load of a cell: they start, and they end.
+const BESIDE: Duration = Duration::from_secs(120);
+/// How often the end of a cell is looked for.
+const STEP: Duration = Duration::from_millis(50);
+
+/// The most that a plan can cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cost {
+    /// How many instances there are at once, at most.
+    pub instances: u32,
+    /// What all of them cost in all cells; `None` where it is not known how long these take: then
+    /// it is the budget.
+    pub most: Option<f64>,
+    /// How much may be spent.
+    pub budget: f64,
+    /// In which currency.
+    pub currency: String,
+}
+
+/// The test-bed of a plan that rents instances.
+fn rented(plan: &Plan) -> Option<&Testbed> {
+    plan.testbed.as_ref().filter(|of| of.provider == Kind::Ec2)
+}
+
+fn terms(plan: &Plan, of: &Testbed) -> Terms {
+    let of_pool = plan.elastic.as_ref().map_or(BillingUnit::Hour, |of| of.billing.unit);
+    let unit = of.unit.unwrap_or(of_pool);
+    Terms {
+        budget: of.budget.as_ref().map_or(0.0, |of| of.amount),
+        currency: of.budget.as_ref().map_or_else(String::new, |of| of.currency.clone()),
+        most: of.max.unwrap_or(0),
+        unit_s: unit.length_ns() / 1_000_000_000,
+    }
+}
+
+/// The price of an hour of an instance of a role.
+fn price(plan: &Plan, of: &Testbed, role: &plimsoll_plan::Role) -> f64 {
+    let of_pool = || plan.elastic.as_ref().map(plimsoll_plan::Elastic::price);
+    role.price.or(of.price).or_else(of_pool).unwrap_or(0.0)
+}
+
+/// What a plan can cost that has so many cells, the longest of which takes so many seconds; `None`
+/// for one that rents nothing.
+///
+/// # Errors
+/// More than its budget; more instances than it allows; a price that is missing.
+pub fn cost(
+    plan: &Plan,
+    (cells, longest_s): (u64, Option<f64>),
+) -> Result<Option<Cost>, ExperimentError> {
+    let Some(of) = rented(plan) else { return Ok(None) };
+    let (terms, conflict) = (terms(plan, of), |text: String| Err(ExperimentError::Conflict(text)));
+    let pool = plan.elastic.as_ref().and_then(|of| Some((of.pool.role.as_ref()?, of.pool.most)));
+    let (mut instances, mut fixed, mut hourly) = (0, 0, 0.0);
+    for (name, role) in plan.roles.iter().filter(|(name, _)| !plan.is_followed(name)) {
+        let price = price(plan, of, role);
+        if price <= 0.0 {
+            return conflict(format!(
+                "know what the role `{name}` costs: its instances have no price; say `price` in \
+                 [testbed], an hour"
+            ));
+        }
+        let is_scaled = pool.as_ref().is_some_and(|(of, _)| *of == name);
+        let most = pool.as_ref().filter(|_| is_scaled).map_or(role.count, |(_, most)| *most);
+        fixed += if is_scaled { 0 } else { role.count };
+        instances += most;
+        hourly += price * f64::from(most);
+    }
+    if fixed > terms.most || (instances > terms.most && pool.is_none()) {
+        return conflict(format!(
+            "rent {} instances: `max` in [testbed] is {}",
+            fixed.max(instances),
+            terms.most
+        ));
+    }
+    let at_once = plan.experiment.as_ref().map_or(1, |of| of.at_once.max(1));
+    // Cells side by side share what there may be at once.
+    let wanted = f64::from(instances) * f64::from(at_once);
+    let share = (f64::from(terms.most) / wanted.max(1.0)).min(1.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "seconds of a plan"
+    )]
+    let each_s = longest_s.map(|s| (s + BESIDE.as_secs_f64()).ceil() as u64);
+    let most = each_s.map(|s| cells as f64 * terms.cost(hourly * share, s));
+    if let Some(most) = most.filter(|most| *most > terms.budget) {
+        return conflict(format!(
+            "rent instances for up to {}: `budget` in [testbed] is {}",
+            terms.show(most),
+            terms.show(terms.budget)
+        ));
+    }
+    let instances = (instances * at_once).min(terms.most);
+    Ok(Some(Cost { instances, most, budget: terms.budget, currency: terms.currency }))
+}
+
+/// The folder of the ledgers of a plan's servers: those of rented ones outlive this host's running.
+#[must_use]
+pub fn ledgers(plan: &Plan, place: &Place<'_>) -> PathBuf {
+    match rented(plan) {
+        Some(_) => lasting(place.environment),
+        None => place.runtime.to_owned(),
+    }
+}
+
+/// The folders in which there are ledgers.
+pub(crate) fn all_ledgers(place: &Place<'_>) -> [PathBuf; 2] {
+    [place.runtime.to_owned(), lasting(place.environment)]
+}
+
+/// What clouds are asked with.
+pub(crate) fn surroundings(place: &Place<'_>) -> Surroundings {
+    Surroundings { environment: place.environment, now_ns: place.now_ns }
+}
+
+/// The provider of a plan that rents.
+///
+/// # Errors
+/// What is missing of what is rented; a file that cannot be read; an endpoint that cannot be used.
+pub(crate) fn provider(
+    plan: &Plan,
+    of: &Testbed,
+    place: &Place<'_>,
+) -> Result<Ec2, ExperimentError> {
+    let missing = |name: &str, key: &str| {
+        ExperimentError::Conflict(format!(
+            "rent for the role `{name}`: `{key}` is missing; say it in [testbed] or [role.{name}]"
+        ))
+    };
+    let mut wants = BTreeMap::new();
+    for (name, role) in plan.roles.iter().filter(|(name, _)| !plan.is_followed(name)) {
+        let file = role.user_data.as_ref().or(of.user_data.as_ref());
+        let user_data =
+            file.map(|file| std::fs::read_to_string(file).map_err(FileError::of("read", file)));
+        let tags = of.tags.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        let wanted = Wants {
+            region: role.region.clone().unwrap_or_else(|| of.region.clone()),
+            image: role
+                .image
+                .clone()
+                .or_else(|| of.image.clone())
+                .ok_or_else(|| missing(name, "image"))?,
+            kind: role
+                .kind
+                .clone()
+                .or_else(|| of.kind.clone())
+                .ok_or_else(|| missing(name, "type"))?,
+            key_pair: of.key_pair.clone(),
+            security_group: of.security_group.clone(),
+            zone: of.zone.clone(),
+            user_data: user_data.transpose()?,
+            tags,
+            price: price(plan, of, role),
+        };
+        wants.insert(name.clone(), wanted);
+    }
+    Ok(Ec2::new(&cloud(of), wants, terms(plan, of), surroundings(place))?)
+}
+
+/// Where the cloud of a plan is.
+pub(crate) fn cloud(of: &Testbed) -> Where {
+    Where {
+        endpoint: of.endpoint.clone(),
+        region: of.region.clone(),
+        api_version: of.api_version.clone(),
+        profile: of.profile.clone(),
+    }
+}
+
+/// Does something while the instances of a provider are watched: one that ends although nobody here
+/// has ended it is told, and where the budget is reached, the experiment ends.
+pub(crate) fn watched<T>(
+    rents: Option<&dyn Rents>,
+    (cell, to): (&Cell, &Execution<'_>),
+    act: impl FnOnce() -> T,
+) -> T {
+    let Some(rents) = rents else { return act() };
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watch = scope.spawn(|| watch(rents, (cell, to), &is_over));
+        let _ends = Ends(&is_over);
+        let done = act();
+        is_over.store(true, Ordering::Relaxed);
+        drop(watch);
+        done
+    })
+}
+
+/// Ends the watch, also where what is done panics.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "looks at clouds now and then")]
+fn watch(rents: &dyn Rents, (cell, to): (&Cell, &Execution<'_>), is_over: &AtomicBool) {
+    // It ends before the units begin that would be too much: instances take a moment to end.
+    let (every, ahead) = match rents.terms().unit_s {
+        0..60 => (Duration::from_secs(1), Duration::from_secs(2)),
+        _ => (MINUTE, MINUTE * 3 / 2),
+    };
+    let clock = Clock::start();
+    let passed = || Duration::from_nanos(clock.now());
+    let (mut looked, mut summed) = (Duration::ZERO, Duration::ZERO);
+    let happened = |class, text: &str| {
+        to.control.tell(News::Warns(text));
+        // Where the journal cannot be written, the cell's end tells it.
+        let _ = to.record.happened(Some(cell), class, ("cloud", text));
+    };
+    let mut is_told = false;
+    while !is_over.load(Ordering::Relaxed) {
+        std::thread::sleep(STEP);
+        if passed() >= summed + every {
+            summed = passed();
+            if let Ok(Some(why)) = rents.is_spent(ahead)
+                && to.record.is_spent().is_none()
+            {
+                happened(Class::Failure, &why);
+                to.record.end_spent(why);
+            }
+        }
+        if passed() >= looked + LOOK {
+            looked = passed();
+            match rents.gone() {
+                Ok(gone) => {
+                    for (name, why) in gone {
+                        let text = format!("{name} is gone, and nobody here has ended it: {why}");
+                        happened(Class::Infrastructure, &text);
+                    }
+                    is_told = false;
+                }
+                Err(error) if !is_told => {
+                    // What runs is left alone.
+                    is_told = true;
+                    happened(
+                        Class::Failure,
+                        &format!("cannot look at instances: {}", chain(&error)),
+                    );
+                }
+                Err(_) => {}
+            }
+        }
+    }
+}

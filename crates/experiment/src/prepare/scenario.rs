@@ -1,0 +1,105 @@
+//! A scenario for the engine: its file and those that it names are read, its servers become
+//! addresses, its steps and groups get the numbers of their names.
+
+use super::requests::Called;
+use super::{Place, endpoint, tls};
+use crate::error::ExperimentError;
+use plimsoll_load::{Endpoint, Tls, Users};
+use plimsoll_net::tls::CertificateEnd;
+use plimsoll_plan::{
+    Asked, Connections, Environment, LoadShape, Places, Plan, WrittenScenario, read_scenario,
+};
+use plimsoll_runs::{NameKind, Naming};
+use plimsoll_units::failure::FileError;
+use plimsoll_workload::request::Url;
+use plimsoll_workload::scenario::{self, Scenario};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+/// The longest file of a scenario, and the longest that it names, in bytes.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// Reads a scenario and the files that it names. `places` says where the roles of its plan stand.
+///
+/// # Errors
+/// A file that cannot be read; all that is wrong with the scenario.
+pub fn read(
+    file: &Path,
+    environment: Environment,
+    places: Option<&Places>,
+) -> Result<Scenario, ExperimentError> {
+    let bytes = open(file).map_err(FileError::of("read the scenario", file))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no text in UTF-8"))
+        .map_err(FileError::of("read the scenario", file))?;
+    let origin = file.display().to_string();
+    let (text, origin, open) = (text.as_str(), origin.as_str(), &open);
+    Ok(read_scenario(&WrittenScenario { text, origin, environment, places, open })?)
+}
+
+/// The bytes of a file, if they are not too many.
+fn open(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it has more than 256 MiB"));
+    }
+    Ok(bytes)
+}
+
+/// The users of a plan with a scenario, who ask this server.
+pub(super) fn users(
+    plan: &Plan,
+    url: &Url,
+    place: &Place<'_>,
+    ask: bool,
+    end: &CertificateEnd,
+    notes: &mut Vec<String>,
+) -> Result<Option<Users>, ExperimentError> {
+    let Asked::Scenario(file) = &plan.target.asked else { return Ok(None) };
+    let places = (!plan.places.is_empty()).then_some(&plan.places);
+    let scenario = read(file, Environment::Of(place.environment), places)?;
+    let scenario = scenario.shared(url, plan.seed);
+    let others = scenario.origins().iter().skip(1);
+    let others = others.map(|url| other(plan, url, ask, end, notes)).collect::<Result<_, _>>()?;
+    Ok(Some(Users { scenario, others, connect_rate: plan.load.connect_rate }))
+}
+
+/// A server besides the target: where it is, and what TLS is spoken there.
+fn other(
+    plan: &Plan,
+    url: &Url,
+    ask: bool,
+    end: &CertificateEnd,
+    notes: &mut Vec<String>,
+) -> Result<(Endpoint, Option<Tls>), ExperimentError> {
+    let (endpoint, _) = endpoint::resolve(&plan.target, url, ask, notes)?;
+    // The name that the plan gives is that of the target.
+    let target = plimsoll_plan::Target { sni: None, ..plan.target.clone() };
+    let to = tls::To { endpoint: &endpoint, proxies: None };
+    let (tls, _) = tls::choose(&target, plan.load.resumes_tls(), url, to, false, end)?;
+    Ok((endpoint, tls))
+}
+
+/// The names of steps and groups, and the number of each in the scenario.
+pub(super) fn called(scenario: &Scenario) -> Called {
+    let mut naming = Naming::default();
+    let kind = |kind| match kind {
+        scenario::NameKind::Step => NameKind::Step,
+        scenario::NameKind::Group => NameKind::Group,
+    };
+    let names = scenario.names().iter();
+    let of = names.map(|name| naming.number(&name.name, kind(name.kind))).collect();
+    Called { names: naming.finish(), of: Some(of) }
+}
+
+/// How many connections users have at most: each one to each server. How many there are at a time
+/// is not known of users who arrive by the clock.
+pub(super) fn connections(plan: &Plan, users: &Users) -> u32 {
+    let most = u32::try_from(*Connections::RANGE.end()).unwrap_or(u32::MAX);
+    let servers = u32::try_from(users.scenario.origins().len()).unwrap_or(u32::MAX);
+    match plan.load.shape {
+        LoadShape::Closed { users, .. } => users.saturating_mul(servers).min(most),
+        LoadShape::Open { .. } | LoadShape::Replay => most,
+    }
+}

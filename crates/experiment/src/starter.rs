@@ -1,0 +1,252 @@
+//! The path from an access log to an answer: a plan to start from, made of a log and of what was
+//! said beside it.
+//!
+//! The plan is a text for people: what was said stands in it, what was assumed stands in it with a
+//! comment, and the log is named, not copied. It is written once. A text that is there already is
+//! used again where it is the same; another one is never written over: the next free number is
+//! taken.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use plimsoll_plan::Setting;
+use plimsoll_units::failure::FileError;
+use plimsoll_workload::access_log::LogFormat;
+use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::trace::{Trace, TraceOptions};
+
+use crate::error::ExperimentError;
+
+/// How many names are tried for a plan beside others.
+const MOST_NAMES: u32 = 1000;
+/// The fewest instances that the plan lets a pool have.
+const LEAST_MAX: u32 = 4;
+/// The most instances that it asks for without being told so.
+const MOST_MAX: u32 = 1000;
+/// Over how long the busiest time is looked for, nanoseconds.
+const BUSY_NS: u64 = 60_000_000_000;
+
+/// What a plan is started from.
+#[derive(Debug)]
+pub struct Starter<'a> {
+    /// The access log, as it was named.
+    pub log: &'a Path,
+    /// How it is written, where that was said.
+    pub format: Option<LogFormat>,
+    /// What was said beside it, in the order in which it was.
+    pub settings: Vec<Setting>,
+    /// The command that asks for it, as it is typed.
+    pub command: String,
+}
+
+impl Starter<'_> {
+    /// The text of the plan.
+    ///
+    /// # Errors
+    /// A log that cannot be read.
+    pub fn text(&self) -> Result<String, ExperimentError> {
+        let mut out = String::new();
+        let _ = writeln!(out, "# A plan to start from, made by\n#     {}", self.command);
+        out.push_str("# Predict with it: plimsoll run PLAN --simulated\n");
+        let _ = writeln!(out, "\nname = {}", quoted(&stem(self.log)));
+        self.keys("", &mut out);
+        out.push_str("\n[load]\n");
+        if !self.has("load.arrivals") {
+            out.push_str("# As many in each second as the log has, anywhere in it.\n");
+            out.push_str("arrivals = \"random\"\n");
+        }
+        self.keys("load", &mut out);
+        let file = quoted(&self.log.display().to_string());
+        let _ = writeln!(out, "\n[load.trace]\nfile = {file}");
+        if let Some(format) = &self.format {
+            let _ = writeln!(out, "format = {}", quoted(&format.to_string()));
+        }
+        self.keys("load.trace", &mut out);
+        out.push_str("\n[pool]\n");
+        if !self.has("pool.max") {
+            let (most, why) = self.most()?;
+            let _ = writeln!(out, "# {why}\nmax = {most}");
+        }
+        self.keys("pool", &mut out);
+        for section in self.sections() {
+            let parts: Vec<String> = section.split('.').map(name).collect();
+            let _ = writeln!(out, "\n[{}]", parts.join("."));
+            self.keys(&section, &mut out);
+        }
+        Ok(out)
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.settings.iter().any(|setting| setting.key == key)
+    }
+
+    /// The sections that only settings name, in the order in which they come.
+    fn sections(&self) -> Vec<String> {
+        let mut sections: Vec<String> = Vec::new();
+        for setting in &self.settings {
+            let (section, _) = split(&setting.key);
+            let is_written = ["", "load", "load.trace", "pool"].contains(&section);
+            if !is_written && sections.iter().all(|known| known != section) {
+                sections.push(section.to_owned());
+            }
+        }
+        sections
+    }
+
+    /// The keys of a section; of two settings of one key the later one holds.
+    fn keys(&self, section: &str, out: &mut String) {
+        for (at, setting) in self.settings.iter().enumerate() {
+            let (of, key) = split(&setting.key);
+            let is_last = self.settings[at + 1..].iter().all(|later| later.key != setting.key);
+            if of == section && is_last {
+                let _ = writeln!(out, "{} = {}", name(key), value(&setting.value));
+            }
+        }
+    }
+
+    /// The most instances, and why: twice what the work of the busiest minute takes.
+    fn most(&self) -> Result<(u32, String), ExperimentError> {
+        let said = |key: &str| {
+            let setting = self.settings.iter().rev().find(|setting| setting.key == key);
+            setting.map(|setting| setting.value.as_str())
+        };
+        let service = said("instance.service").and_then(|text| Distribution::parse(text).ok());
+        let Some(service_s) = service.map(|service| service.mean()) else {
+            return Ok((LEAST_MAX * 5, "Instances at most; an assumption.".to_owned()));
+        };
+        let cores = said("instance.cores").and_then(|text| text.parse().ok()).unwrap_or(1.0_f64);
+        let trace = Trace::from_log(self.log, self.format.as_ref())?;
+        // Of a log that is shorter than two minutes, its seconds.
+        let every_ns = Some(BUSY_NS).filter(|every_ns| trace.duration_ns() >= 2 * every_ns);
+        let minutes = trace.resampled(&TraceOptions::default(), every_ns)?;
+        let busy = minutes.rates.iter().fold(0.0, |most: f64, rate| most.max(*rate));
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "clamped, and the cast saturates"
+        )]
+        let most = (2.0 * busy * service_s / cores).ceil().clamp(0.0, f64::from(MOST_MAX)) as u32;
+        let why = format!(
+            "Twice the work of the busiest {}, {busy:.1} requests a second, as the log has it.",
+            if every_ns.is_some() { "minute" } else { "second" }
+        );
+        Ok((most.max(LEAST_MAX), why))
+    }
+}
+
+/// Keeps a plan in a folder: its path, and whether it was there already.
+///
+/// # Errors
+/// A folder that cannot be written, or with too many plans of that name.
+pub fn keep(folder: &Path, log: &Path, text: &str) -> Result<(PathBuf, bool), ExperimentError> {
+    let stem = stem(log);
+    for number in 1..=MOST_NAMES {
+        let name = match number {
+            1 => format!("{stem}.plan.toml"),
+            number => format!("{stem}.{number}.plan.toml"),
+        };
+        let path = folder.join(name);
+        let failed = FileError::of("write the plan", &path);
+        match File::create_new(&path) {
+            Ok(mut file) => {
+                file.write_all(text.as_bytes()).map_err(failed)?;
+                return Ok((path, false));
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                let there = std::fs::metadata(&path).map_err(&failed)?;
+                let may_be_same = there.is_file() && there.len() == text.len() as u64;
+                if may_be_same && std::fs::read(&path).map_err(failed)? == text.as_bytes() {
+                    return Ok((path, true));
+                }
+            }
+            Err(error) => return Err(failed(error).into()),
+        }
+    }
+    let text = format!("write the plan {stem}.plan.toml: {MOST_NAMES} others are there");
+    Err(ExperimentError::Conflict(text))
+}
+
+/// What a log is called without what its name ends in: `access` of `access.log.gz`.
+fn stem(log: &Path) -> String {
+    let name = log.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    let ends = [".log", ".txt", ".json", ".jsonl"];
+    let name = ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    if name.is_empty() { "log".to_owned() } else { name.to_owned() }
+}
+
+/// The section and the name of a key.
+fn split(key: &str) -> (&str, &str) {
+    key.rsplit_once('.').unwrap_or(("", key))
+}
+
+/// A name as TOML has it: bare where it may be.
+fn name(key: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if !key.is_empty() && key.chars().all(is_bare) { key.to_owned() } else { quoted(key) }
+}
+
+/// A value as TOML has it: numbers, switches and lists as they are, everything else in quotes.
+fn value(text: &str) -> String {
+    let is_number = text.parse::<f64>().is_ok_and(f64::is_finite)
+        && text.starts_with(|c: char| c.is_ascii_digit() || c == '-')
+        && !text.ends_with('.')
+        && (!text.starts_with('0') || text == "0" || text.starts_with("0."));
+    if is_number || matches!(text, "true" | "false") {
+        return text.to_owned();
+    }
+    quoted(text)
+}
+
+/// A text in double quotes, as TOML and JSON both have it.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_and_names_are_as_toml_has_them() {
+        for (text, expected) in [
+            ("0.17", "0.17"),
+            ("5", "5"),
+            ("true", "true"),
+            ("exp:70ms", "\"exp:70ms\""),
+            ("1.", "\"1.\""),
+            ("007", "\"007\""),
+            ("inf", "\"inf\""),
+            ("a \"b\"", r#""a \"b\"""#),
+        ] {
+            assert_eq!(value(text), expected);
+            let whole = format!("{} = {}", name("a b"), value(text));
+            assert!(whole.parse::<toml_edit::DocumentMut>().is_ok(), "{whole}");
+        }
+        for (log, expected) in [
+            ("logs/access.log.gz", "access"),
+            ("access.log.1", "access.log.1"),
+            (".log", "log"),
+            ("u_ex260303.txt", "u_ex260303"),
+        ] {
+            assert_eq!(stem(Path::new(log)), expected);
+        }
+    }
+
+    #[test]
+    fn a_plan_is_never_written_over_another() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = Path::new("access.log");
+        let kept = |text: &str| {
+            let (path, was_there) = keep(folder.path(), log, text).expect("a place");
+            (path.file_name().expect("a name").to_string_lossy().into_owned(), was_there)
+        };
+        assert_eq!(kept("a"), ("access.plan.toml".to_owned(), false));
+        assert_eq!(kept("a"), ("access.plan.toml".to_owned(), true));
+        assert_eq!(kept("b"), ("access.2.plan.toml".to_owned(), false));
+        assert_eq!(kept("c"), ("access.3.plan.toml".to_owned(), false));
+        assert_eq!(kept("b"), ("access.2.plan.toml".to_owned(), true));
+    }
+}

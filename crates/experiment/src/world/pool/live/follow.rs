@@ -1,0 +1,327 @@
+//! A pool whose instances somebody else starts and ends: those that announce themselves, or that a
+//! cloud tells of, get requests when they are well, and those that are gone are taken out.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::Scope;
+use std::time::Duration;
+
+use plimsoll_load::clock::Clock;
+use plimsoll_monitor::announce::{Announced, Hearing};
+use plimsoll_plan::{Follow, Plan};
+use plimsoll_testbed::crew::Crew;
+use plimsoll_testbed::recipe::Check;
+use plimsoll_testbed::{Instance as Server, TestbedError, is_ready};
+use plimsoll_units::secret;
+use plimsoll_units::{failure, show_duration};
+use plimsoll_workload::balancer::Weights;
+
+use super::asked::{self, Asked};
+use super::tells::Tells;
+use super::yard::{Servers, Yard};
+use crate::control::{Control, News};
+use crate::error::ExperimentError;
+use crate::prepare::Place;
+
+/// How often it is looked which instances are told.
+const LOOK: Duration = Duration::from_millis(200);
+/// When an instance that was not well is asked again.
+const AGAIN: Duration = Duration::from_millis(100);
+/// How long is waited for the instances of the beginning.
+const BEGINS: Duration = Duration::from_secs(600);
+
+/// Refuses what cannot be followed.
+///
+/// # Errors
+/// Whose instances cannot be told; cells that would follow the same instances at once; others that
+/// would be heard without a token.
+pub(super) fn check(plan: &Plan) -> Result<(), ExperimentError> {
+    let conflict = |text: String| Err(ExperimentError::Conflict(text));
+    let Some(pool) = plan.elastic.as_ref().map(|of| &of.pool) else { return Ok(()) };
+    let Some(follow) = &pool.follow else { return Ok(()) };
+    if follow != &Follow::Agents && plan.testbed.is_none() {
+        return conflict(format!(
+            "follow {follow}: the plan has no [testbed], which says where the cloud is"
+        ));
+    }
+    if plan.experiment.as_ref().is_some_and(|of| of.at_once > 1) {
+        return conflict(
+            "follow the same instances in several cells at once: leave `at_once` out".to_owned(),
+        );
+    }
+    if plan.elastic.as_ref().is_some_and(|of| of.balancer.weights == Weights::SelfTest) {
+        return conflict(
+            "have instances test themselves that somebody else starts: leave `weights` out of \
+             [balancer]"
+                .to_owned(),
+        );
+    }
+    let hears = *follow == Follow::Agents;
+    if hears && !pool.heard_at.ip().is_loopback() && pool.token_file.is_none() {
+        return conflict(format!(
+            "hear at {} whoever announces himself: say `token_file` in [pool], whose token agents \
+             give",
+            pool.heard_at
+        ));
+    }
+    Ok(())
+}
+
+/// Begins to hear, or to ask, which instances a plan follows; `None` where it follows none. They
+/// serve at `port`, where a cloud tells of them.
+///
+/// # Errors
+/// A token that cannot be had; an address that cannot be listened on; a cloud that does not tell.
+pub(super) fn begin(
+    plan: &Plan,
+    (period, port): (Duration, u16),
+    (place, control): (&Place<'_>, &dyn Control),
+) -> Result<Option<Box<dyn Tells>>, ExperimentError> {
+    let Some(pool) = plan.elastic.as_ref().map(|of| &of.pool) else { return Ok(None) };
+    let Some(follow) = &pool.follow else { return Ok(None) };
+    if let Some(members) = asked::members(plan, place)? {
+        let asked = Asked::start((follow, members), (period, port), control)?;
+        return Ok(Some(Box::new(asked)));
+    }
+    let token = pool.token_file.as_ref().map(|file| {
+        let token = secret::Source::File(file.clone()).reveal(|_| None, Path::new(""));
+        token.map_err(|error| ExperimentError::Conflict(failure::chain(&error)))
+    });
+    let token = token.transpose()?.map(String::into_bytes);
+    let listening = |error: std::io::Error| {
+        ExperimentError::Conflict(format!(
+            "hear announcements at {}: {error}; say another `heard_at` in [pool]",
+            pool.heard_at
+        ))
+    };
+    let listener = TcpListener::bind(pool.heard_at).map_err(listening)?;
+    let clock = Clock::start();
+    let hearing = Hearing::start(listener, token, Arc::new(move || clock.now()));
+    Ok(Some(Box::new(hearing.map_err(listening)?)))
+}
+
+/// Those who are followed, and where servers of other roles are made anew.
+pub(super) struct Followed<'a> {
+    who: &'a dyn Tells,
+    crew: &'a dyn Servers,
+    /// Whether the pool was left by a process before.
+    is_adopted: bool,
+    /// The role that the instances are of.
+    role: String,
+    /// The path that one answers that is well; `None`: it takes connections.
+    check: Option<String>,
+}
+
+impl Servers for Followed<'_> {
+    fn launch(&self, _: &dyn Fn(&str)) -> Result<Server, TestbedError> {
+        Err(TestbedError::Wrong("start an instance of a pool that is followed".to_owned()))
+    }
+
+    fn end(&self, _: u32) -> Result<(), TestbedError> {
+        Ok(())
+    }
+
+    fn again(&self, server: &Server) -> Result<(), TestbedError> {
+        self.crew.again(server)
+    }
+}
+
+impl<'a> Followed<'a> {
+    /// Those who are told, of the pool of a plan; `check` is what one answers that is well.
+    pub(super) fn new(
+        who: &'a dyn Tells,
+        crew: &'a Crew<'_>,
+        plan: &Plan,
+        check: Option<String>,
+    ) -> Self {
+        let role = plan.followed().unwrap_or_default().to_owned();
+        Self { who, crew, is_adopted: crew.is_adopted(), role, check }
+    }
+
+    /// The servers that are told. Those of a pool that is adopted have the time to be heard again.
+    #[expect(clippy::disallowed_methods, reason = "waits for other processes to be heard")]
+    pub(super) fn standing(&self) -> Vec<Server> {
+        if self.is_adopted {
+            let clock = Clock::start();
+            // The longest period is known when the first are heard.
+            while Duration::from_nanos(clock.now()) < self.who.settles() {
+                std::thread::sleep(LOOK);
+            }
+        }
+        self.who.living().into_iter().map(|of| self.server(&of)).collect()
+    }
+
+    fn server(&self, of: &Announced) -> Server {
+        Server {
+            role: self.role.clone(),
+            name: of.name.clone(),
+            number: 0,
+            place: 0,
+            host: None,
+            address: of.address.ip().to_string(),
+            port: of.address.port(),
+            folder: PathBuf::new(),
+            cgroups: Vec::new(),
+            collect: BTreeMap::new(),
+        }
+    }
+
+    /// Waits until so many take requests.
+    ///
+    /// # Errors
+    /// Where that takes too long, or the user has ended it.
+    pub(super) fn begins(
+        &self,
+        yard: &Yard<'_>,
+        count: u32,
+        control: &dyn Control,
+    ) -> Result<(), ExperimentError> {
+        let text = format!("waits for {count} instances: {}", self.who.way_in());
+        control.tell(News::Says(&text));
+        let (clock, wanted) = (Clock::start(), count as usize);
+        loop {
+            let life = yard.life();
+            let there = life.servers.len();
+            if there >= wanted || !control.goes_on() {
+                return Ok(());
+            }
+            drop(yard.wait(life, LOOK));
+            let waited_ns = clock.now();
+            if Duration::from_nanos(waited_ns) >= BEGINS {
+                return Err(ExperimentError::Conflict(format!(
+                    "wait for {count} instances to follow: {there} were well within {}; {}",
+                    show_duration(waited_ns),
+                    self.who.way_in()
+                )));
+            }
+        }
+    }
+
+    /// Follows until all is over.
+    pub(super) fn run<'scope, 'env>(
+        &'env self,
+        scope: &'scope Scope<'scope, 'env>,
+        yard: &'env Yard<'_>,
+        control: &dyn Control,
+    ) {
+        let (comes, goes) = self.who.words();
+        let mut known: BTreeMap<String, (usize, SocketAddr)> = BTreeMap::new();
+        for (number, server) in &yard.life().servers {
+            if let Some(address) = address(server) {
+                known.insert(server.name.clone(), (*number, address));
+            }
+        }
+        while !yard.life().is_over {
+            self.told(yard, control);
+            let living = self.who.living();
+            // Those that failed are asked again whether they are well, as others that come.
+            known.retain(|_, (number, _)| yard.is_there(*number));
+            let gone: Vec<String> = known
+                .iter()
+                .filter(|(name, (_, address))| {
+                    !living.iter().any(|of| of.name == **name && of.address == *address)
+                })
+                .map(|(name, _)| name.clone())
+                .collect();
+            for name in gone {
+                if let Some((number, _)) = known.remove(&name)
+                    && let Some(server) = yard.leaves(number, &goes)
+                {
+                    scope.spawn(move || yard.parts(number, &server, self.check.as_deref()));
+                }
+            }
+            for of in living {
+                if let Entry::Vacant(entry) = known.entry(of.name.clone()) {
+                    let server = self.server(&of);
+                    let number = yard.comes(&server, &comes);
+                    entry.insert((number, of.address));
+                    scope.spawn(move || yard.configures(number, &server, self.check.as_deref()));
+                }
+            }
+            drop(yard.wait(yard.life(), LOOK));
+        }
+    }
+
+    /// Takes note where it is not known any more which instances live, and where it is again: until
+    /// then the pool stays as it is.
+    fn told(&self, yard: &Yard<'_>, control: &dyn Control) {
+        let fault = self.who.fault();
+        let before = std::mem::replace(&mut yard.life().unknown, fault.clone());
+        if fault == before {
+            return;
+        }
+        let text = match &fault {
+            Some(why) => format!("the pool stays as it is, as nobody tells its instances: {why}"),
+            None => "its instances are told again".to_owned(),
+        };
+        yard.note("follow", &text);
+        control.tell(if fault.is_some() { News::Warns(&text) } else { News::Says(&text) });
+    }
+}
+
+impl Yard<'_> {
+    /// An instance has come that somebody else has started. Returns its number.
+    fn comes(&self, server: &Server, why: &str) -> usize {
+        let mut life = self.life();
+        let now_ns = life.now_ns();
+        let number = life.pool.launch(now_ns, u64::MAX, 1.0).number;
+        let (name, address, port) = (&server.name, &server.address, server.port);
+        life.note(number, &format!("running: {name} at {address}:{port} {why}"));
+        number
+    }
+
+    /// Gives an instance that has come requests when it is well: it answers the path of the check,
+    /// or takes connections.
+    fn configures(&self, number: usize, server: &Server, check: Option<&str>) {
+        let Some(newcomer) = self.newcomer(server) else { return };
+        let check = Check { http: check.map(str::to_owned), within_s: 0 };
+        self.life().note(number, "configuring");
+        while self.life().is_wanted(number) {
+            if !is_ready(newcomer.address, &check) {
+                drop(self.wait(self.life(), AGAIN));
+                continue;
+            }
+            if self.goes_in(number, server) {
+                return self.changed.notify_all();
+            }
+            // It comes again while it is told.
+            return self.end(number, server);
+        }
+    }
+
+    /// Takes out an instance that somebody else has ended. Returns it where it takes requests.
+    fn leaves(&self, number: usize, why: &str) -> Option<Server> {
+        let mut life = self.life();
+        let now_ns = life.now_ns();
+        if life.pool.instances()[number].ended_ns.is_none() {
+            life.pool.end(number, now_ns);
+        }
+        let server = life.servers.remove(&number);
+        match &server {
+            Some(server) => life.note(number, &format!("draining: {}: {why}", server.name)),
+            None => life.note(number, &format!("terminated: {why}")),
+        }
+        server
+    }
+
+    /// Takes an instance out of the balancer: what it has it answers, where it still does.
+    fn parts(&self, number: usize, server: &Server, check: Option<&str>) {
+        let check = Check { http: check.map(str::to_owned), within_s: 0 };
+        match address(server).is_some_and(|of| is_ready(of, &check)) {
+            true => self.lower(number, server),
+            false => self.bury(number, server),
+        }
+    }
+
+    /// Whether an instance has not ended.
+    fn is_there(&self, number: usize) -> bool {
+        self.life().pool.instances()[number].ended_ns.is_none()
+    }
+}
+
+fn address(of: &Server) -> Option<SocketAddr> {
+    format!("{}:{}", of.address, of.port).parse().ok()
+}

@@ -1,0 +1,340 @@
+//! Users who go through a scenario: where they come from, who thinks, who waits for a connection.
+//!
+//! A user sits in a *seat*, whose number stands for him in the engine's tables and is another's
+//! when he has ended. Seats, think times and waiting requests are kept here; connections, sockets
+//! and recording are the worker's (`worker::users`).
+//!
+//! # Cost
+//!
+//! A user costs his memory in the scenario, the bytes that he sends, and an entry in a heap while
+//! he thinks: some 2 kB, and no thread.
+
+mod arrivals;
+
+use plimsoll_runs::UserCounts;
+use plimsoll_workload::scenario::{
+    Came, End, Failure, FailureKind, GroupEnd, Message, Next, Now, Received, Scenario, Sending,
+    User,
+};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+pub(crate) use arrivals::{Arrivals, Numbers};
+
+/// A user, and what he has of the engine's.
+struct Seat {
+    user: User,
+    /// His connections: the number of the server, and the worker's of the connection.
+    connections: Vec<(u16, u32)>,
+    /// What he wants to send and has no connection for yet.
+    sending: Option<Sending>,
+    /// Whether he has been told what came of his last request.
+    is_told: bool,
+}
+
+/// How a user leaves his seat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leaving {
+    /// By himself.
+    Ended(End),
+    /// As the load ends.
+    Cut,
+}
+
+/// The users of one thread.
+pub(crate) struct Users {
+    pub(crate) scenario: Arc<Scenario>,
+    seats: Vec<Option<Seat>>,
+    vacant: Vec<u32>,
+    arrivals: Arrivals,
+    numbers: Arc<Numbers>,
+    /// Who thinks, until when.
+    thinking: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Whose turn it is.
+    ready: VecDeque<u32>,
+    /// Whose requests wait for a connection, by when they were due.
+    waiting: BTreeSet<(u64, u32)>,
+    /// For whom a connection is to be opened, in their order.
+    pub(crate) wanting: VecDeque<u32>,
+    /// Connections on which a request that waits may go now.
+    pub(crate) usable: VecDeque<u32>,
+    /// Groups that have ended and are not recorded yet.
+    pub(crate) groups: Vec<GroupEnd>,
+    /// What became of users since it was last taken.
+    pub(crate) counts: UserCounts,
+    /// No step starts from here on.
+    end_ns: u64,
+    /// Where answers are unpacked.
+    room: Vec<u8>,
+    /// The wall clock less the run's.
+    pub(crate) wall_offset: i64,
+}
+
+impl Users {
+    /// Users of a scenario, of whom none has arrived.
+    #[must_use]
+    pub(crate) fn new(scenario: Arc<Scenario>, arrivals: Arrivals, numbers: Arc<Numbers>) -> Self {
+        Self {
+            scenario,
+            seats: Vec::new(),
+            vacant: Vec::new(),
+            arrivals,
+            numbers,
+            thinking: BinaryHeap::new(),
+            ready: VecDeque::new(),
+            waiting: BTreeSet::new(),
+            wanting: VecDeque::new(),
+            usable: VecDeque::new(),
+            groups: Vec::new(),
+            counts: UserCounts::default(),
+            end_ns: u64::MAX,
+            room: Vec::new(),
+            wall_offset: 0,
+        }
+    }
+
+    /// From an offset on, users arrive at these times.
+    pub(crate) fn offer(&mut self, from: u64, times: &crate::source::Times, number: u64) {
+        if let Arrivals::Open { open, .. } = &mut self.arrivals {
+            open.offer(from, times, number);
+        }
+    }
+
+    fn moment(&self, ns: u64) -> Now {
+        let unix = i64::try_from(ns).unwrap_or(i64::MAX).saturating_add(self.wall_offset);
+        Now { ns, unix_ns: u64::try_from(unix).unwrap_or(0) }
+    }
+
+    fn seat(&mut self, seat: u32) -> Option<&mut Seat> {
+        self.seats.get_mut(seat as usize)?.as_mut()
+    }
+
+    /// Seats those who have arrived by now, and gives those their turn who have thought.
+    pub(crate) fn arrive(&mut self, now: u64) {
+        while let Some(at) = self.arrivals.take(now, self.end_ns) {
+            self.begin(at);
+        }
+        while let Some(&Reverse((until, seat))) = self.thinking.peek() {
+            if until > now {
+                break;
+            }
+            self.thinking.pop();
+            self.ready.push_back(seat);
+        }
+    }
+
+    /// Seats a new user who arrives then.
+    fn begin(&mut self, at: u64) {
+        let Some(number) = self.arrivals.number(&self.numbers) else { return };
+        let Some(user) = User::new(&self.scenario, number, at) else {
+            self.counts.rows_used_up = true;
+            self.arrivals.stop();
+            return;
+        };
+        let seated = Seat { user, connections: Vec::new(), sending: None, is_told: true };
+        let seat = match self.vacant.pop() {
+            Some(seat) => {
+                self.seats[seat as usize] = Some(seated);
+                seat
+            }
+            None => {
+                self.seats.push(Some(seated));
+                u32::try_from(self.seats.len() - 1).unwrap_or(u32::MAX)
+            }
+        };
+        self.counts.arrived += 1;
+        let active = self.numbers.active.fetch_add(1, Ordering::Relaxed) + 1;
+        self.counts.active_peak = self.counts.active_peak.max(u64::from(active));
+        self.ready.push_back(seat);
+    }
+
+    /// How many have their turn now.
+    pub(crate) fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// The next whose turn it is.
+    pub(crate) fn take_ready(&mut self) -> Option<u32> {
+        self.ready.pop_front()
+    }
+
+    /// What the user in a seat does next, at `now`; `None` where his next step is due when the load
+    /// has ended.
+    pub(crate) fn next(&mut self, seat: u32, now: u64) -> Option<Next> {
+        let now = self.moment(now);
+        let of = self.seats.get_mut(seat as usize)?.as_mut()?;
+        let next = of.user.next(&self.scenario, now, &mut self.groups);
+        let starts_at = match &next {
+            Next::Ask(sending) if sending.is_redirect => 0,
+            Next::Ask(sending) | Next::Unsent { sending, .. } => sending.due_ns,
+            Next::Think { until_ns } => *until_ns,
+            Next::Done(_) => 0,
+        };
+        (starts_at < self.end_ns).then_some(next)
+    }
+
+    /// Lets a user think.
+    pub(crate) fn think(&mut self, seat: u32, until_ns: u64) {
+        self.thinking.push(Reverse((until_ns, seat)));
+    }
+
+    /// Lets others have their turn before a user goes on.
+    pub(crate) fn go_on_later(&mut self, seat: u32) {
+        self.ready.push_back(seat);
+    }
+
+    /// What the user in a seat sends.
+    pub(crate) fn message(&self, seat: u32) -> Option<&Message> {
+        Some(self.seats.get(seat as usize)?.as_ref()?.user.message())
+    }
+
+    /// Notes what he wants to send, until it is sent.
+    pub(crate) fn wants(&mut self, seat: u32, sending: Sending) {
+        if let Some(of) = self.seat(seat) {
+            of.sending = Some(sending);
+            of.is_told = false;
+            self.waiting.insert((sending.due_ns, seat));
+        }
+    }
+
+    /// What a user waits to send to that server, who does not wait any more.
+    pub(crate) fn take_sending(&mut self, seat: u32, origin: Option<u16>) -> Option<Sending> {
+        let of = self.seat(seat)?;
+        if origin.is_some_and(|origin| of.user.message().origin != origin) {
+            return None;
+        }
+        let sending = of.sending.take()?;
+        self.waiting.remove(&(sending.due_ns, seat));
+        Some(sending)
+    }
+
+    /// Whether he waits for a connection to that server.
+    pub(crate) fn awaits(&self, seat: u32, origin: u16) -> bool {
+        let of = self.seats.get(seat as usize).and_then(Option::as_ref);
+        of.is_some_and(|of| of.sending.is_some() && of.user.message().origin == origin)
+    }
+
+    /// His connection to the server that he wants to ask, if he has had one.
+    pub(crate) fn connection(&self, seat: u32) -> Option<u32> {
+        let of = self.seats.get(seat as usize)?.as_ref()?;
+        let origin = of.user.message().origin;
+        of.connections.iter().find(|(to, _)| *to == origin).map(|(_, at)| *at)
+    }
+
+    /// He has that connection to the server from now on, in the place of one before.
+    pub(crate) fn owns(&mut self, seat: u32, origin: u16, at: u32) {
+        let Some(of) = self.seat(seat) else { return };
+        of.connections.retain(|(to, _)| *to != origin);
+        of.connections.push((origin, at));
+    }
+
+    /// Tells a user of an answer; what came of it, where he awaits one.
+    pub(crate) fn answered(
+        &mut self,
+        seat: u32,
+        received: &Received<'_>,
+        response_ns: u64,
+        at: u64,
+    ) -> Option<Came> {
+        let now = self.moment(at);
+        let of = self.seats.get_mut(seat as usize)?.as_mut()?;
+        of.is_told = true;
+        Some(of.user.answered(&self.scenario, received, response_ns, now, &mut self.room))
+    }
+
+    /// A request of a user has ended: it is his turn again.
+    pub(crate) fn finished(&mut self, seat: u32, at: u64) {
+        let now = self.moment(at);
+        let Some(Some(of)) = self.seats.get_mut(seat as usize) else { return };
+        if !std::mem::replace(&mut of.is_told, true) {
+            of.user.broke(&self.scenario, now);
+        }
+        self.ready.push_back(seat);
+    }
+
+    /// A user leaves his seat; his connections are returned, to be closed. Where another takes his
+    /// place, that one arrives at `at`.
+    pub(crate) fn leave(&mut self, seat: u32, how: Leaving, at: u64) -> Vec<(u16, u32)> {
+        let Some(of) = self.seats.get_mut(seat as usize).and_then(Option::take) else {
+            return Vec::new();
+        };
+        self.vacant.push(seat);
+        self.numbers.active.fetch_sub(1, Ordering::Relaxed);
+        if let Some(sending) = of.sending {
+            self.waiting.remove(&(sending.due_ns, seat));
+        }
+        match how {
+            Leaving::Ended(End::Finished) => self.counts.finished += 1,
+            Leaving::Ended(End::Failed) => self.counts.failed += 1,
+            Leaving::Ended(End::EndRun) => {
+                self.counts.failed += 1;
+                self.counts.end_run = true;
+            }
+            Leaving::Cut => self.counts.cut += 1,
+        }
+        if how != Leaving::Cut && at < self.end_ns {
+            self.arrivals.replace(at);
+        }
+        of.connections
+    }
+
+    /// The seats of all who are there.
+    pub(crate) fn seated(&self) -> Vec<u32> {
+        let seats = self.seats.iter().enumerate().filter(|(_, seat)| seat.is_some());
+        seats.filter_map(|(at, _)| u32::try_from(at).ok()).collect()
+    }
+
+    /// How many requests wait for a connection.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.waiting.len() as u64
+    }
+
+    /// Since when the oldest of them is due.
+    pub(crate) fn oldest_waiting(&self) -> Option<u64> {
+        self.waiting.first().map(|(due, _)| *due)
+    }
+
+    /// Whose request has waited longest.
+    pub(crate) fn longest_waiting(&self) -> Option<u32> {
+        self.waiting.first().map(|(_, seat)| *seat)
+    }
+
+    /// When somebody has his turn next, or arrives.
+    pub(crate) fn next_due(&mut self) -> Option<u64> {
+        if !self.ready.is_empty() || !self.usable.is_empty() {
+            return Some(0);
+        }
+        let thinking = self.thinking.peek().map(|Reverse((until, _))| *until);
+        let next = thinking.into_iter().chain(self.arrivals.next_due()).min();
+        next.filter(|at| *at < self.end_ns)
+    }
+
+    /// Whether nobody is there, and nobody will arrive.
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.vacant.len() == self.seats.len() && self.arrivals.is_used_up()
+    }
+
+    /// No step starts from then on, and nobody arrives.
+    pub(crate) fn end_at(&mut self, at: u64) {
+        self.end_ns = self.end_ns.min(at);
+        self.arrivals.end_at(at);
+    }
+
+    /// No step starts any more.
+    pub(crate) fn stop(&mut self) {
+        self.end_at(0);
+        self.arrivals.stop();
+    }
+}
+
+/// The kind of failure that a failure of a scenario is.
+pub(crate) fn kind_of(failure: &Failure) -> plimsoll_runs::ErrorKind {
+    match failure.kind {
+        FailureKind::Check => plimsoll_runs::ErrorKind::Check,
+        FailureKind::Take => plimsoll_runs::ErrorKind::Take,
+        FailureKind::Variable => plimsoll_runs::ErrorKind::Variable,
+        FailureKind::Redirect => plimsoll_runs::ErrorKind::Redirect,
+    }
+}

@@ -1,0 +1,420 @@
+//! Users who go through a scenario: each asks on connections of his own, one at a time to each
+//! server, which are kept until he ends.
+//!
+//! What a user does next is asked for once he has had his answer, in the same turn. A request that
+//! finds no connection of its user open waits for one, which is opened for it; where connecting
+//! fails, it fails, and where no connection of anybody is open or being opened, so do all that
+//! wait ([`super::connect`] says how often it is tried).
+
+use super::Worker;
+use super::explain::Why;
+use crate::config::Config;
+use crate::connection::{Connection, State};
+use crate::driver::{Driver, Slot};
+use crate::in_flight::{NOBODY, Sent};
+use crate::recorder::{Ended, Unsent};
+use crate::source::Source;
+use crate::source::users::{Leaving, Users, kind_of};
+use plimsoll_runs::names::{NO_NAME, OTHER};
+use plimsoll_runs::{ErrorKind, Phase};
+use plimsoll_workload::scenario::take::Headers;
+use plimsoll_workload::scenario::{Came, End, Failure, Next, Received, Sending};
+
+/// So many steps of a user may fail unsent before others have their turn.
+const MOST_UNSENT: u32 = 64;
+/// Said of a connection whose user has ended.
+const LEFT: &str = "the connection was closed by us, as its user has ended";
+
+impl<D: Driver> Worker<D> {
+    /// The users, where the load is of users.
+    #[inline]
+    pub(super) fn users(&mut self) -> Option<&mut Users> {
+        match &mut self.source {
+            Source::Users(users) => Some(users),
+            Source::Open(_) | Source::Closed(_) => None,
+        }
+    }
+
+    /// The number under which a name of the scenario has its figures.
+    fn named(&self, name: u16) -> u16 {
+        let names = self.config.names.as_deref();
+        names.map_or(NO_NAME, |names| names.get(usize::from(name)).copied().unwrap_or(OTHER))
+    }
+
+    /// Goes on with those whose turn it is. Returns whether there were any.
+    pub(super) fn start_users(&mut self) -> bool {
+        let now = self.now;
+        let offset = self.clock.wall_offset();
+        let Some(users) = self.users() else { return false };
+        users.wall_offset = offset;
+        users.arrive(now);
+        let turns = users.ready();
+        let mut worked = turns > 0;
+        while let Some(at) = self.users().and_then(|users| users.usable.pop_front()) {
+            self.start_on(at);
+            worked = true;
+        }
+        for _ in 0..turns {
+            let Some(seat) = self.users().and_then(Users::take_ready) else { break };
+            self.go_on(seat);
+        }
+        self.open_for_users();
+        self.send_gathered();
+        self.record_users();
+        worked
+    }
+
+    /// Lets a user do what comes next.
+    fn go_on(&mut self, seat: u32) {
+        let now = self.clock.now();
+        self.now = now;
+        for _ in 0..MOST_UNSENT {
+            let Some(users) = self.users() else { return };
+            match users.next(seat, now) {
+                None => return self.leave(seat, Leaving::Cut),
+                Some(Next::Ask(sending)) => return self.ask(seat, sending),
+                Some(Next::Think { until_ns }) => return users.think(seat, until_ns),
+                Some(Next::Unsent { sending, failure }) => self.unsent(&sending, &failure),
+                Some(Next::Done(end)) => return self.leave(seat, Leaving::Ended(end)),
+            }
+        }
+        if let Some(users) = self.users() {
+            users.go_on_later(seat);
+        }
+    }
+
+    /// A step has failed before it was sent.
+    fn unsent(&mut self, sending: &Sending, failure: &Failure) {
+        let (due, phase, kind) = (sending.due_ns, self.phase(sending.due_ns), kind_of(failure));
+        self.recorder.offered(due, phase);
+        let name = self.named(sending.name);
+        self.recorder.never_sent((due, name), self.now, phase, kind);
+        self.recorder.reason(phase, kind, None, self.now, failure.what.as_bytes());
+    }
+
+    /// A user asks for something.
+    fn ask(&mut self, seat: u32, sending: Sending) {
+        // What follows a redirect was offered, and sent, with what led there.
+        if !sending.is_redirect {
+            let phase = self.phase(sending.due_ns);
+            self.recorder.offered(sending.due_ns, phase);
+        }
+        let Source::Users(users) = &mut self.source else { return };
+        let scenario = users.scenario.clone();
+        let Some(message) = users.message(seat) else { return };
+        let origin = message.origin;
+        let host = scenario.authority(origin);
+        self.driver.prepare(seat, message, host, sending.keep);
+        users.wants(seat, sending);
+        let at = users.connection(seat).filter(|at| {
+            self.connections
+                .get(*at as usize)
+                .is_some_and(|connection| connection.owner == seat && connection.origin == origin)
+        });
+        match at {
+            Some(at) => self.start_on(at),
+            None => users.wanting.push_back(seat),
+        }
+    }
+
+    /// Sends what the owner of a connection waits to send on it, where it has room.
+    fn start_on(&mut self, at: u32) {
+        if self.connections[at as usize].owner != NOBODY && self.may_have_ended(at) {
+            // Where it has, it is nobody's from then on, and another one is opened.
+            self.readable(at);
+        }
+        let connection = &self.connections[at as usize];
+        let (seat, origin) = (connection.owner, connection.origin);
+        if seat == NOBODY {
+            return;
+        }
+        if self.room(at) == 0 {
+            // It is being opened, or its last answer is not over: it is heard of again.
+            return;
+        }
+        let Some(users) = self.users() else { return };
+        let Some(sending) = users.take_sending(seat, Some(origin)) else { return };
+        self.send_of(seat, at, &sending);
+    }
+
+    fn send_of(&mut self, seat: u32, at: u32, sending: &Sending) {
+        let now = self.clock.now();
+        self.now = now;
+        let short = self.short_since;
+        let connection = &mut self.connections[at as usize];
+        let usable = sending.due_ns.max(short.into_iter().fold(connection.free_since, u64::min));
+        let late = now.saturating_sub(usable);
+        connection.in_use += 1;
+        connection.is_idle = false;
+        let serial = connection.serial;
+        let sent = Sent { late, connection: serial, ..self.sent(seat, sending) };
+        let phase = sent.phase;
+        if !sending.is_redirect {
+            self.recorder.sent(now, phase, usable.saturating_sub(sending.due_ns), late);
+        }
+        let slot = self.in_flight.add(sent, at, seat);
+        self.send_request(at, slot, seat, phase, now);
+    }
+
+    /// A request of a user that is sent now.
+    fn sent(&self, seat: u32, sending: &Sending) -> Sent {
+        Sent {
+            due: sending.due_ns,
+            sent: self.now,
+            first_byte: 0,
+            late: 0,
+            request: seat,
+            name: self.named(sending.name),
+            connection: 0,
+            phase: self.phase(sending.due_ns),
+        }
+    }
+
+    /// Takes a whole answer to its user, and ends its request.
+    pub(super) fn answer_user(&mut self, slot: Slot, code: u16, bytes: u64) {
+        match self.heard(slot, code) {
+            Some(Came::Redirected) => self.hop(slot, bytes),
+            Some(Came::Failed(failure)) => {
+                let kind = kind_of(&failure);
+                self.explain(slot, kind, Some(code), Why::Words(&failure.what));
+                self.end_request(slot, Some(code), bytes, Some(kind));
+            }
+            Some(Came::Passed) | None => self.end_request(slot, Some(code), bytes, None),
+        }
+    }
+
+    /// A request has led elsewhere, and its step goes on there.
+    fn hop(&mut self, slot: Slot, bytes: u64) {
+        let Some((sent, holder, seat)) = self.in_flight.remove(slot) else { return };
+        let at = self.now.max(sent.sent);
+        self.recorder.redirected(at, sent.phase, sent.name, bytes);
+        if let Some(connection) = self.connections.get_mut(holder as usize) {
+            connection.in_use = connection.in_use.saturating_sub(1);
+            connection.answered += 1;
+        }
+        self.source.finished(seat, at);
+    }
+
+    /// What came of an answer for its user.
+    fn heard(&mut self, slot: Slot, code: u16) -> Option<Came> {
+        let (sent, holder) = self.in_flight.get_mut(slot)?;
+        let seat = sent.request;
+        let at = self.now.max(sent.sent).max(sent.first_byte);
+        let response_ns = at.saturating_sub(sent.due);
+        let protocol = self.connections.get_mut(holder as usize)?.protocol.as_mut()?;
+        let answer = self.driver.answer(protocol, slot)?;
+        let headers: Vec<(&[u8], &[u8])> =
+            answer.fields.iter().map(|(name, value)| (name.as_bytes(), &**value)).collect();
+        let received = Received {
+            status: code,
+            headers: Headers(&headers),
+            body: &answer.body,
+            is_whole: !answer.is_cut,
+        };
+        self.users()?.answered(seat, &received, response_ns, at)
+    }
+
+    /// A connection of a user's own has become free, or is open now.
+    pub(super) fn offer_to_owner(&mut self, at: u32) {
+        if self.room(at) == 0 {
+            return;
+        }
+        let now = self.now;
+        let connection = &mut self.connections[at as usize];
+        if connection.in_use == 0 && !std::mem::replace(&mut connection.is_idle, true) {
+            connection.free_since = now;
+        }
+        let (owner, origin) = (connection.owner, connection.origin);
+        if let Some(users) = self.users()
+            && users.awaits(owner, origin)
+        {
+            users.usable.push_back(at);
+        }
+    }
+
+    /// Opens connections for those who have none, as far as so many may be opened at once.
+    fn open_for_users(&mut self) {
+        let pending = match self.back_off_ns {
+            0 => (Config::MAX_CONNECTING / self.line.share.of).max(1) as usize,
+            _ => 1,
+        };
+        while self.now >= self.back_off_until && self.opening.len() < pending {
+            let Some(users) = self.users() else { return };
+            let Some(seat) = users.wanting.pop_front() else { break };
+            let Some(message) = users.message(seat) else { continue };
+            let origin = message.origin;
+            if !users.awaits(seat, origin) {
+                continue;
+            }
+            let at = self.entry_for_user();
+            self.give(seat, origin, at);
+            self.begin_to_open(at);
+        }
+        if self.source.waiting() == 0 {
+            self.short_since = None;
+        }
+    }
+
+    /// An entry of the table for a connection of a user's.
+    fn entry_for_user(&mut self) -> u32 {
+        self.vacant_entries.pop().unwrap_or_else(|| {
+            self.connections.push(Connection::closed());
+            u32::try_from(self.connections.len() - 1).unwrap_or(u32::MAX)
+        })
+    }
+
+    /// A connection is a user's own from now on.
+    fn give(&mut self, seat: u32, origin: u16, at: u32) {
+        let connection = &mut self.connections[at as usize];
+        (connection.owner, connection.origin, connection.is_idle) = (seat, origin, false);
+        if let Some(users) = self.users() {
+            users.owns(seat, origin, at);
+        }
+    }
+
+    /// Opens a connection for one request of a user that has to be sent again.
+    pub(super) fn open_again_for(&mut self, slot: Slot) {
+        let Some((sent, _)) = self.in_flight.get_mut(slot) else { return };
+        let seat = sent.request;
+        let Some(origin) =
+            self.users().and_then(|users| users.message(seat)).map(|message| message.origin)
+        else {
+            return;
+        };
+        let at = self.entry_for_user();
+        self.give(seat, origin, at);
+        self.connections[at as usize].reserved = Some(slot);
+        self.reserved += 1;
+        self.begin_to_open(at);
+    }
+
+    /// An entry's connection is closed: it is nobody's, and another one may take its place.
+    pub(super) fn disown(&mut self, at: u32) {
+        let connection = &mut self.connections[at as usize];
+        let (owner, origin) = (connection.owner, connection.origin);
+        if owner == NOBODY {
+            return;
+        }
+        connection.owner = NOBODY;
+        self.vacant_entries.push(at);
+        if let Some(users) = self.users()
+            && users.awaits(owner, origin)
+        {
+            users.wanting.push_back(owner);
+        }
+    }
+
+    /// A connection could not be opened for its owner: what he waits to send on it fails.
+    pub(super) fn fail_owner(&mut self, seat: u32, origin: u16, why: Unsent, words: &str) {
+        let Some(users) = self.users() else { return };
+        if let Some(sending) = users.take_sending(seat, Some(origin)) {
+            self.fail_sending(seat, &sending, why, words);
+        }
+    }
+
+    fn fail_sending(&mut self, seat: u32, sending: &Sending, why: Unsent, words: &str) {
+        let phase: Phase = self.phase(sending.due_ns);
+        if sending.is_redirect {
+            self.never_followed(seat, sending, ErrorKind::Reset);
+            self.recorder.reason(phase, ErrorKind::Reset, None, self.now, words.as_bytes());
+        } else {
+            let name = self.named(sending.name);
+            self.recorder.never_sent((sending.due_ns, name), self.now, phase, why);
+            self.recorder.reason(phase, why.kind(), None, self.now, words.as_bytes());
+        }
+        self.source.finished(seat, self.now);
+    }
+
+    /// What was to follow a redirect has not been sent: its step was, and has no answer.
+    fn never_followed(&mut self, seat: u32, sending: &Sending, kind: ErrorKind) {
+        let sent = self.sent(seat, sending);
+        let ended = Ended { at: self.now, code: None, bytes: 0, error: Some(kind) };
+        self.recorder.ended(&sent, &ended);
+    }
+
+    /// Fails what users have waited to send since then or for longer.
+    pub(super) fn fail_waiting_users(&mut self, why: Unsent, since: u64, words: &str) {
+        loop {
+            let Some(users) = self.users() else { return };
+            if users.oldest_waiting().is_none_or(|due| due > since) {
+                return;
+            }
+            let Some(seat) = users.longest_waiting() else { return };
+            let Some(sending) = users.take_sending(seat, None) else { return };
+            self.fail_sending(seat, &sending, why, words);
+        }
+    }
+
+    /// What users wait to send is not sent any more: they are cut.
+    pub(super) fn cut_waiting_users(&mut self) {
+        while let Some(seat) = self.users().and_then(|users| users.longest_waiting()) {
+            let sending = self.users().and_then(|users| users.take_sending(seat, None));
+            let Some(sending) = sending else { return };
+            if sending.is_redirect {
+                self.never_followed(seat, &sending, ErrorKind::InFlightAtEnd);
+            } else {
+                let (due, phase) = (sending.due_ns, self.phase(sending.due_ns));
+                let name = self.named(sending.name);
+                self.recorder.never_sent((due, name), self.now, phase, ErrorKind::Cut);
+            }
+            self.leave(seat, Leaving::Cut);
+        }
+    }
+
+    /// Those who are there when all is over are cut.
+    pub(super) fn cut_users(&mut self) {
+        let seats = self.users().map(|users| users.seated()).unwrap_or_default();
+        for seat in seats {
+            self.leave(seat, Leaving::Cut);
+        }
+        self.record_users();
+    }
+
+    /// A user leaves, and his connections are closed.
+    fn leave(&mut self, seat: u32, how: Leaving) {
+        let now = self.now;
+        let Some(users) = self.users() else { return };
+        let connections = users.leave(seat, how, now);
+        for (origin, at) in connections {
+            let connection = &self.connections[at as usize];
+            if connection.owner != seat || connection.origin != origin {
+                continue;
+            }
+            match connection.state {
+                State::Closed => {}
+                State::Open => self.close(at, ErrorKind::Reset, Why::Words(LEFT), None),
+                State::Connecting | State::Tunnelling | State::Handshaking | State::LoggingIn => {
+                    self.forget_opening(at);
+                    self.connections[at as usize].close();
+                    self.disown(at);
+                }
+            }
+        }
+        if how == Leaving::Ended(End::EndRun) {
+            self.source.stop();
+            self.cut_waiting_users();
+            self.stopping = true;
+            self.end_at = self.end_at.min(self.now);
+        }
+    }
+
+    /// Records what became of users, and of their groups.
+    fn record_users(&mut self) {
+        let Source::Users(users) = &mut self.source else { return };
+        if !users.counts.is_empty() {
+            let counts = std::mem::take(&mut users.counts);
+            self.recorder.at(self.now).users.add(&counts);
+        }
+        let groups = std::mem::take(&mut users.groups);
+        for group in &groups {
+            let (name, phase) = (self.named(group.name), self.phase(group.first_due_ns));
+            if name != NO_NAME && phase == Phase::Measured {
+                self.recorder.group(name, group);
+            }
+        }
+        if let Source::Users(users) = &mut self.source {
+            users.groups = groups;
+            users.groups.clear();
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! What instances have cost so far, and how many there are: a list of an experiment's own on disk,
+//! which all its cells share, in this process and in others. An instance stands in it before it is
+//! ordered.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use crate::cloud::CloudError;
+use crate::error::TestbedError;
+
+/// No list is longer.
+const MOST: u64 = 64 << 20;
+
+/// What a plan allows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Terms {
+    /// How much may be spent.
+    pub budget: f64,
+    /// In which currency.
+    pub currency: String,
+    /// How many instances there may be at once, of all roles together.
+    pub most: u32,
+    /// The time that is charged: each begun one, seconds.
+    pub unit_s: u64,
+}
+
+impl Terms {
+    /// What an instance costs that is charged for so many seconds, at a price an hour.
+    #[must_use]
+    pub fn cost(&self, price: f64, seconds: u64) -> f64 {
+        let unit_s = self.unit_s.max(1);
+        price * (seconds.div_ceil(unit_s) * unit_s) as f64 / 3600.0
+    }
+
+    /// An amount, as it is shown.
+    #[must_use]
+    pub fn show(&self, amount: f64) -> String {
+        format!("{amount:.2} {}", self.currency)
+    }
+}
+
+/// A line of the list: what is begun, which id it got, and when it ended.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Line {
+    token: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    bed: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    name: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    price: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from_s: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to_s: Option<u64>,
+}
+
+/// An instance in the list.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Entry {
+    bed: String,
+    name: String,
+    /// Its id, when it is known.
+    pub(crate) id: String,
+    price: f64,
+    from_s: u64,
+    to_s: Option<u64>,
+}
+
+impl Entry {
+    /// Whether it is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.to_s.is_some()
+    }
+}
+
+/// The list of an experiment, open and locked.
+pub(crate) struct List {
+    file: File,
+    path: PathBuf,
+    entries: BTreeMap<String, Entry>,
+}
+
+impl List {
+    /// Opens the list, waits for whoever has it, and reads it.
+    pub(crate) fn open(path: &Path) -> Result<Self, TestbedError> {
+        if let Some(folder) = path.parent() {
+            let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            made.map_err(TestbedError::file("make", folder))?;
+        }
+        let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
+        let file = file.map_err(TestbedError::file("open", path))?;
+        let locked = flock(&file, FlockOperation::LockExclusive);
+        locked.map_err(|error| TestbedError::file("lock", path)(error.into()))?;
+        let mut text = String::new();
+        let read = (&file).take(MOST).read_to_string(&mut text);
+        read.map_err(TestbedError::file("read", path))?;
+        let mut list = Self { file, path: path.to_owned(), entries: BTreeMap::new() };
+        // A line that was cut is of what was never ordered.
+        for line in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+            list.take(line);
+        }
+        Ok(list)
+    }
+
+    fn take(&mut self, line: Line) {
+        let entry = self.entries.entry(line.token).or_default();
+        if let Some(from_s) = line.from_s {
+            let (bed, name, price) = (line.bed, line.name, line.price.unwrap_or(0.0));
+            *entry = Entry { bed, name, price, from_s, ..Entry::default() };
+        }
+        if !line.id.is_empty() {
+            entry.id = line.id;
+        }
+        entry.to_s = line.to_s.or(entry.to_s);
+    }
+
+    /// Adds a line, which is on the disk when this returns.
+    fn add(&mut self, line: Line) -> Result<(), TestbedError> {
+        let text = serde_json::to_string(&line).map_err(std::io::Error::other);
+        let written = text.and_then(|text| {
+            // What was cut before is not gone on with.
+            self.file.write_all(format!("\n{text}\n").as_bytes())?;
+            self.file.sync_all()
+        });
+        written.map_err(TestbedError::file("write", &self.path))?;
+        self.take(line);
+        Ok(())
+    }
+
+    /// The instance of a token.
+    pub(crate) fn get(&self, token: &str) -> Option<&Entry> {
+        self.entries.get(token)
+    }
+
+    /// Notes the id of an instance.
+    pub(crate) fn has_id(&mut self, token: &str, id: &str) -> Result<(), TestbedError> {
+        self.add(Line { token: token.to_owned(), id: id.to_owned(), ..Line::default() })
+    }
+
+    /// Notes the end of an instance; of one that was never started, that it was not.
+    pub(crate) fn ends(&mut self, token: &str, at_s: Option<u64>) -> Result<(), TestbedError> {
+        let Some(entry) = self.entries.get(token).filter(|entry| !entry.is_over()) else {
+            return Ok(());
+        };
+        let to_s = Some(at_s.unwrap_or(entry.from_s).max(entry.from_s));
+        self.add(Line { token: token.to_owned(), to_s, ..Line::default() })
+    }
+
+    /// What all has cost, up to a moment.
+    fn spent(&self, terms: &Terms, now_s: u64) -> f64 {
+        let cost = |of: &Entry| {
+            // One that goes on is charged for what it has begun.
+            let until_s = of.to_s.unwrap_or_else(|| now_s.max(of.from_s + 1));
+            terms.cost(of.price, until_s.saturating_sub(of.from_s))
+        };
+        self.entries.values().map(cost).sum()
+    }
+}
+
+/// The purse of an experiment.
+pub(crate) struct Purse {
+    path: PathBuf,
+    terms: Terms,
+    now_ns: fn() -> u64,
+}
+
+impl Purse {
+    /// The purse whose list lies there. Instances of beds that have no ledger any more were never
+    /// ordered: who was about to do it was killed before.
+    pub(crate) fn open(
+        (path, ledgers): (&Path, &Path),
+        terms: Terms,
+        now_ns: fn() -> u64,
+    ) -> Result<Self, TestbedError> {
+        let purse = Self { path: path.to_owned(), terms, now_ns };
+        let mut list = purse.list()?;
+        let is_lost = |of: &Entry| !of.is_over() && !ledgers.join(&of.bed).exists();
+        let lost = list.entries.iter().filter(|(_, of)| is_lost(of));
+        let lost: Vec<String> = lost.map(|(token, _)| token.clone()).collect();
+        lost.iter().try_for_each(|token| list.ends(token, None))?;
+        Ok(purse)
+    }
+
+    pub(crate) fn list(&self) -> Result<List, TestbedError> {
+        List::open(&self.path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn now_s(&self) -> u64 {
+        (self.now_ns)() / 1_000_000_000
+    }
+
+    /// Takes an instance into the list that is about to be ordered. Returns its token.
+    ///
+    /// # Errors
+    /// One more than the plan allows; more than its budget.
+    pub(crate) fn begins(&self, bed: &str, name: &str, price: f64) -> Result<String, TestbedError> {
+        let (mut list, now_s, terms) = (self.list()?, self.now_s(), &self.terms);
+        let there = list.entries.values().filter(|of| !of.is_over()).count();
+        if there >= terms.most as usize {
+            return Err(CloudError::Money(format!(
+                "rent {name}: there are {there} instances, and `max` in [testbed] is {}",
+                terms.most
+            ))
+            .into());
+        }
+        let (spent, next) = (list.spent(terms, now_s), terms.cost(price, 1));
+        if spent + next > terms.budget {
+            return Err(CloudError::Money(format!(
+                "rent {name} for {}: {} of the budget of {} are spent",
+                terms.show(next),
+                terms.show(spent),
+                terms.show(terms.budget)
+            ))
+            .into());
+        }
+        let is_its = |of: &&Entry| of.bed == bed && of.name == name;
+        let attempt = list.entries.values().filter(is_its).count() + 1;
+        let token = format!("plimsoll-{bed}-{name}-{attempt}");
+        let (bed, name) = (bed.to_owned(), name.to_owned());
+        let (price, from_s) = (Some(price), Some(now_s));
+        list.add(Line { token: token.clone(), bed, name, price, from_s, ..Line::default() })?;
+        Ok(token)
+    }
+
+    /// What to tell where the budget is reached, or is exceeded by the units that begin within so
+    /// many seconds.
+    pub(crate) fn is_reached(&self, ahead_s: u64) -> Result<Option<String>, TestbedError> {
+        let (list, now_s) = (self.list()?, self.now_s());
+        let soon = list.spent(&self.terms, now_s + ahead_s);
+        let Terms { budget, .. } = self.terms;
+        Ok((soon > budget).then(|| {
+            format!(
+                "its budget of {} is reached: {} are spent on instances, and {} are in {ahead_s} s",
+                self.terms.show(budget),
+                self.terms.show(list.spent(&self.terms, now_s)),
+                self.terms.show(soon)
+            )
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    static NOW_S: AtomicU64 = AtomicU64::new(1_000_000);
+
+    fn now_ns() -> u64 {
+        NOW_S.load(Ordering::Relaxed) * 1_000_000_000
+    }
+
+    #[test]
+    fn instances_are_counted_and_charged_by_begun_units() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, ledgers) = (folder.path().join("a/list.jsonl"), folder.path());
+        let terms = Terms { budget: 0.5, currency: "USD".to_owned(), most: 2, unit_s: 3600 };
+        std::fs::create_dir(ledgers.join("bed")).unwrap();
+        let open = || Purse::open((&path, ledgers), terms.clone(), now_ns).unwrap();
+        let purse = open();
+        let first = purse.begins("bed", "web-1", 0.2).unwrap();
+        assert_eq!(first, "plimsoll-bed-web-1-1");
+        purse.begins("bed", "web-2", 0.2).unwrap();
+        let full = purse.begins("bed", "web-3", 0.1).unwrap_err().to_string();
+        assert!(full.contains("`max` in [testbed] is 2"), "{full}");
+        // Another process sees the same.
+        purse.list().unwrap().has_id(&first, "i-1").unwrap();
+        purse.list().unwrap().ends(&first, Some(now_ns() / 1_000_000_000 + 5)).unwrap();
+        let purse = open();
+        assert_eq!(purse.list().unwrap().get(&first).unwrap().id, "i-1");
+        let poor = purse.begins("bed", "web-1", 0.2).unwrap_err().to_string();
+        assert!(poor.contains("0.40 USD of the budget of 0.50 USD are spent"), "{poor}");
+        assert_eq!(purse.begins("bed", "web-1", 0.05).unwrap(), "plimsoll-bed-web-1-2");
+        assert_eq!(purse.is_reached(90).unwrap(), None);
+        // The hours of those that go on end soon: what would begin then is too much.
+        NOW_S.fetch_add(3540, Ordering::Relaxed);
+        assert_eq!(purse.is_reached(10).unwrap(), None);
+        let told = purse.is_reached(90).unwrap().unwrap();
+        assert!(told.contains("0.45 USD are spent on instances, and 0.70 USD"), "{told}");
+    }
+
+    #[test]
+    fn what_was_never_ordered_costs_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("list.jsonl");
+        let terms = Terms { budget: 1.0, currency: "USD".to_owned(), most: 1, unit_s: 60 };
+        let open = || Purse::open((&path, folder.path()), terms.clone(), now_ns).unwrap();
+        open().begins("gone", "web-1", 30.0).unwrap();
+        // Its bed has no ledger.
+        let purse = open();
+        assert_eq!(purse.begins("gone", "web-1", 30.0).unwrap(), "plimsoll-gone-web-1-2");
+    }
+}

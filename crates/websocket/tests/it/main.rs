@@ -1,0 +1,11 @@
+//! What WebSocket must do, on plain bytes and over real sockets.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::print_stderr, reason = "a test says why it is skipped")]
+
+mod bounds;
+mod conformance;
+mod frames;
+mod opening;
+mod others;
+mod round_trip;
+mod support;

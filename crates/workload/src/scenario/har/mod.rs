@@ -1,0 +1,189 @@
+//! Scenarios of what a browser recorded: a HAR file becomes the file of a scenario.
+//!
+//! Each request of the main host becomes a step, in the order in which they were sent; the main
+//! host is that of the first page. Static files stand in groups called `static files`, one behind
+//! each page. Between the end of all that was asked for and the next request a user thinks, as long
+//! as in the recording, where that is a tenth of a second or more. Redirects are followed by the
+//! step that meets them. Cookies are left to the user's jar, and so are headers that a client
+//! writes itself.
+//!
+//! What is secret (`Authorization`, fields of passwords) is written as `{{env.NAME}}`; what a page
+//! gave in a hidden field and was sent back becomes a `take` of that page and `{{name}}`. Requests
+//! of other hosts, WebSockets, requests without an answer and of other methods are left out and
+//! counted.
+
+mod body;
+mod json;
+mod recording;
+mod secrets;
+mod steps;
+mod tokens;
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use plimsoll_units::failure::{Failure, Kind};
+
+use steps::Steps;
+
+/// Why a recording is no scenario.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HarError {
+    /// It cannot be read.
+    #[error("read the recording {origin}")]
+    Read {
+        /// The file.
+        origin: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// It is longer than 512 MiB.
+    #[error("expected a recording of at most 512 MiB, found a longer one in {origin}")]
+    TooLong {
+        /// The file.
+        origin: String,
+    },
+    /// It is no HAR file.
+    #[error("expected a recording (HAR 1.2) in {origin}")]
+    Format {
+        /// The file.
+        origin: String,
+        /// Where it is not.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// A request has no time at which it was sent.
+    #[error(
+        "expected a time such as 2026-11-20T05:00:00.123Z, found `{found}` in request {number} of \
+         {origin}"
+    )]
+    Time {
+        /// The file.
+        origin: String,
+        /// The request's place, from 1.
+        number: usize,
+        /// What stands there, cut.
+        found: String,
+    },
+    /// There is nothing to ask for.
+    #[error("expected requests by http or https that were answered, found none in {origin}")]
+    Empty {
+        /// The file.
+        origin: String,
+    },
+}
+
+impl Failure for HarError {
+    fn kind(&self) -> Kind {
+        Kind::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::TooLong { .. } => "record it without the bodies of answers",
+            Self::Format { .. } => {
+                "save it by the browser's network tools, as \"HAR\", with content where it asks"
+            }
+            Self::Empty { .. } => "keep the log over pages while recording",
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// What of a recording is in no step.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Requests of other hosts, by host and port.
+    pub hosts: BTreeMap<String, u64>,
+    /// Requests that had no answer.
+    pub without_answer: u64,
+    /// WebSockets.
+    pub websockets: u64,
+    /// What is by neither http nor https, such as `data:`.
+    pub not_http: u64,
+    /// Requests of methods that no step has, such as OPTIONS.
+    pub methods: BTreeMap<String, u64>,
+    /// Bodies of which the recording has nothing, such as files that were sent.
+    pub bodies: u64,
+}
+
+/// A scenario, as a recording has it.
+#[derive(Debug, Clone)]
+pub struct HarScenario {
+    /// The file.
+    pub text: String,
+    /// The server that was asked, such as `https://shop.example`.
+    pub server: String,
+    /// Requests of the recording.
+    pub requests: usize,
+    /// Steps that ask for something, those of static files not counted.
+    pub steps: usize,
+    /// Static files.
+    pub static_files: usize,
+    /// Redirects that are followed.
+    pub redirects: usize,
+    /// How often a user thinks, and how long in all, milliseconds.
+    pub thinks: usize,
+    /// See `thinks`.
+    pub think_ms: u64,
+    /// The environment variables that it asks for.
+    pub secrets: Vec<String>,
+    /// The variables that are taken from pages.
+    pub tokens: Vec<String>,
+    /// What is in no step.
+    pub left_out: LeftOut,
+}
+
+impl HarScenario {
+    /// What a reader of the file must know, a sentence each.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let list = |counts: &BTreeMap<String, u64>| {
+            let counts = counts.iter().map(|(name, count)| format!("{count} of {name}"));
+            counts.collect::<Vec<_>>().join(", ")
+        };
+        if !self.secrets.is_empty() {
+            let names = self.secrets.join(", ");
+            remarks.push(format!("secrets are left out: set {names} in the environment"));
+        }
+        if !self.tokens.is_empty() {
+            let names = self.tokens.join(", ");
+            remarks.push(format!("taken from the page before, as they differ by user: {names}"));
+        }
+        let LeftOut { hosts, without_answer, websockets, not_http, methods, bodies } =
+            &self.left_out;
+        if !hosts.is_empty() {
+            remarks.push(format!("left out: requests of other hosts: {}", list(hosts)));
+        }
+        if !methods.is_empty() {
+            remarks.push(format!("left out: requests of other methods: {}", list(methods)));
+        }
+        for (count, what) in [
+            (without_answer, "requests that had no answer"),
+            (websockets, "WebSockets"),
+            (not_http, "requests by neither http nor https"),
+            (bodies, "bodies of which the recording has nothing"),
+        ] {
+            if *count > 0 {
+                remarks.push(format!("left out: {count} {what}"));
+            }
+        }
+        remarks
+    }
+}
+
+/// Makes a scenario of a recording; `origin` is what errors and the file call it.
+///
+/// # Errors
+/// What cannot be read, is no HAR file, or has nothing to ask for.
+///
+/// # Cost
+/// Memory for the recording, at most 512 MiB.
+pub fn convert(file: impl Read, origin: &str) -> Result<HarScenario, HarError> {
+    let entries = recording::read(file, origin)?;
+    Steps::of(entries, origin)?.written(origin)
+}

@@ -1,0 +1,433 @@
+//! The steps of a scenario, as a recording has them in time.
+
+use std::fmt::Write as _;
+
+use super::body::{self, Names, WrittenBody};
+use super::recording::{Entry, Field};
+use super::secrets::is_secret_header;
+use super::{HarError, HarScenario, LeftOut};
+use crate::access_log::iso_ns;
+use crate::scenario::written::{
+    StepNames, comment, constant_ms, is_static, literal, quoted, table,
+};
+
+/// The shortest time that a user is believed to think, milliseconds; what is shorter is the
+/// browser's.
+const LEAST_THINK_MS: i64 = 100;
+/// The most redirects that one step follows.
+const MOST_REDIRECTS: u32 = 20;
+/// The methods that steps have.
+const METHODS: [(&str, &str); 6] = [
+    ("GET", "get"),
+    ("POST", "post"),
+    ("PUT", "put"),
+    ("PATCH", "patch"),
+    ("DELETE", "delete"),
+    ("HEAD", "head"),
+];
+/// Headers that a client writes itself, or that are about the recording's moment and browser.
+const OWN_HEADERS: [&str; 25] = [
+    "host",
+    "connection",
+    "content-length",
+    "content-type",
+    "transfer-encoding",
+    "accept-encoding",
+    "accept-language",
+    "user-agent",
+    "cookie",
+    "origin",
+    "referer",
+    "upgrade-insecure-requests",
+    "cache-control",
+    "pragma",
+    "dnt",
+    "te",
+    "priority",
+    "keep-alive",
+    "upgrade",
+    "expect",
+    "range",
+    "purpose",
+    "x-client-data",
+    "save-data",
+    "proxy-authorization",
+];
+
+/// What a user does.
+enum Step {
+    Ask(Ask),
+    Think(u64),
+    /// The static files of a page: their steps, written.
+    Static(Vec<String>),
+}
+
+/// A request.
+struct Ask {
+    /// Its number, by which what is taken from its answer finds it.
+    number: usize,
+    verb: &'static str,
+    name: String,
+    /// Path and query, written.
+    target: String,
+    headers: Vec<(String, String)>,
+    body: Option<WrittenBody>,
+    /// Status of the last answer.
+    status: i64,
+    follow: u32,
+    /// Where the last answer leads.
+    redirect: Option<String>,
+}
+
+/// Reads a recording into steps.
+pub(super) struct Steps {
+    steps: Vec<Step>,
+    names: Names,
+    step_names: StepNames,
+    left_out: LeftOut,
+    /// The scheme and authority of the main host.
+    server: String,
+    requests: usize,
+    asked: usize,
+    static_files: usize,
+    redirects: usize,
+    /// When all that was asked for so far had come, milliseconds since 1970.
+    busy_until_ms: Option<f64>,
+}
+
+/// An entry and when it was sent, milliseconds since 1970.
+type Timed = (f64, Entry);
+
+impl Steps {
+    pub(super) fn of(entries: Vec<Entry>, origin: &str) -> Result<Self, HarError> {
+        let requests = entries.len();
+        let mut timed: Vec<Timed> = Vec::with_capacity(requests);
+        for (at, entry) in entries.into_iter().enumerate() {
+            let Some(ns) = iso_ns(&entry.started) else {
+                let found = entry.started.chars().take(64).collect();
+                return Err(HarError::Time { origin: origin.to_owned(), number: at + 1, found });
+            };
+            timed.push((ns as f64 / 1e6, entry));
+        }
+        timed.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let server = server_of(&timed);
+        let server = server.ok_or_else(|| HarError::Empty { origin: origin.to_owned() })?;
+        let mut steps = Self {
+            steps: Vec::new(),
+            names: Names::default(),
+            step_names: StepNames::default(),
+            left_out: LeftOut::default(),
+            server,
+            requests,
+            asked: 0,
+            static_files: 0,
+            redirects: 0,
+            busy_until_ms: None,
+        };
+        timed.into_iter().for_each(|(at_ms, entry)| steps.take(at_ms, &entry));
+        if steps.asked == 0 {
+            return Err(HarError::Empty { origin: origin.to_owned() });
+        }
+        Ok(steps)
+    }
+
+    /// Takes the next request.
+    fn take(&mut self, at_ms: f64, entry: &Entry) {
+        let Some((scheme, rest)) = entry.request.url.split_once("://") else {
+            self.left_out.not_http += 1;
+            return;
+        };
+        if matches!(scheme, "ws" | "wss") || entry.kind.as_deref() == Some("websocket") {
+            self.left_out.websockets += 1;
+            return;
+        }
+        if !matches!(scheme, "http" | "https") {
+            self.left_out.not_http += 1;
+            return;
+        }
+        let Some(target) = self.own_target(&entry.request.url) else {
+            let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+            // What stands before an @ is nobody's business.
+            let host = host.rsplit('@').next().unwrap_or_default().to_owned();
+            *self.left_out.hosts.entry(host).or_default() += 1;
+            return;
+        };
+        let verb = METHODS.iter().find(|(method, _)| *method == entry.request.method);
+        let Some(&(_, verb)) = verb else {
+            let method: String = entry.request.method.chars().take(32).collect();
+            *self.left_out.methods.entry(method).or_default() += 1;
+            return;
+        };
+        if entry.response.status <= 0 {
+            self.left_out.without_answer += 1;
+            return;
+        }
+        let end_ms = at_ms + entry.time.filter(|time| *time > 0.0).unwrap_or_default();
+        let busy_until_ms = self.busy_until_ms;
+        self.busy_until_ms = Some(busy_until_ms.map_or(end_ms, |before| before.max(end_ms)));
+        if self.is_redirected(entry, &target) {
+            return;
+        }
+        if verb == "get" && is_file(entry, &target) {
+            self.file(&target, entry.response.status);
+            return;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "saturates")]
+        let gap_ms = busy_until_ms.map_or(0, |before| (at_ms - before).round() as i64);
+        if gap_ms >= LEAST_THINK_MS && self.asked > 0 {
+            self.steps.push(Step::Think(gap_ms.unsigned_abs()));
+        }
+        self.ask(verb, &target, entry);
+    }
+
+    /// The path and query of a URL of the main host.
+    fn own_target(&self, url: &str) -> Option<String> {
+        let (server, target) = split(url)?;
+        (server == self.server).then_some(target)
+    }
+
+    /// Whether a request is where the step before was led: it is that step's then.
+    fn is_redirected(&mut self, entry: &Entry, target: &str) -> bool {
+        let server = self.server.clone();
+        let mut asks = self.steps.iter_mut().rev().filter_map(|step| match step {
+            Step::Ask(ask) => Some(ask),
+            _ => None,
+        });
+        let Some(last) = asks.next() else { return false };
+        let leads_here = (300..400).contains(&last.status)
+            && last.follow < MOST_REDIRECTS
+            && last.redirect.as_deref().is_some_and(|to| leads_to(to, &server, target));
+        if !leads_here {
+            return false;
+        }
+        last.follow += 1;
+        last.status = entry.response.status;
+        last.redirect = entry.response.redirect.clone();
+        self.redirects += 1;
+        if let Some(page) = &entry.response.content.page {
+            self.names.tokens.page(page, last.number);
+        }
+        true
+    }
+
+    fn file(&mut self, target: &str, status: i64) {
+        self.static_files += 1;
+        let name = self.step_names.name("get", target);
+        let mut fields = vec![("name", quoted(&name)), ("get", literal(target))];
+        fields.extend(check(status).map(|check| ("check", check)));
+        let step = table(fields);
+        match self.steps.last_mut() {
+            Some(Step::Static(files)) => files.push(step),
+            _ => self.steps.push(Step::Static(vec![step])),
+        }
+    }
+
+    fn ask(&mut self, verb: &'static str, target: &str, entry: &Entry) {
+        let number = self.asked;
+        self.asked += 1;
+        let mut headers = self.headers(&entry.request.headers);
+        let written = entry.request.body.as_ref().map(|body| body::written(body, &mut self.names));
+        if let Some(None) = written {
+            self.left_out.bodies += 1;
+        }
+        let body = written.flatten();
+        if let Some(kind) = body.as_ref().and_then(|body| body.kind.clone()) {
+            headers.push(("Content-Type".to_owned(), literal(&kind)));
+        }
+        let target = body::target(target, &mut self.names);
+        let name = self.step_names.name(verb, &target);
+        if let Some(page) = &entry.response.content.page {
+            self.names.tokens.page(page, number);
+        }
+        self.steps.push(Step::Ask(Ask {
+            number,
+            verb,
+            name,
+            target: quoted(&target),
+            headers,
+            body,
+            status: entry.response.status,
+            follow: 0,
+            redirect: entry.response.redirect.clone(),
+        }));
+    }
+
+    /// The headers that a scenario gives, written.
+    fn headers(&mut self, fields: &[Field]) -> Vec<(String, String)> {
+        let mut headers: Vec<(String, String)> = Vec::new();
+        for Field { name, value } in fields {
+            let lower = name.to_ascii_lowercase();
+            let is_own = OWN_HEADERS.contains(&lower.as_str())
+                || [":", "sec-", "if-"].iter().any(|start| lower.starts_with(start));
+            // What a browser accepts of a page makes no difference.
+            let is_usual = lower == "accept" && (value.contains("html") || value == "*/*");
+            let is_twice = headers.iter().any(|(taken, _)| taken.eq_ignore_ascii_case(name));
+            if is_own || is_usual || is_twice || value.contains(['\r', '\n']) {
+                continue;
+            }
+            let value = match is_secret_header(&lower) {
+                true => quoted(&self.names.secrets.hide(name, value)),
+                false => literal(value),
+            };
+            headers.push((name.clone(), value));
+        }
+        headers
+    }
+
+    /// The whole scenario.
+    pub(super) fn written(self, origin: &str) -> Result<HarScenario, HarError> {
+        let mut tokens: Vec<String> =
+            self.names.tokens.taken().map(|taken| taken.variable.clone()).collect();
+        tokens.sort();
+        tokens.dedup();
+        let thinks = || {
+            self.steps.iter().filter_map(|step| match step {
+                Step::Think(ms) => Some(ms),
+                _ => None,
+            })
+        };
+        let mut scenario = HarScenario {
+            text: String::new(),
+            server: self.server.clone(),
+            requests: self.requests,
+            steps: self.asked,
+            static_files: self.static_files,
+            redirects: self.redirects,
+            thinks: thinks().count(),
+            think_ms: thinks().sum(),
+            secrets: self.names.secrets.names(),
+            tokens,
+            left_out: self.left_out.clone(),
+        };
+        let mut text = String::new();
+        let made = format!(
+            "Made of the recording {origin} by `plimsoll scenario from-har`: {} requests of {}.",
+            self.requests, self.server
+        );
+        comment(&mut text, &[vec![made], scenario.remarks()].concat());
+        for step in &self.steps {
+            self.write(step, &mut text);
+        }
+        scenario.text = text;
+        Ok(scenario)
+    }
+
+    fn write(&self, step: &Step, out: &mut String) {
+        out.push_str("\n[[step]]\n");
+        match step {
+            Step::Think(ms) => {
+                let _ = writeln!(out, "think = \"{}\"", constant_ms(*ms));
+            }
+            Step::Static(files) => {
+                out.push_str("group = \"static files\"\nsteps = [\n");
+                for step in files {
+                    let _ = writeln!(out, "  {step},");
+                }
+                out.push_str("]\n");
+            }
+            Step::Ask(ask) => self.write_ask(ask, out),
+        }
+    }
+
+    fn write_ask(&self, ask: &Ask, out: &mut String) {
+        let _ = writeln!(out, "name = {}", quoted(&ask.name));
+        let _ = writeln!(out, "{} = {}", ask.verb, ask.target);
+        if !ask.headers.is_empty() {
+            let _ = writeln!(out, "headers = {}", table(ask.headers.iter().cloned()));
+        }
+        for (key, value) in ask.body.iter().flat_map(|body| &body.keys) {
+            let _ = writeln!(out, "{key} = {value}");
+        }
+        if ask.follow > 0 {
+            let _ = writeln!(out, "follow = {}", ask.follow);
+        }
+        for taken in self.names.tokens.taken().filter(|taken| taken.step == ask.number) {
+            let quote = if taken.field.contains('"') { '\'' } else { '"' };
+            let css = quoted(&format!("input[name={quote}{}{quote}]", taken.field));
+            let take = table([("css", css), ("attribute", quoted("value"))]);
+            let _ = writeln!(out, "take.{} = {take}", taken.variable);
+        }
+        if let Some(check) = check(ask.status) {
+            let _ = writeln!(out, "check = {check}");
+        }
+    }
+}
+
+/// What has to be checked of an answer, where 2xx is not what came. What was in the browser's cache
+/// (304) is asked for anew.
+fn check(status: i64) -> Option<String> {
+    let is_usual = (200..300).contains(&status) || status == 304;
+    (!is_usual).then(|| table([("status", status.to_string())]))
+}
+
+/// The main host: that of the first page that was answered, else of the first request.
+fn server_of(entries: &[Timed]) -> Option<String> {
+    let answered = || {
+        let entries = entries.iter().map(|(_, entry)| entry);
+        entries.filter(|entry| entry.response.status > 0 && split(&entry.request.url).is_some())
+    };
+    let is_page = |entry: &&Entry| {
+        (200..300).contains(&entry.response.status) && entry.response.content.kind.contains("html")
+    };
+    let first = answered().find(is_page).or_else(|| answered().next())?;
+    split(&first.request.url).map(|(server, _)| server)
+}
+
+/// The scheme and authority of a URL, lower case and without a port that is the scheme's own; and
+/// its path and query, of which what may not stand in a request is encoded.
+fn split(url: &str) -> Option<(String, String)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let scheme = scheme.to_ascii_lowercase();
+    let own_port = match scheme.as_str() {
+        "http" => ":80",
+        "https" => ":443",
+        _ => return None,
+    };
+    let rest = rest.split('#').next().unwrap_or_default();
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let authority = rest[..end].rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
+    let authority = authority.strip_suffix(own_port).unwrap_or(&authority);
+    let mut target = String::new();
+    if !rest[end..].starts_with('/') {
+        target.push('/');
+    }
+    for &byte in &rest.as_bytes()[end..] {
+        if byte.is_ascii_graphic() {
+            target.push(char::from(byte));
+        } else {
+            let _ = write!(target, "%{byte:02X}");
+        }
+    }
+    Some((format!("{scheme}://{authority}"), target))
+}
+
+/// Whether a `Location` leads to that path and query of that server.
+fn leads_to(location: &str, server: &str, target: &str) -> bool {
+    match split(location) {
+        Some((to, path)) => to == server && path == target,
+        None => {
+            let location = location.split('#').next().unwrap_or_default();
+            // One that is relative to the page ends as the target does.
+            !location.is_empty() && target.ends_with(location.trim_start_matches("./"))
+        }
+    }
+}
+
+/// Whether a request is for a static file, by what the browser took it for, else by its looks.
+fn is_file(entry: &Entry, target: &str) -> bool {
+    let by_kind = entry.kind.as_deref().map(|kind| {
+        matches!(
+            kind,
+            "stylesheet" | "image" | "font" | "script" | "media" | "manifest" | "texttrack"
+        )
+    });
+    let content = &entry.response.content.kind;
+    let is_of = |start: &str| content.starts_with(start);
+    let by_content = is_of("image/")
+        || is_of("font/")
+        || is_of("audio/")
+        || is_of("video/")
+        || is_of("text/css")
+        || content.contains("javascript");
+    by_kind == Some(true) || by_content || is_static(target)
+}

@@ -1,0 +1,180 @@
+//! A request of a user as it goes out, but for what frames it.
+
+use super::outcome::{Failure, FailureKind, Now};
+use super::text::{Unfilled, Values};
+use super::{Scenario, step::Ask};
+use crate::request::Url;
+use crate::scenario::cookies::Jar;
+use crate::scenario::reference::resolve;
+
+/// A request. Its buffers are used again for the next one of its user.
+#[derive(Debug, Clone, Default)]
+pub struct Message {
+    /// The method, as it goes on the request line.
+    pub method: String,
+    /// Which server is asked, by its number in [`Scenario::origins`].
+    pub origin: u16,
+    /// Path and query, as they go on the request line.
+    pub target: String,
+    /// Headers but those that frame it and `host`, each a line with its end.
+    pub head: Vec<u8>,
+    /// The body; `None` sends none, and no `content-length`.
+    pub body: Option<Vec<u8>>,
+    /// Where the cookies begin in `head`.
+    cookies_at: usize,
+    /// The headers that go to no other server, as ranges of `head`.
+    own: (usize, usize),
+}
+
+impl Message {
+    /// Forgets what was said.
+    fn clear(&mut self) {
+        self.method.clear();
+        self.target.clear();
+        self.head.clear();
+        if let Some(body) = &mut self.body {
+            body.clear();
+        }
+        (self.cookies_at, self.own) = (0, (0, 0));
+    }
+
+    /// Writes the request of a step.
+    pub(super) fn write(
+        &mut self,
+        ask: &Ask,
+        scenario: &Scenario,
+        values: &mut Values<'_>,
+    ) -> Result<(), Failure> {
+        self.clear();
+        self.method.push_str(&ask.method);
+        let mut target = Vec::new();
+        ask.target.render(values, &mut target).map_err(|error| unfilled(&error))?;
+        self.aim(ask.origin, &target, scenario)?;
+        // Headers that authenticate come first, so that they can be left out for another server.
+        let is_own = |name: &str| name.eq_ignore_ascii_case("authorization");
+        let (own, others): (Vec<_>, Vec<_>) =
+            ask.headers.iter().partition(|(name, _)| is_own(name));
+        for (name, value) in &own {
+            self.line(name, |out| value.render(values, out))?;
+        }
+        self.own = (0, self.head.len());
+        for (name, value) in &others {
+            self.line(name, |out| value.render(values, out))?;
+        }
+        let packs = |(name, _): &(String, _)| name.eq_ignore_ascii_case("accept-encoding");
+        if ask.needs_body() && !ask.headers.iter().any(packs) {
+            self.head.extend_from_slice(b"accept-encoding: gzip\r\n");
+        }
+        self.cookies_at = self.head.len();
+        match &ask.body {
+            Some(body) => {
+                let out = self.body.get_or_insert_default();
+                body.render(values, out).map_err(|error| unfilled(&error))?;
+            }
+            None => self.body = None,
+        }
+        Ok(())
+    }
+
+    fn line(
+        &mut self,
+        name: &str,
+        value: impl FnOnce(&mut Vec<u8>) -> Result<(), Unfilled>,
+    ) -> Result<(), Failure> {
+        self.head.extend_from_slice(name.as_bytes());
+        self.head.extend_from_slice(b": ");
+        value(&mut self.head).map_err(|error| unfilled(&error))?;
+        self.head.extend_from_slice(b"\r\n");
+        Ok(())
+    }
+
+    /// Where it goes: a path of the step's own server, or what a link means there.
+    fn aim(&mut self, origin: u16, target: &[u8], scenario: &Scenario) -> Result<(), Failure> {
+        if target.first() == Some(&b'/') && target.get(1) != Some(&b'/') {
+            let end = target.iter().position(|byte| *byte == b'#').unwrap_or(target.len());
+            self.origin = origin;
+            self.target.push_str(&String::from_utf8_lossy(&target[..end]));
+            return Ok(());
+        }
+        let wrong = |what| Failure { kind: FailureKind::Variable, what };
+        let Some(base) = scenario.origins().get(usize::from(origin)) else {
+            return Err(wrong("expected a server to ask, found none".to_owned()));
+        };
+        let url = resolve(base, target).map_err(|error| wrong(error.to_string()))?;
+        self.origin = scenario.origin_of(&url).ok_or_else(|| {
+            wrong(format!("expected a link to the target or one of `hosts`, found {}", url.host))
+        })?;
+        self.target = url.target;
+        Ok(())
+    }
+
+    /// Appends the cookies that go where it goes.
+    pub(super) fn add_cookies(&mut self, jar: &Jar, to: &Url, now: Now) {
+        self.head.truncate(self.cookies_at);
+        if jar.is_empty() {
+            return;
+        }
+        let begin = self.head.len();
+        self.head.extend_from_slice(b"cookie: ");
+        match jar.write_header(
+            &mut self.head,
+            &to.host,
+            &self.target,
+            to.scheme.is_secure,
+            now.unix_s(),
+        ) {
+            0 => self.head.truncate(begin),
+            _ => self.head.extend_from_slice(b"\r\n"),
+        }
+    }
+
+    /// Turns it into the request that a redirect asks for.
+    pub(super) fn redirect(&mut self, status: u16, origin: u16, url: Url) {
+        let is_other = origin != self.origin;
+        if is_other {
+            let (from, to) = std::mem::take(&mut self.own);
+            self.head.drain(from..to);
+            self.cookies_at -= to - from;
+        }
+        self.origin = origin;
+        self.target = url.target;
+        let keeps = matches!(status, 307 | 308);
+        if !keeps {
+            if self.method != "HEAD" {
+                self.method.clear();
+                self.method.push_str("GET");
+            }
+            if self.body.take().is_some() {
+                self.drop_line("content-type");
+            }
+        }
+    }
+
+    /// Leaves a header out.
+    fn drop_line(&mut self, name: &str) {
+        let mut at = 0;
+        while let Some(len) = memchr::memmem::find(&self.head[at..], b"\r\n") {
+            let line = &self.head[at..at + len];
+            let is_it = line.len() > name.len()
+                && line[..name.len()].eq_ignore_ascii_case(name.as_bytes())
+                && line[name.len()] == b':';
+            if is_it {
+                self.head.drain(at..at + len + 2);
+                if at < self.cookies_at {
+                    self.cookies_at -= len + 2;
+                }
+                return;
+            }
+            at += len + 2;
+        }
+    }
+}
+
+fn unfilled(error: &Unfilled) -> Failure {
+    let name = &error.name;
+    let what = match error.is_unfit {
+        true => format!("expected a value of `{name}` without control characters in a header"),
+        false => format!("expected a value of `{name}`, found none"),
+    };
+    Failure { kind: FailureKind::Variable, what }
+}

@@ -1,0 +1,69 @@
+//! An access log as a trace: the requests of each second.
+
+use plimsoll_units::{show_count, show_duration};
+use std::path::Path;
+
+use super::{MAX_ROWS, Rows, Trace, TraceError, build};
+use crate::access_log::{ImportOptions, ImportedLog, LogFormat, import};
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+impl Trace {
+    /// Reads an access log, plain or gzip, whose requests of every method count; `None` tells its
+    /// format from the first lines. A second without a line is one without a request.
+    ///
+    /// # Errors
+    /// What is no log, or one with more than [`MAX_ROWS`] seconds that have requests.
+    ///
+    /// # Cost
+    /// One pass; memory for the seconds that have requests.
+    pub fn from_log(path: &Path, format: Option<&LogFormat>) -> Result<Self, TraceError> {
+        // What was asked for is not kept.
+        let options =
+            ImportOptions { format: format.cloned(), max_urls: 0, ..ImportOptions::default() };
+        let log = import(path, &options)?;
+        let name = path.display().to_string();
+        let first = log.seconds.first();
+        let (mut times, mut counts) = (Vec::new(), Vec::new());
+        for (second, count) in log.seconds.busy() {
+            if times.len() == MAX_ROWS {
+                return Err(TraceError::TooManyRows { name });
+            }
+            times.push(u64::try_from(second - first).unwrap_or_default() * SECOND_NS);
+            counts.push(f64::from(count));
+        }
+        if times.is_empty() {
+            return Err(TraceError::Empty { name });
+        }
+        let origin = i128::from(first) * i128::from(SECOND_NS);
+        let trace = build(&name, Rows::Counts(times, counts), Some(origin), SECOND_NS)?;
+        Ok(Self { missing: 0, remarks: remarks(&log), ..trace })
+    }
+
+    /// Whether a file is an access log, as its first lines have it.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn is_log(path: &Path) -> Result<bool, TraceError> {
+        Ok(LogFormat::of_file(path)?.is_some())
+    }
+}
+
+/// What was read, and what was not: a sentence each.
+fn remarks(log: &ImportedLog) -> Vec<String> {
+    let mut remarks = vec![format!(
+        "an access log, {}: {} requests in {}",
+        log.format,
+        show_count(log.requests),
+        show_duration(log.seconds.span_s() * SECOND_NS)
+    )];
+    if log.unreadable > 0 {
+        let first = log.examples.first();
+        let first =
+            first.map(|of| format!("; the first, line {}: {} ({})", of.line, of.text, of.why));
+        let count = show_count(log.unreadable);
+        remarks.push(format!("{count} lines cannot be read{}", first.unwrap_or_default()));
+    }
+    remarks.extend(log.damage.clone());
+    remarks
+}

@@ -1,0 +1,141 @@
+//! A controller that is killed, and one that goes on: whichever balancer the pool has, it serves
+//! meanwhile, and is adopted as it stands.
+
+use crate::place::Place;
+use crate::pools::{has_begun, kill, servers};
+use crate::program::{PLIMSOLL, wait_for};
+use crate::stores::installed;
+use rustix::process::Signal;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+fn plan(kind: &str, provider: &str, more: &str) -> String {
+    format!(
+        "name = 'adopted, {kind}'
+seed = 3
+[testbed]
+provider = '{provider}'
+[role.web]
+recipe = 'target'
+vars = {{ workers = 4, service = 'const:10ms' }}
+[pool]
+role = 'web'
+max = 4
+start = 2
+decide_every = '500ms'
+[instance]
+service = 'const:10ms'
+cores = 4
+boot = 'const:500ms'
+[balancer]
+kind = '{kind}'
+choose = 'least-connections'
+{more}
+[load]
+schedule = '40/s for 6s'
+[policy.one]
+kind = 'fixed'
+instances = 2
+[measure]
+slo = 'p90<2s, errors<90%'
+"
+    )
+}
+
+fn number(of: &Value, name: &str) -> f64 {
+    of["figures"][name].as_f64().unwrap_or_else(|| panic!("{name}: {of}"))
+}
+
+/// The port on which a process of the bed listens, where it listens on one.
+fn port(pid: i32) -> Option<u16> {
+    let inodes: Vec<String> = std::fs::read_dir(format!("/proc/{pid}/fd"))
+        .ok()?
+        .flatten()
+        .filter_map(|entry| std::fs::read_link(entry.path()).ok())
+        .filter_map(|link| Some(link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.into()))
+        .collect();
+    let table = std::fs::read_to_string(format!("/proc/{pid}/net/tcp")).ok()?;
+    table.lines().skip(1).find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let is_its = words.get(3) == Some(&"0A") && inodes.iter().any(|of| of == words[9]);
+        is_its.then(|| u16::from_str_radix(words[1].split(':').nth(1)?, 16).ok())?
+    })
+}
+
+/// The cell of whoever goes on, which has adopted both instances: the same processes.
+fn goes_on(place: &Place, before: &BTreeMap<String, i32>) -> Value {
+    let again = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
+    wait_for("the load of who goes on", || has_begun(place).then_some(()));
+    let now = servers(place);
+    let stands = |(name, pid): (&String, &i32)| now.get(name) == Some(pid);
+    assert!(before.iter().all(stands), "of {before:?}: {now:?}, {}", again.err());
+    let again = again.wait().went_well();
+    again.says(&["going on with"]);
+    let of = again.json()["cells"][0].clone();
+    assert_eq!(number(&of, "adopted").to_bits(), 2.0_f64.to_bits(), "{of}");
+    let [offered, served, lost, open] =
+        ["offered", "served", "lost", "in_flight_at_end"].map(|name| number(&of, name));
+    assert!(offered > 200.0 && (offered - served - lost - open).abs() < 0.5, "{of}");
+    assert!(lost < 0.5, "{of}");
+    of
+}
+
+fn adopted(test: &str, kind: &str) {
+    if installed(test, kind).is_none() {
+        return;
+    }
+    let place = Place::alone();
+    place.write("plan.toml", plan(kind, "process", ""));
+    let going = place.start(place.command(PLIMSOLL, &["run", "plan.toml"]));
+    wait_for("the load", || has_begun(&place).then_some(()));
+    let before = wait_for("both", || Some(servers(&place)).filter(|of| of.len() == 3));
+    let port = wait_for("its port", || port(before["balancer-1"]));
+    // Somebody else's requests, from before the kill until after the adoption.
+    let url = format!("http://127.0.0.1:{port}/");
+    let other = ["load", &url, "--rate", "50/s", "--for", "4s", "--json", "--out", "others"];
+    let other = place.start(place.command(PLIMSOLL, &other));
+    wait_for("others' requests", || (!place.runs("others").is_empty()).then_some(()));
+    going.signal(Signal::KILL);
+    going.wait();
+    goes_on(&place, &before);
+    let other = other.wait().json();
+    assert_eq!(other["succeeded"], other["offered"], "{other}");
+    // No orphan: all of it is undone with the cell.
+    assert_eq!(servers(&place), BTreeMap::new());
+}
+
+#[test]
+fn a_pool_behind_nginx_is_adopted_and_loses_nothing() {
+    adopted("a_pool_behind_nginx_is_adopted_and_loses_nothing", "nginx");
+}
+
+#[test]
+fn a_pool_behind_haproxy_is_adopted_and_loses_nothing() {
+    adopted("a_pool_behind_haproxy_is_adopted_and_loses_nothing", "haproxy");
+}
+
+#[test]
+fn two_balancers_are_adopted_as_they_stand_also_where_one_is_gone() {
+    let test = "two_balancers_are_adopted_as_they_stand_also_where_one_is_gone";
+    for kills_first in [false, true] {
+        let place = Place::alone();
+        place.write("plan.toml", plan("built-in", "namespace", "count = 2"));
+        let check = place.plimsoll(&["check", "plan.toml"]);
+        if check.code() != Some(0) {
+            println!("skipped: {test}: {}", check.err.trim());
+            return;
+        }
+        let going = place.start(place.command(PLIMSOLL, &["run", "plan.toml"]));
+        wait_for("the load", || has_begun(&place).then_some(()));
+        let mut before = wait_for("all", || Some(servers(&place)).filter(|of| of.len() == 4));
+        if kills_first {
+            let first = before.remove("balancer-1").unwrap();
+            kill(first, Signal::KILL);
+            // Its address is moved within a look, which it may be killed before: both are right.
+        }
+        going.signal(Signal::KILL);
+        going.wait();
+        goes_on(&place, &before);
+        assert_eq!(servers(&place), BTreeMap::new());
+    }
+}

@@ -1,0 +1,314 @@
+//! Pools that follow the instances of a cloud: those of an Auto Scaling group, or those with a tag.
+//! Whoever follows asks, and changes nothing.
+
+use super::proxy::{Cloud, Fault, Kind, moto};
+use super::{begin, ended, files, is_in};
+use crate::place::{Place, events};
+use crate::pools::has_begun;
+use crate::program::{Done, Going, wait_for};
+use plimsoll_runs::{DecisionRow, Run};
+use rustix::process::Signal;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// The period of the pool.
+const PERIOD: Duration = Duration::from_secs(4);
+
+/// A pool of two instances at least, whom `follow` tells.
+fn plan(endpoint: &str, follow: &str, seconds: u32) -> String {
+    format!(
+        "seed = 3
+[testbed]
+provider = 'process'
+endpoint = '{endpoint}'
+[role.web]
+recipe = 'server'
+[pool]
+role = 'web'
+follow = '{follow}'
+min = 2
+max = 6
+decide_every = '{}s'
+[instance]
+service = 'const:2ms'
+cores = 4
+[balancer]
+choose = 'round-robin'
+[load]
+schedule = '40/s for {seconds}s'
+[policy.one]
+kind = 'fixed'
+instances = 3
+[measure]
+slo = 'errors<90%'
+",
+        PERIOD.as_secs()
+    )
+}
+
+/// Has the cloud make a group of so many instances.
+fn make_group(cloud: &Cloud<'_>, name: &str, count: u32) {
+    let made = cloud.ask(&format!(
+        "Action=CreateLaunchConfiguration&Version=2011-01-01&LaunchConfigurationName={name}\
+         &ImageId=ami-12c6146b&InstanceType=t2.micro"
+    ));
+    assert!(!made.contains("<Error>"), "{made}");
+    let made = cloud.ask(&format!(
+        "Action=CreateAutoScalingGroup&Version=2011-01-01&AutoScalingGroupName={name}\
+         &LaunchConfigurationName={name}&MinSize=0&MaxSize=6&DesiredCapacity={count}\
+         &AvailabilityZones.member.1=us-east-1a"
+    ));
+    assert!(!made.contains("<Error>"), "{made}");
+}
+
+fn set(cloud: &Cloud<'_>, name: &str, count: u32) {
+    let done = cloud.ask(&format!(
+        "Action=SetDesiredCapacity&Version=2011-01-01&AutoScalingGroupName={name}\
+         &DesiredCapacity={count}"
+    ));
+    assert!(!done.contains("<Error>"), "{done}");
+}
+
+/// The run of the only cell, where it has begun.
+fn cell(place: &Place) -> Option<PathBuf> {
+    let cells = place.runs("runs").pop()?.join("cells");
+    let cell = std::fs::read_dir(cells).ok()?.flatten().next()?.path();
+    Run::open(&cell).ok()?;
+    Some(cell)
+}
+
+/// How many events of instances say this.
+fn count(place: &Place, text: &str) -> usize {
+    let all = cell(place).map(|of| events(&of, "instance")).unwrap_or_default();
+    all.iter().filter(|of| of.contains(text)).count()
+}
+
+/// Waits for so many of such events, while there are servers behind new instances.
+fn until(place: &Place, (cloud, going): (&Cloud<'_>, &mut Going), text: &str, wanted: usize) {
+    wait_for(text, || {
+        assert!(!going.has_ended(), "{}{}", going.out(), going.err());
+        // Servers of instances that are gone serve on, so that only the cloud says that they are.
+        cloud.serves_new();
+        (count(place, text) >= wanted).then_some(())
+    });
+}
+
+fn decisions(place: &Place) -> Vec<DecisionRow> {
+    Run::open(&cell(place).unwrap()).unwrap().decisions().unwrap()
+}
+
+/// Nothing was asked for that changes anything.
+fn only_looks(cloud: &Cloud<'_>) {
+    let books = cloud.books();
+    assert!(books.asked.len() > 3);
+    let looks = ["DescribeAutoScalingGroups", "DescribeInstances"];
+    assert!(books.asked.iter().all(|(action, _)| looks.contains(&&**action)), "{:?}", books.asked);
+}
+
+fn lost(done: &Done) -> f64 {
+    let of = done.json()["cells"][0].clone();
+    of["figures"]["lost"].as_f64().unwrap_or_else(|| panic!("{of}"))
+}
+
+#[test]
+fn a_group_that_grows_and_shrinks_is_followed_within_a_period() {
+    let Some(moto) = moto("a pool that follows a group") else { return };
+    let place = Place::alone();
+    let cloud = Cloud::start(&place, &moto, Kind::New);
+    // Groups are told one on a page, and this one first.
+    make_group(&cloud, "another", 1);
+    make_group(&cloud, "web", 2);
+    files(&place, &plan(&cloud.endpoint(), "asg:web", 24));
+    let mut going = begin(&place, &["run", "plan.toml", "--new", "--json"]);
+    until(&place, (&cloud, &mut going), "ready: i-", 2);
+    wait_for("the load", || has_begun(&place).then_some(()));
+    let began = Instant::now();
+    set(&cloud, "web", 4);
+    until(&place, (&cloud, &mut going), "ready: i-", 4);
+    let came = began.elapsed();
+    let began = Instant::now();
+    set(&cloud, "web", 1);
+    until(&place, (&cloud, &mut going), "draining: i-", 3);
+    let went = began.elapsed();
+    assert!(came < PERIOD && went < PERIOD, "in after {came:?}, out after {went:?}");
+    let done = ended(going, &cloud).went_well();
+    assert!(lost(&done) < 0.5, "each served on when it was taken out: {}", done.err);
+    assert_eq!(count(&place, "ready: i-"), 4, "the instance of another group is left alone");
+    let decisions = decisions(&place);
+    assert!(decisions.iter().all(|of| of.desired == 3 && of.done == 0), "{decisions:?}");
+    assert_eq!(decisions.last().unwrap().before, 1, "{decisions:?}");
+    only_looks(&cloud);
+    let books = cloud.books();
+    let pages = books.asked.iter().filter(|(action, with)| {
+        action == "DescribeAutoScalingGroups" && with.contains_key("NextToken")
+    });
+    assert!(pages.count() > 0, "{:?}", books.asked);
+    assert!(!is_in(&place.path("runs"), super::SECRET));
+    let kept = std::fs::read_to_string(cell(&place).unwrap().join("plan.toml")).unwrap();
+    assert!(kept.contains(&format!("endpoint = \"{}\"", cloud.endpoint())), "{kept}");
+}
+
+#[test]
+fn a_cloud_that_does_not_tell_leaves_the_pool_as_it_is() {
+    let Some(moto) = moto("a cloud that does not tell") else { return };
+    let place = Place::alone();
+    let cloud = Cloud::start(&place, &moto, Kind::New);
+    make_group(&cloud, "web", 2);
+    files(&place, &plan(&cloud.endpoint(), "asg:web", 36));
+    // At the beginning it is asked again.
+    cloud.will("DescribeAutoScalingGroups", &[Fault::Refused("RequestLimitExceeded"); 2]);
+    let mut going = begin(&place, &["run", "plan.toml", "--new", "--json"]);
+    until(&place, (&cloud, &mut going), "ready: i-", 2);
+    wait_for("the load", || has_begun(&place).then_some(()));
+    let says = |going: &mut Going, code: &str| {
+        wait_for(code, || {
+            assert!(!going.has_ended(), "{}{}", going.out(), going.err());
+            going.err().contains(code).then_some(())
+        });
+    };
+    for (action, code) in [
+        ("DescribeAutoScalingGroups", "RequestLimitExceeded: said by the test"),
+        ("DescribeInstances", "ExpiredToken"),
+    ] {
+        let word = code.split(':').next().unwrap();
+        cloud.will(action, &[Fault::Refused(word)]);
+        says(&mut going, code);
+    }
+    let told = || cell(&place).map(|of| events(&of, "follow")).unwrap_or_default();
+    wait_for("a cloud that tells again", || {
+        told().iter().any(|text| text.contains("are told again")).then_some(())
+    });
+    let gone = "Action=DeleteAutoScalingGroup&Version=2011-01-01&AutoScalingGroupName=web\
+                &ForceDelete=true";
+    cloud.ask(gone);
+    says(&mut going, "follow the Auto Scaling group `web`: there is none in us-east-1");
+    let done = going.wait().went_well();
+    done.says(&["the pool stays as it is"]);
+    assert_eq!(count(&place, "draining: i-"), 0, "nobody is taken out");
+    let decisions = decisions(&place);
+    assert!(decisions.iter().all(|of| of.done == 0), "{decisions:?}");
+    let last = decisions.last().unwrap();
+    assert!(last.reason.contains("there is none in us-east-1"), "{last:?}");
+    let told = told();
+    assert!(told.iter().any(|text| text.contains("ExpiredToken")), "{told:?}");
+    only_looks(&cloud);
+}
+
+#[test]
+fn a_pool_that_follows_a_group_is_adopted_after_a_kill() {
+    let Some(moto) = moto("a pool that follows a group, after a kill") else { return };
+    let place = Place::alone();
+    let cloud = Cloud::start(&place, &moto, Kind::New);
+    make_group(&cloud, "web", 2);
+    files(&place, &plan(&cloud.endpoint(), "asg:web", 8));
+    let words = ["run", "plan.toml", "--json"];
+    let mut going = begin(&place, &words);
+    until(&place, (&cloud, &mut going), "ready: i-", 2);
+    wait_for("the load", || has_begun(&place).then_some(()));
+    going.signal(Signal::KILL);
+    going.wait();
+    let again = begin(&place, &words).wait().went_well();
+    again.says(&["going on with"]);
+    let adopted = again.json()["cells"][0]["figures"]["adopted"].as_f64();
+    assert_eq!(adopted, Some(2.0), "{}", again.err);
+    assert!(lost(&again) < 0.5, "{}", again.err);
+    only_looks(&cloud);
+}
+
+#[test]
+fn running_instances_with_a_tag_are_followed() {
+    let Some(moto) = moto("a pool that follows a tag") else { return };
+    let place = Place::alone();
+    let cloud = Cloud::start(&place, &moto, Kind::New);
+    let ids: Vec<String> = (0..4).map(|number| cloud.order(&format!("tagged-{number}"))).collect();
+    let tag = |id: &str, value: &str| {
+        let done = cloud.ask(&format!(
+            "Action=CreateTags&Version=2016-11-15&ResourceId.1={id}&Tag.1.Key=role\
+             &Tag.1.Value={value}"
+        ));
+        assert!(!done.contains("<Error>"), "{done}");
+    };
+    ids[..2].iter().for_each(|id| tag(id, "web"));
+    tag(&ids[3], "db");
+    files(&place, &plan(&cloud.endpoint(), "tag:role=web", 14));
+    let mut going = begin(&place, &["run", "plan.toml", "--new", "--json"]);
+    until(&place, (&cloud, &mut going), "ready: i-", 2);
+    wait_for("the load", || has_begun(&place).then_some(()));
+    tag(&ids[2], "web");
+    until(&place, (&cloud, &mut going), &format!("ready: {}", ids[2]), 1);
+    // It still serves, and runs no more.
+    cloud.terminate(&ids[0]);
+    until(&place, (&cloud, &mut going), &format!("draining: {}", ids[0]), 1);
+    let done = ended(going, &cloud).went_well();
+    assert!(lost(&done) < 0.5, "{}", done.err);
+    assert_eq!(count(&place, &format!("ready: {}", ids[3])), 0);
+    only_looks(&cloud);
+}
+
+#[test]
+fn what_a_cloud_does_not_tell_at_the_beginning_is_refused() {
+    let Some(moto) = moto("a group that is not there") else { return };
+    let place = Place::new();
+    let cloud = Cloud::start(&place, &moto, Kind::New);
+    let refused = |follow: &str, code: i32, parts: &[&str]| {
+        files(&place, &plan(&cloud.endpoint(), follow, 4));
+        let done = begin(&place, &["run", "plan.toml", "--new"]).wait().ended_with(code);
+        done.says(parts);
+        assert!(!done.err.contains("balancer-1"), "nothing is started: {}", done.err);
+    };
+    let parts = ["follow the Auto Scaling group `web`: there is none in us-east-1", "`region`"];
+    refused("asg:web", 2, &parts);
+    make_group(&cloud, "blue", 0);
+    make_group(&cloud, "green", 0);
+    refused("asg:web", 2, &["the groups there are blue, green"]);
+    // A cell that fails is tried once more.
+    for (code, part) in
+        [("AuthFailure", "look at the credentials"), ("AccessDenied", "docs/ec2.md")]
+    {
+        cloud.will("DescribeAutoScalingGroups", &[Fault::Refused(code); 2]);
+        refused("asg:blue", 4, &[code, part]);
+    }
+    cloud.will("DescribeInstances", &[Fault::Refused("ExpiredToken"); 2]);
+    refused("tag:role=web", 4, &["ExpiredToken", "renew the credentials"]);
+    only_looks(&cloud);
+    let asked = cloud.books().asked.len();
+    let mut command = place.command(crate::program::PLIMSOLL, &["run", "plan.toml", "--new"]);
+    command.env_remove("AWS_ACCESS_KEY_ID").env_remove("AWS_SECRET_ACCESS_KEY");
+    command.env("AWS_EC2_METADATA_DISABLED", "true").env("HOME", place.path("home"));
+    command.env_remove("AWS_PROFILE");
+    place.start(command).wait().ended_with(2).says(&["AWS_ACCESS_KEY_ID is not set"]);
+    assert_eq!(cloud.books().asked.len(), asked);
+}
+
+#[test]
+fn a_cloud_is_named_where_one_is_followed() {
+    let place = Place::new();
+    let endpoint = "http://127.0.0.1:9/";
+    let check = |text: &str| {
+        files(&place, text);
+        begin(&place, &["check", "plan.toml"]).wait()
+    };
+    let whole = plan(endpoint, "asg:web", 4);
+    let done = check(&whole).ended_with(0);
+    assert!(!done.out.contains("start web-1"), "{}", done.out);
+    let region = "endpoint = 'https://cloud.example/'\nregion = 'eu-west-1'\n\
+                  scaling_endpoint = 'https://cloud.example/scaling'";
+    let elsewhere = whole.replace(&format!("endpoint = '{endpoint}'"), region);
+    check(&elsewhere).ended_with(0);
+    // Where others are rented, those that are followed cost nothing and need no image.
+    let rents = whole.replace("'process'", "'ec2'\nmax = 2\nbudget = '1 USD'");
+    check(&rents).ended_with(0).prints(&["for up to 0 instances"]);
+    let agents = whole.replace("asg:web", "agents");
+    check(&agents).ended_with(2).says(&["`endpoint` goes with the provider `ec2`", "follows"]);
+    let open = whole.replace(endpoint, "http://cloud.example/");
+    check(&open).ended_with(2).says(&["plain http is taken only on loopback"]);
+    let open =
+        whole.replace("[role.web]", "scaling_endpoint = 'http://cloud.example/'\n[role.web]");
+    check(&open).ended_with(2).says(&["plain http is taken only on loopback"]);
+    let old = plan(endpoint, "tag:role=web", 4);
+    let old = old.replace("[role.web]", "api_version = '2009-11-30'\n[role.web]");
+    check(&old).ended_with(2).says(&["2009-11-30 of the API has no tags"]);
+    let alone =
+        whole.replace("follow = 'asg:web'\n", "").replace("endpoint = 'http://127.0.0.1:9/'\n", "");
+    check(&alone).ended_with(2).says(&["has no `start`"]);
+}

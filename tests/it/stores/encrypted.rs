@@ -1,0 +1,175 @@
+//! TLS with key-value stores: whose certificate is trusted, which one is shown, and what is told
+//! where one side speaks TLS and the other does not.
+
+use super::{PASSWORD, Server, eight_hundred, installed, writes_two_thousand};
+use crate::client_certificates::certificates;
+use crate::place::Place;
+use crate::program::Done;
+use crate::secrets::assert_nowhere;
+use serde_json::{Value, json};
+
+/// A Redis that speaks TLS alone, and what else it is told.
+fn redis(test: &str, place: &Place, more: &[&str]) -> Option<Server> {
+    let program = installed(test, "redis-server")?;
+    installed(test, "openssl")?;
+    certificates(place);
+    let own = "--port 0 --bind 127.0.0.1 --appendonly no --tls-cert-file server.pem \
+               --tls-key-file server.key --tls-ca-cert-file ca.pem";
+    let arguments = |port: u16| {
+        let port = ["--tls-port".to_owned(), port.to_string(), "--save".to_owned(), String::new()];
+        let own = own.split(' ').chain(more.iter().copied()).map(str::to_owned);
+        port.into_iter().chain(own).collect()
+    };
+    Some(Server::start(place, &program, arguments))
+}
+
+fn memcached(test: &str, place: &Place) -> Option<Server> {
+    let program = installed(test, "memcached")?;
+    installed(test, "openssl")?;
+    let help = std::process::Command::new(&program).arg("-h").output().unwrap();
+    if !String::from_utf8_lossy(&help.stdout).contains("--enable-ssl") {
+        println!("skipped: {test} needs a memcached that speaks TLS");
+        return None;
+    }
+    certificates(place);
+    let arguments = |port: u16| {
+        let port = port.to_string();
+        let files = "ssl_chain_cert=server.pem,ssl_key=server.key";
+        let own = [
+            "-l",
+            "127.0.0.1",
+            "-p",
+            &port,
+            "-U",
+            "0",
+            "-u",
+            "root",
+            "-m",
+            "512",
+            "-Z",
+            "-o",
+            files,
+        ];
+        own.map(str::to_owned).to_vec()
+    };
+    Some(Server::start(place, &program, arguments))
+}
+
+/// How many handshakes of each kind a load has made, of which each belongs to a connection.
+pub(crate) fn handshakes(summary: &Value) -> (u64, u64) {
+    let connections = &summary["connections"];
+    let [full, resumed] = ["full", "resumed"].map(|kind| connections["tls"][kind].as_u64());
+    let (full, resumed) = (full.unwrap(), resumed.unwrap());
+    assert_eq!(connections["opened"], full + resumed, "{summary}");
+    assert_eq!(connections["failed"], 0, "{summary}");
+    (full, resumed)
+}
+
+/// A short load, which need not go well.
+fn short(place: &Place, url: &str, more: &[&str]) -> Done {
+    let load = ["load", "--quiet", url, "--rate", "10/s", "--for", "1s"];
+    place.plimsoll(&[&load[..], more].concat())
+}
+
+#[test]
+fn redis_over_tls_counts_the_same() {
+    let test = "redis_over_tls_counts_the_same";
+    let place = Place::new();
+    let secret = ["--tls-auth-clients", "no", "--requirepass", PASSWORD];
+    let Some(server) = redis(test, &place, &secret) else { return };
+    let Some(client) = installed(test, "redis-cli") else { return };
+    let url = format!("rediss://:{PASSWORD}@127.0.0.1:{}/3", server.port);
+    let data = ["--records", "2000", "--value-size", "uniform:1B..9KiB", "--ca", "ca.pem"];
+    writes_two_thousand(&place, &url, &data);
+    let port = server.port.to_string();
+    let says = |command: &[&str]| {
+        let own = ["--tls", "--cacert", "ca.pem", "-p", &port, "-n", "3", "--no-auth-warning"];
+        let mut client = place.command(client.to_str().unwrap(), &[&own[..], command].concat());
+        let said = client.env("REDISCLI_AUTH", PASSWORD).output().unwrap();
+        String::from_utf8(said.stdout).unwrap()
+    };
+    assert_eq!(says(&["DBSIZE"]).trim(), "2000");
+    let workload = [&["--workload", "balanced", "--connections", "8"], &data[..]].concat();
+    let summary = eight_hundred(&place, &url, &workload);
+    assert_eq!(summary["status"]["200"], 800, "no record is missing: {summary}");
+    let (full, resumed) = handshakes(&summary);
+    assert_eq!(full + resumed, 8);
+    let calls = says(&["INFO", "commandstats"]);
+    let gets = calls.lines().find_map(|line| line.strip_prefix("cmdstat_get:calls=")).unwrap();
+    let sets = calls.lines().find_map(|line| line.strip_prefix("cmdstat_set:calls=")).unwrap();
+    let count = |text: &str| text.split(',').next().unwrap().parse::<u64>().unwrap();
+    // Those of the data set, the sample of it, and the last record, asked for before each.
+    assert_eq!(count(gets) + count(sets), 2000 + 100 + 2 + 800, "{calls}");
+    // Several at once on a connection, and a new one each.
+    let many = [&["--streams", "16", "--connections", "2"], &data[..]].concat();
+    assert_eq!(eight_hundred(&place, &url, &many)["status"]["200"], 800);
+    let each = [&["--connection", "per-request"], &data[..]].concat();
+    assert_eq!(handshakes(&eight_hundred(&place, &url, &each)), (800, 0));
+    let plan = std::fs::read_to_string(place.run().join("plan.toml")).unwrap();
+    assert!(plan.contains(&format!("rediss://127.0.0.1:{}/3", server.port)), "{plan}");
+    assert_nowhere(&place, &[PASSWORD]);
+}
+
+#[test]
+fn memcached_over_tls_counts_the_same() {
+    let test = "memcached_over_tls_counts_the_same";
+    let place = Place::new();
+    let Some(server) = memcached(test, &place) else { return };
+    let url = format!("memcacheds://127.0.0.1:{}", server.port);
+    let data = ["--records", "2k", "--value-size", "uniform:1B..40KiB", "--ca", "ca.pem"];
+    writes_two_thousand(&place, &url, &data);
+    let workload = [&["--workload", "balanced", "--connections", "4"], &data[..]].concat();
+    let summary = eight_hundred(&place, &url, &workload);
+    assert_eq!(summary["status"]["200"], 800, "no record is missing: {summary}");
+    let (full, resumed) = handshakes(&summary);
+    assert_eq!(full + resumed, 4);
+    // It leaves what is behind a command lying.
+    let many = [&["--streams", "4", "--timeout", "500ms", "--json"], &data[..]].concat();
+    let many = short(&place, &url, &many).json();
+    assert!(many["warnings"].to_string().contains("`streams = 1`"), "{many}");
+    short(&place, &url, &[]).ended_with(4).says(&["UnknownIssuer", "--ca FILE"]);
+    let plain = url.replace("memcacheds", "memcached");
+    short(&place, &plain, &[]).ended_with(4).says(&["write memcacheds://"]);
+}
+
+#[test]
+fn what_keeps_a_store_and_us_from_tls_is_told() {
+    let test = "what_keeps_a_store_and_us_from_tls_is_told";
+    let place = Place::new();
+    let Some(server) = redis(test, &place, &["--tls-auth-clients", "no"]) else { return };
+    let at = format!("127.0.0.1:{}", server.port);
+    let (plain, secure) = (format!("redis://{at}"), format!("rediss://{at}"));
+    let stranger = short(&place, &secure, &[]).ended_with(4);
+    stranger.says(&["agree on TLS with", "UnknownIssuer", "--ca FILE", "--insecure"]);
+    let other = ["--ca", "ca.pem", "--sni", "elsewhere.example"];
+    let other = short(&place, &secure, &other).ended_with(4);
+    other.says(&["elsewhere.example", "--sni"]);
+    short(&place, &secure, &["--insecure"]).went_well();
+    place.plimsoll(&["prepare", &secure, "--records", "20"]).ended_with(4).says(&["UnknownIssuer"]);
+    place.plimsoll(&["prepare", &secure, "--records", "20", "-k"]).ended_with(0);
+    // It speaks TLS, and we do not.
+    short(&place, &plain, &[]).ended_with(4).says(&["write rediss://"]);
+    // We speak TLS, and it does not.
+    let Some(server) = Server::redis(test, &place, &[]) else { return };
+    let at = format!("127.0.0.1:{}", server.port);
+    let deaf =
+        short(&place, &format!("rediss://{at}"), &["--insecure", "--timeout", "2s"]).ended_with(4);
+    deaf.says(&["agree on TLS with", "write redis://"]);
+    let useless = short(&place, &format!("redis://{at}"), &["--ca", "ca.pem"]).ended_with(2);
+    useless.says(&["`ca` goes with TLS, not with redis://", "write rediss://"]);
+}
+
+#[test]
+fn redis_lets_in_whoever_shows_a_certificate() {
+    let test = "redis_lets_in_whoever_shows_a_certificate";
+    let place = Place::new();
+    let Some(server) = redis(test, &place, &["--tls-auth-clients", "yes"]) else { return };
+    let url = format!("rediss://127.0.0.1:{}", server.port);
+    let none = short(&place, &url, &["--ca", "ca.pem"]).ended_with(4);
+    none.says(&["--cert FILE and --key FILE"]);
+    let shown = ["--ca", "ca.pem", "--cert", "client.pem", "--key", "client.key"];
+    let done = short(&place, &url, &[&shown[..], &["--json"]].concat()).went_well();
+    assert_eq!(done.json()["succeeded"], json!(10));
+    let wrong = ["--ca", "ca.pem", "--cert", "client.pem", "--key", "other.key"];
+    short(&place, &url, &wrong).ended_with(2).says(&["KeyMismatch"]);
+}

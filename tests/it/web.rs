@@ -1,0 +1,301 @@
+//! `--web`: the report of a run in a browser while it goes on.
+
+use crate::place::{Place, Target};
+use crate::program::{Going, PLIMSOLL, wait_for};
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// What a server answers to a request of these lines; `None` while nobody listens.
+fn said(address: &str, head: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    write!(stream, "{head}\r\n\r\n").ok()?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).ok()?;
+    Some(String::from_utf8(answer).unwrap())
+}
+
+fn get(address: &str, path: &str) -> Option<String> {
+    said(address, &format!("GET {path} HTTP/1.1\r\nHost: {address}"))
+}
+
+/// Where a program says that its page is.
+fn address(going: &mut Going) -> String {
+    wait_for("the page", || {
+        let err = going.err();
+        assert!(!going.has_ended(), "{err}");
+        let line = err.lines().find_map(|line| line.strip_prefix("live page: http://"))?;
+        Some(line.strip_suffix('/')?.to_owned())
+    })
+}
+
+/// A load with a page, and where that is.
+fn load(place: &Place, target: &Target, flags: &[&str]) -> (Going, String) {
+    let url = target.url();
+    let arguments = [&["load", &url, "--quiet"], flags].concat();
+    let mut going = place.start(place.command(PLIMSOLL, &arguments));
+    let address = address(&mut going);
+    (going, address)
+}
+
+/// Takes all events from a version of the page on, to their end.
+fn events(address: &str, path: &str) -> JoinHandle<String> {
+    let (address, path) = (address.to_owned(), path.to_owned());
+    std::thread::spawn(move || get(&address, &path).expect("a stream"))
+}
+
+/// The path of the events that a page names.
+fn path_of(page: &str) -> String {
+    let (_, rest) = page.split_once("data-events=\"").expect("it names its events");
+    format!("/{}", rest.split('"').next().unwrap())
+}
+
+/// The body of an answer; where it came in chunks, without what tells of them.
+fn body(answer: &str) -> String {
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    if !head.to_ascii_lowercase().contains("transfer-encoding: chunked") {
+        return body.to_owned();
+    }
+    let (mut out, mut left) = (String::new(), body);
+    while let Some((size, rest)) = left.split_once("\r\n") {
+        let size = usize::from_str_radix(size, 16).unwrap();
+        out.push_str(&rest[..size]);
+        left = &rest[size + 2..];
+    }
+    out
+}
+
+/// Events by name, each with its data.
+fn parsed(stream: &str) -> Vec<(String, String)> {
+    let body = body(stream);
+    let one = |event: &str| {
+        let of = |field: &str| {
+            let lines = event.lines().filter_map(|line| line.strip_prefix(field));
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        let name = of("event: ");
+        (!name.is_empty()).then(|| (name, of("data: ")))
+    };
+    body.split("\n\n").filter_map(one).collect()
+}
+
+/// What each part of the page last was.
+fn last_parts(events: &[(String, String)]) -> BTreeMap<&str, &str> {
+    let parts = events.iter().filter(|(name, _)| name == "part");
+    parts.map(|(_, data)| data.split_once('\n').unwrap()).collect()
+}
+
+#[test]
+fn the_page_is_whole_at_once_grows_by_events_and_ends_with_the_run() {
+    let place = Place::new();
+    let target = place.calm();
+    let flags = ["--rate", "50/s", "--for", "8s", "--slo", "p90<5s", "--web"];
+    let (going, address) = load(&place, &target, &flags);
+    let page = wait_for("a second of the run", || {
+        get(&address, "/").filter(|page| page.contains("The run goes on"))
+    });
+    // Drawn anew, as a second has gone by.
+    std::thread::sleep(Duration::from_millis(1100));
+    let began = Instant::now();
+    let again = get(&address, "/").unwrap();
+    println!("the page of {} bytes took {:?}", again.len(), began.elapsed());
+    let head = page.split("\r\n\r\n").next().unwrap();
+    assert!(head.contains("connect-src 'self'") && head.contains("no-store"), "{head}");
+    let page = body(&page);
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"), "{page}");
+    // On a busy machine it may not be valid so far, and says so.
+    assert!(
+        page.contains("Valid so far. p90&lt;5s held.") || page.contains("Not valid: "),
+        "{page}"
+    );
+    assert!(page.contains("id=\"response\"") && page.contains("id=\"plan\""), "{page}");
+    for outside in ["src=", "href=\"http", "@import", "url("] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    let (stream, whole) = (events(&address, &path_of(&page)), events(&address, "/events/other-9"));
+    let done = going.wait();
+    let (stream, whole) = (stream.join().unwrap(), whole.join().unwrap());
+    done.went_well().says(&["report: "]);
+    assert!(TcpStream::connect(&address).is_err(), "it ends with the run");
+
+    assert!(stream.contains("content-type: text/event-stream\r\n"), "{stream}");
+    let told = parsed(&stream);
+    let count = |name: &str| told.iter().filter(|(of, _)| of == name).count();
+    assert!(count("drawn") >= 2 && count("now") >= 3, "{stream}");
+    assert_eq!((count("end"), told.last().unwrap().0.as_str()), (1, "end"));
+    let lines = told.iter().filter(|(name, _)| name == "now");
+    assert!(lines.clone().any(|(_, text)| text.contains("s of 8s measuring")), "{stream}");
+    // The plan has not changed since the page was taken, and so is not told again.
+    let parts = last_parts(&told);
+    assert!(parts.contains_key("header") && parts.contains_key("#load"), "{stream}");
+    assert!(!parts.contains_key("#plan") && !parts.contains_key("main"), "{stream}");
+
+    // What was told last is the report, which is kept and no other than `plimsoll report` makes.
+    let run = place.run();
+    let kept = std::fs::read_to_string(run.join("artifacts/report.html")).unwrap();
+    assert!(parts.values().all(|part| kept.contains(part)), "{kept}");
+    assert!(kept.contains("p90&lt;5s held.") && !kept.contains("goes on"), "{kept}");
+    let run = run.to_str().unwrap().to_owned();
+    place.plimsoll(&["report", &run, "-o", "anew.html"]).ended_with(0);
+    assert_eq!(kept, std::fs::read_to_string(place.path("anew.html")).unwrap());
+    // Who has another page is told of all of this one.
+    let all = parsed(&whole);
+    assert!(last_parts(&all[..2]).contains_key("main"), "{whole}");
+    // Reading it while it was written has left nothing behind.
+    let left: Vec<_> = std::fs::read_dir(&run).unwrap().map(|of| of.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_str().unwrap().ends_with("-wal")), "{left:?}");
+}
+
+#[test]
+fn who_names_no_loopback_asks_for_something_else_or_wants_to_change_it_is_refused() {
+    let place = Place::new();
+    let target = place.calm();
+    let (going, address) = load(&place, &target, &["--rate", "5/s", "--for", "4s", "--web"]);
+    let port = address.rsplit_once(':').unwrap().1;
+    for (head, status) in [
+        ("GET / HTTP/1.1\r\nHost: evil.example", "421"),
+        ("GET / HTTP/1.1\r\nHost: 192.0.2.1", "421"),
+        ("GET /events/0 HTTP/1.1\r\nHost: evil.example", "421"),
+        ("GET / HTTP/1.0", "421"),
+        (&format!("GET / HTTP/1.1\r\nHost: localhost:{port}"), "200"),
+        (&format!("HEAD / HTTP/1.1\r\nHost: [::1]:{port}"), "200"),
+        (&format!("POST / HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Length: 0"), "405"),
+        (&format!("GET /plan.toml HTTP/1.1\r\nHost: localhost:{port}"), "404"),
+    ] {
+        let answer = said(&address, head).unwrap();
+        assert_eq!(answer.split(' ').nth(1), Some(status), "{head}: {answer}");
+        if status != "200" {
+            assert!(!answer.contains("<html"), "{answer}");
+        }
+    }
+    going.wait().went_well();
+}
+
+#[test]
+fn a_page_is_served_on_the_loopback_only_and_where_there_is_room() {
+    let place = Place::new();
+    let load = ["load", "http://127.0.0.1:9/", "--rate", "1/s", "--for", "1s", "--web"];
+    for wrong in ["0.0.0.0:8089", "192.0.2.1:8089", "[::]:8089"] {
+        let done = place.plimsoll(&[&load[..], &[wrong]].concat()).ended_with(2);
+        done.says(&[&format!("serve the page on {wrong}: "), "hint: ", "on this host only"]);
+    }
+    for wrong in ["http://127.0.0.1:9/", "70000", "here:80"] {
+        let done = place.plimsoll(&[&load[..], &[wrong]].concat()).ended_with(2);
+        done.says(&["--web", "a port or a loopback address"]);
+    }
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let _taken = TcpListener::bind(taken).unwrap();
+    let done = place.plimsoll(&[&load[..], &[&taken.to_string()]].concat()).ended_with(4);
+    done.says(&[&format!("serve the page at {taken}: "), "in use", "another --web"]);
+    assert!(!place.path("runs").exists(), "nothing has begun");
+}
+
+/// Replications follow each other on one page, and in the end it is that of all of them; it stays
+/// until it is interrupted, where that is wanted.
+#[test]
+fn a_plan_of_several_runs_has_one_page_that_may_stay() {
+    let place = Place::new();
+    let target = place.calm();
+    let url = target.url();
+    let plan = format!(
+        "name = \"twice\"\nrepeat = 2\n[target]\nurl = \"{url}\"\n\
+         [load]\nrate = \"20/s\"\nfor = \"3s\"\n"
+    );
+    place.write("plan.toml", plan);
+    let arguments = ["run", "plan.toml", "--quiet", "--web", "--web-stay"];
+    let mut going = place.start(place.command(PLIMSOLL, &arguments));
+    let address = address(&mut going);
+    let page = get(&address, "/").unwrap();
+    assert!(page.contains("<h1>twice</h1>"), "{page}");
+    let told = events(&address, &path_of(&page)).join().unwrap();
+    let told = parsed(&told);
+    let runs = |of: &str| {
+        let parts = told.iter().filter(|(name, _)| name == "part");
+        parts.filter(|(_, data)| data.contains(of)).count()
+    };
+    let experiment = place.run();
+    let id = experiment.file_name().unwrap().to_str().unwrap().to_owned();
+    assert!(runs(&format!("{id}/0001")) > 0 && runs(&format!("{id}/0002")) > 0, "{told:?}");
+    let kept =
+        wait_for("the kept page", || std::fs::read_to_string(experiment.join("report.html")).ok());
+    let stays = get(&address, "/").unwrap();
+    assert_eq!(body(&stays), kept);
+    assert!(stays.contains("script-src") && !stays.contains("connect-src"), "{stays}");
+    assert!(!going.has_ended());
+    going.signal(rustix::process::Signal::INT);
+    going.wait().went_well().says(&["interrupt (Ctrl-C) to end"]);
+}
+
+/// CPU time of the threads that serve a page, in ticks of a hundredth of a second (proc(5)).
+fn ticks_of_pages(going: &Going) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", going.id())).unwrap();
+    let stat = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("stat")).ok();
+    let used = tasks.filter_map(|task| stat(task.unwrap())).filter_map(|stat| {
+        let (name, rest) = stat.rsplit_once(')').unwrap();
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let of = |at: usize| fields[at].parse::<u64>().unwrap();
+        name.ends_with("(web").then(|| of(11) + of(12))
+    });
+    used.sum()
+}
+
+#[test]
+fn drawing_takes_little_of_a_core_and_nothing_where_nobody_looks() {
+    let place = Place::alone();
+    let target = place.calm();
+    let flags = ["--rate", "20/s", "--for", "17s", "--web"];
+    let (going, address) = load(&place, &target, &flags);
+    std::thread::sleep(Duration::from_secs(4));
+    let unseen = ticks_of_pages(&going);
+    assert!(unseen <= 1, "{unseen} ticks without anybody");
+    let page = get(&address, "/").unwrap();
+    let streams = [events(&address, &path_of(&page)), events(&address, &path_of(&page))];
+    let before = ticks_of_pages(&going);
+    std::thread::sleep(Duration::from_secs(10));
+    let used = ticks_of_pages(&going) - before;
+    println!("two streams of a page took {used} hundredths of a second of 10 s");
+    // 2% of 10 s are 20; one drawing may just have begun, and ticks are whole.
+    assert!(used <= 26, "{used}");
+    going.wait().went_well();
+    for stream in streams {
+        assert!(parsed(&stream.join().unwrap()).iter().any(|(name, _)| name == "drawn"));
+    }
+}
+
+/// Chromium looks at the page: parts are exchanged under what the user has opened and chosen.
+#[test]
+fn a_browser_shows_the_page_as_it_grows_and_the_report_in_the_end() {
+    let name = "a_browser_shows_the_page_as_it_grows_and_the_report_in_the_end";
+    for needs in ["chromium", "node"] {
+        if Command::new(needs).arg("--version").output().is_err() {
+            println!("skipped: {name}: needs {needs}");
+            return;
+        }
+    }
+    let place = Place::new();
+    let target = place.target(&["--service-time", "exp:5ms", "--workers", "100"]);
+    let flags = ["--rate", "200/s", "--for", "30s", "--web", "--name", "watched"];
+    let (going, address) = load(&place, &target, &flags);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/node/watch_page.js");
+    let url = format!("http://{address}/");
+    let mut command = place.command("node", &[script, "chromium", &url, "profile", "seen.json"]);
+    command.env("HOME", place.path(""));
+    place.start(command).wait().ended_with(0);
+    going.wait().went_well();
+    let seen = std::fs::read_to_string(place.path("seen.json")).unwrap();
+    let seen: serde_json::Value = serde_json::from_str(&seen).unwrap();
+    assert_eq!(seen["faults"], serde_json::json!([]), "{seen:#}");
+    assert_ne!(seen["first"], seen["later"], "{seen:#}");
+    assert_eq!((&seen["isOpen"], &seen["isChosen"]), (&true.into(), &true.into()), "{seen:#}");
+    let text = |key: &str| seen[key].as_str().unwrap().to_owned();
+    assert!(text("says").starts_with("Live ") && text("says").contains(" of 30 s"), "{seen:#}");
+    assert!(text("readout").contains("offered"), "{seen:#}");
+    assert_eq!(text("readout"), text("stillThere"));
+    assert!(text("ended").contains("alid") && !text("ended").contains("goes on"), "{seen:#}");
+    let kept = std::fs::read_to_string(place.run().join("artifacts/report.html")).unwrap();
+    assert!(kept.contains("6,000 due") && text("main").contains("Response time"), "{seen:#}");
+}
