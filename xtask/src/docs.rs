@@ -29,8 +29,11 @@ pub(crate) fn run(root: &Path, pages: &[String], binary: &Path) -> anyhow::Resul
     for path in pages {
         let text = std::fs::read_to_string(root.join(&path))
             .with_context(|| format!("read the page {path}"))?;
+        // What goes on, in case somebody waits or a page hangs.
+        eprintln!("docs: {path}");
         let outcome = runner::run_page(&path, &page::blocks_of(&text), binary, &scratch)?;
         commands += outcome.commands;
+        outcome.faults.iter().for_each(|fault| eprintln!("{fault}"));
         faults.extend(outcome.faults);
         skipped.extend(outcome.skipped);
     }

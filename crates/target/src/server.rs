@@ -306,7 +306,7 @@ impl Loop {
             let page = self.desk.page(asked.as_deref(), &fate, request.link, request.is_head);
             let number = connection.owe(Answer {
                 release_ns: fate.depart_ns,
-                body: fate.body,
+                body: u32::try_from(fate.body).unwrap_or(u32::MAX),
                 status: fate.status,
                 link: request.link,
                 is_head: request.is_head,

@@ -8,7 +8,7 @@ use crate::terminal::print;
 use plimsoll_analysis::analyse;
 use plimsoll_report::{Document, Source, document};
 use plimsoll_runs::Run;
-use plimsoll_runs::experiment::{Experiment, is_experiment};
+use plimsoll_runs::experiment::{self, Experiment, Layout, is_experiment};
 use std::path::{Path, PathBuf};
 
 /// The flag of this command, and that of others, which say where a page goes.
@@ -34,11 +34,11 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
     if folders.iter().any(|path| is_experiment(path)) && folders.len() > 1 {
         return worlds(args, &folders);
     }
-    let experiment = beside.as_ref().or(folders.first().filter(|path| is_experiment(path)));
-    let of = experiment.unwrap_or_else(|| &folders[0]);
+    let named = beside.as_ref().or(folders.first().filter(|path| is_experiment(path)));
+    let of = named.unwrap_or_else(|| &folders[0]);
     let path = args.output.clone().unwrap_or_else(|| place(of));
     let title = args.title.clone();
-    match experiment {
+    match named {
         Some(folder) => {
             let experiment = Experiment::open(folder)?;
             let analysis = analyse(&experiment)?;
@@ -81,16 +81,16 @@ fn worlds(args: &Report, folders: &[PathBuf]) -> Result<Exit> {
 
 /// Where the page of a run or an experiment goes unless somebody says where.
 pub(crate) fn place(of: &Path) -> PathBuf {
-    match (is_experiment(of), of.is_dir()) {
-        (false, _) => of.join("artifacts").join("report.html"),
-        (true, true) => of.join("report.html"),
-        (true, false) => of.with_extension("report.html"),
+    match experiment::place(of) {
+        None => of.join("artifacts").join("report.html"),
+        Some((_, Layout::Within)) => of.join("report.html"),
+        Some((_, Layout::Beside)) => of.with_extension("report.html"),
     }
 }
 
 /// The page of what a command has left: a run or an experiment.
 pub(crate) fn page(of: &Path) -> Result<Document> {
-    if is_experiment(of) {
+    if experiment::place(of).is_some() {
         let experiment = Experiment::open(of)?;
         let analysis = analyse(&experiment)?;
         Ok(document(Source::Experiment(&experiment, &analysis), None)?)

@@ -84,8 +84,8 @@ impl From<Reject> for Status {
 pub(crate) struct Answer {
     /// When it may leave, on the server's clock.
     pub(crate) release_ns: u64,
-    /// What `Content-Length` says.
-    pub(crate) body: u64,
+    /// What `Content-Length` says: at most [`MAX_BODY`](crate::body::MAX_BODY).
+    pub(crate) body: u32,
     pub(crate) status: Status,
     pub(crate) link: Link,
     /// The body is left out.
@@ -98,7 +98,7 @@ pub(crate) struct Answer {
 impl Answer {
     /// Bytes of body that are sent.
     fn body_sent(&self) -> u64 {
-        if self.is_head { 0 } else { self.body }
+        if self.is_head { 0 } else { u64::from(self.body) }
     }
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct Answers {
     heads: Vec<Vec<u8>>,
     /// The answer most requests get, head and body; empty when its size is drawn or large.
     usual: Vec<u8>,
-    usual_body: u64,
+    usual_body: u32,
     block: Vec<u8>,
 }
 
@@ -138,10 +138,12 @@ impl Answers {
             }
         }
         let block = vec![b'x'; usize::try_from(largest).unwrap_or(BLOCK).clamp(SMALL, BLOCK)];
-        let mut answers = Self { heads, usual: Vec::new(), usual_body: u64::MAX, block };
+        let mut answers = Self { heads, usual: Vec::new(), usual_body: u32::MAX, block };
         if let Some(body) = usual.filter(|&body| body <= SMALL as u64) {
             let (status, link) = (Status::Ok, Link::Keep);
             let (is_head, page) = (false, None);
+            #[expect(clippy::cast_possible_truncation, reason = "at most SMALL")]
+            let body = body as u32;
             let answer = Answer { release_ns: 0, body, status, link, is_head, page };
             let mut usual = Vec::new();
             answers.put(&answer, 0, &mut usual);
@@ -178,7 +180,7 @@ impl Answers {
         let head = self.head(answer).len();
         match answer.status {
             Status::Continue => head as u64,
-            _ => head as u64 + digits(answer.body) + 4 + answer.body_sent(),
+            _ => head as u64 + digits(u64::from(answer.body)) + 4 + answer.body_sent(),
         }
     }
 
