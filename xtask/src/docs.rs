@@ -10,7 +10,7 @@
 //! | ```` ```sh # needs: nginx, curl ```` | run where these programs are installed, else skipped |
 //! | `command  # exits 3` | must end with 3 instead of 0 |
 //! | – | a command that ends with 5 is run again; a second 5 leaves it unjudged |
-//! | `command &` | runs until it ends with the page; awaited where it has `--listen`, `--port` or `-p` |
+//! | `command &` | runs until it ends with the page; awaited where it has `--listen`, `--port`, `--tls-port` or `-p` |
 
 mod page;
 mod runner;

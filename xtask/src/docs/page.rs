@@ -23,11 +23,12 @@ pub(super) struct ShownCommand {
 
 impl ShownCommand {
     /// The address after `--listen`, which a server in the background answers on; or the port after
-    /// `--port` (Redis) or `-p` (memcached).
+    /// `--port`, `--tls-port` (Redis) or `-p` (memcached); `--port 0` is none.
     pub(super) fn listens_on(&self) -> Option<&str> {
-        let mut words = self.script.split_ascii_whitespace();
-        words.find(|word| ["--listen", "--port", "-p"].contains(word))?;
-        words.next()
+        let words: Vec<&str> = self.script.split_ascii_whitespace().collect();
+        let flags = ["--listen", "--port", "--tls-port", "-p"];
+        let mut all = words.windows(2).filter(|pair| flags.contains(&pair[0])).map(|pair| pair[1]);
+        all.find(|address| *address != "0")
     }
 }
 
