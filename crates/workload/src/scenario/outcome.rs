@@ -21,7 +21,7 @@ impl Now {
 /// What a user does next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
-    /// He sends [`User::message`], and awaits the answer.
+    /// He sends [`User::message`](super::User::message), and awaits the answer.
     Ask(Sending),
     /// He does nothing until then.
     Think {
