@@ -8,7 +8,8 @@ same from the file as it is, reading included), curve (all sizes of LRU in one p
 million requests over 10 million objects), cachegrind (instructions and cache misses a request),
 limit (what memory gives: reads that depend on each other, and that do not). Speeds are requests a
 second of processor time, user and system. Needs plimsoll (PLIMSOLL) and, for the peer, Python's venv;
-libcachesim is installed in the user's cache where it is absent.
+libcachesim is installed in the user's cache where it is absent. With BASELINE=PROGRAM this program
+and that one take turns at replay, streaming and curve instead; the table is printed.
 """
 
 import argparse
@@ -32,6 +33,8 @@ CORE = "1"
 SIZES = (962, 9620, 96205)
 # The least ratio at every size, and at the largest.
 GOALS = {"lru": (8, 8), "sieve": (15, 15), "s3fifo": (15, 15), "gdsf": (3, 6)}
+# The most that a row may lose against BASELINE where its own runs lie closer together than this.
+LOSS = 0.03
 
 
 def peer_python():
@@ -57,13 +60,19 @@ def peer(trace, policy, size):
     return result["misses"], result["requests"] / result["cpu_s"]
 
 
-def ours(trace, policy, size):
+def ours(trace, policy, size, program=PLIMSOLL):
     """Misses, requests a second of the replay, and with reading the trace."""
-    result = told([PLIMSOLL, "cache", "simulate", "--trace", trace, "--policy", policy, "--size",
+    result = told([program, "cache", "simulate", "--trace", trace, "--policy", policy, "--size",
                    f"{size}obj", "--threads", "1", "--json"])
     cell = result["results"][0]
     both = cell["cpu_s"] + result["trace"]["compile_cpu_s"]
     return cell["misses"], cell["requests"] / cell["cpu_s"], cell["requests"] / both
+
+
+def every_size(trace, program=PLIMSOLL):
+    """Requests a second of LRU at all sizes in one pass."""
+    result = told([program, "cache", "mrc", "--trace", trace, "--policy", "lru", "--json"])
+    return result["trace"]["requests"] / result["cpu_s"]
 
 
 def millions(speed):
@@ -123,16 +132,33 @@ def curve(runs, traces, out):
     out.append("## All sizes at once\n")
     out.append("The miss-ratio curve of LRU for every size, in one pass, against one run of "
                "libcachesim at 96,205 objects.\n")
-
-    def whole():
-        result = told([PLIMSOLL, "cache", "mrc", "--trace", traces["plt"], "--policy", "lru",
-                       "--json"])
-        return result["trace"]["requests"] / result["cpu_s"]
-
-    slow, fast = alternating(runs, lambda: peer(traces["oracle"], "lru", SIZES[-1])[1], whole)
+    slow, fast = alternating(runs, lambda: peer(traces["oracle"], "lru", SIZES[-1])[1],
+                             lambda: every_size(traces["plt"]))
     out.append(f"{millions(fast)} million requests a second against {millions(slow)}: "
                f"{fast / slow:.1f} times (goal 1.2).\n")
     print(out[-1], flush=True)
+
+
+def baseline(runs, traces, before):
+    """This program against another build of it, row by row, taking turns."""
+    rows = [(f"{policy}, {size:,} objects",
+             lambda program, policy=policy, size=size: ours(traces["plt"], policy, size, program)[1])
+            for policy in GOALS for size in SIZES]
+    rows += [(f"from the file, {size:,} objects",
+              lambda program, size=size: ours(traces["oracle"], "lru", size, program)[2])
+             for size in SIZES]
+    rows.append(("all sizes of LRU", lambda program: every_size(traces["plt"], program)))
+    print("| | now / before | spread before | |\n| --- | ---: | ---: | --- |")
+    worse = 0
+    for name, speed in rows:
+        taken = [(speed(before), speed(PLIMSOLL)) for _ in range(runs)]
+        were, are = zip(*taken)
+        ratio = statistics.median(are) / statistics.median(were)
+        spread = (max(were) - min(were)) / statistics.median(were)
+        is_worse = 1 - ratio > max(LOSS, spread)
+        worse += is_worse
+        print(f"| {name} | {ratio:.3f} | {spread:.1%} | {'worse' if is_worse else ''} |", flush=True)
+    print(f"worse: {worse} of {len(rows)}")
 
 
 def memory(folder, out):
@@ -222,6 +248,13 @@ def main():
                f"`benches/cache/measure.py {' '.join(sys.argv[1:])}`, libcachesim {PEER} from its "
                "package. The reference trace: 10 million requests, Zipf 0.8 over a million "
                "objects.\n".replace(" `", "`"))
+    before = os.environ.get("BASELINE")
+    if before:
+        try:
+            baseline(arguments.runs, traces, before)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        return
     try:
         if "replay" in parts:
             replay(arguments.runs, traces, out)

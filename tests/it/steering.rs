@@ -207,7 +207,13 @@ fn what_a_kill_left_is_told_as_killed() {
     assert_eq!((&seen["state"], &seen["process"]), (&"killed".into(), &Value::Null), "{seen}");
     assert_eq!((&seen["running"], &seen["remaining_s"]), (&serde_json::json!([]), &Value::Null));
     place.plimsoll(&["follow"]).ended_with(4).says(&[]);
-    place.plimsoll(&["testbed", "status"]).ended_with(0);
+    // Its servers stand until somebody ends them.
+    let beds = place.plimsoll(&["testbed", "status", "--json"]).ended_with(0).json();
+    let here = place.run().canonicalize().unwrap();
+    let is_its = |bed: &&Value| bed["experiment"].as_str().map(std::path::Path::new) == Some(&here);
+    let its: Vec<&Value> = beds["testbeds"].as_array().unwrap().iter().filter(is_its).collect();
+    assert_eq!((its.len(), &its[0]["is_running"]), (1, &false.into()), "{beds}");
+    place.plimsoll(&["testbed", "down", its[0]["id"].as_str().unwrap()]).ended_with(0);
 }
 
 /// The plan without servers of its own, on a target that is there.

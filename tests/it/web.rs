@@ -130,7 +130,7 @@ fn the_page_is_whole_at_once_grows_by_events_and_ends_with_the_run() {
     assert!(count("drawn") >= 2 && count("now") >= 3, "{stream}");
     assert_eq!((count("end"), told.last().unwrap().0.as_str()), (1, "end"));
     let lines = told.iter().filter(|(name, _)| name == "now");
-    assert!(lines.clone().any(|(_, text)| text.contains("s of 8s measuring")), "{stream}");
+    assert!(lines.clone().any(|(_, text)| text.contains(" s of 8 s measuring")), "{stream}");
     // The plan has not changed since the page was taken, and so is not told again.
     let parts = last_parts(&told);
     assert!(parts.contains_key("header") && parts.contains_key("#load"), "{stream}");

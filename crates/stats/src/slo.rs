@@ -51,8 +51,8 @@ mod parse;
 mod rule;
 mod watched;
 
-pub use evaluate::{NOT_RESOLVABLE, SloInputs, Verdict, few_beyond};
-pub use judge::{Judgement, OwnPart, Times};
+pub use evaluate::{NOT_RESOLVABLE, NOTHING_DUE, SloInputs, Verdict, few_beyond};
+pub use judge::{Judgement, NO_SUCH_NAME, OwnPart, Times};
 pub use lasting::Answers;
 pub use parse::share;
 pub use rule::{Rule, RuleState, SecondInputs};

@@ -20,7 +20,7 @@ const ASK_TIMES: u32 = 500;
 /// What `plimsoll` ends with where the generator was the limit: the word of a busy host, not of the
 /// page. Such a command is run once more, and then left unjudged.
 const NOT_VALID: i32 = 5;
-/// How much of a failed command's output is shown.
+/// How much of the end of a failed command's output is shown, beside its errors.
 const SHOWN_LINES: usize = 20;
 
 /// What became of a page.
@@ -169,10 +169,12 @@ impl<'a> Page<'a> {
         let first = command.script.lines().next().unwrap_or("");
         let mut text = format!("{}:{}: `{first}` {what}", self.name, command.line);
         let shown = std::fs::read_to_string(output).unwrap_or_default();
-        let lines: Vec<&str> = shown.lines().collect();
-        for line in &lines[lines.len().saturating_sub(SHOWN_LINES)..] {
-            text.push_str("\n    | ");
-            text.push_str(line);
+        let last = shown.lines().count().saturating_sub(SHOWN_LINES);
+        for (place, line) in shown.lines().enumerate() {
+            if place >= last || line.starts_with("error: ") {
+                text.push_str("\n    | ");
+                text.push_str(line);
+            }
         }
         self.outcome.faults.push(text);
     }

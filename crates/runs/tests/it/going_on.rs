@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use plimsoll_runs::summary::GOES_ON;
-use plimsoll_runs::{Ended, ErrorKind, Phase, Run, RunWriter, Sink as _};
+use plimsoll_runs::{Ended, ErrorKind, Phase, Run, RunMeta, RunWriter, Sink as _};
+use plimsoll_stats::slo::NOTHING_DUE;
 
 use crate::made::{self, MS};
 
@@ -42,6 +43,26 @@ fn what_is_under_way_is_in_no_figure_of_a_run_that_goes_on() {
     let ended = Run::open_going_on(&path).unwrap();
     assert!(!ended.goes_on() && ended.is_complete());
     assert_eq!(ended.summary().unwrap().run.ended, "complete");
+}
+
+#[test]
+fn an_objective_is_not_broken_before_anything_is_due() {
+    let root = tempfile::tempdir().unwrap();
+    let slo = Some("p90<5s".to_owned());
+    let mut writer =
+        RunWriter::create(root.path(), &RunMeta { slo, ..made::meta("a", 0, 30) }).unwrap();
+    let judged = |path: &std::path::Path| {
+        let summary = Run::open_going_on(path).unwrap().summary().unwrap();
+        (summary.slo[0].pass, summary.slo[0].note.clone())
+    };
+    assert_eq!(judged(writer.path()), (None, Some(NOTHING_DUE.to_owned())));
+    let mut interval = made::second(0);
+    made::failed(&mut interval, Phase::Measured, 10, ErrorKind::Timeout);
+    writer.interval(&interval).unwrap();
+    assert_eq!(judged(writer.path()).0, Some(false));
+    let path = writer.path().to_owned();
+    writer.finish(made::end(Ended::Complete)).unwrap();
+    assert_eq!(judged(&path).0, Some(false));
 }
 
 #[test]

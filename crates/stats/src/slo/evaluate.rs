@@ -40,6 +40,8 @@ pub struct SloInputs<'a> {
 
 /// How the note of a clause begins that a run is too short to tell.
 pub const NOT_RESOLVABLE: &str = "not resolvable in this run";
+/// How the note on a clause reads that is about requests of which there were none.
+pub const NOTHING_DUE: &str = "no request was due";
 
 /// Whether one clause held.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -127,7 +129,7 @@ impl Clause {
             Metric::Availability => self.availability(counted),
             Metric::Rate => (Some(counted.rate_per_s), None),
             Metric::Watched(_) => return self.on_watched(&counted.watched),
-            _ if counted.offered == 0 => (None, Some("no request was due".to_owned())),
+            _ if counted.offered == 0 => (None, Some(NOTHING_DUE.to_owned())),
             Metric::Errors => {
                 let failed = counted.offered.saturating_sub(counted.succeeded);
                 (Some(share(failed, counted.offered)), None)
@@ -317,7 +319,7 @@ mod tests {
         for slo in ["p99<1s", "mean<1s", "max<1s", "errors<1%", "lost<1"] {
             let verdict = empty.verdict(slo);
             assert_eq!((verdict.value, verdict.pass), (None, false), "{slo}");
-            assert_eq!(verdict.note.unwrap(), "no request was due");
+            assert_eq!(verdict.note.unwrap(), NOTHING_DUE);
         }
         let few = Run::new(100, 0, 0).verdict("p99<1s");
         assert!(few.pass);

@@ -123,7 +123,7 @@ impl Slo {
 }
 
 /// Said of a clause about a name that no request has.
-pub(super) const NO_SUCH_NAME: &str = "no request of this run has that name";
+pub const NO_SUCH_NAME: &str = "no request of this run has that name";
 
 impl Clause {
     fn judged(&self, measured: &Counted, best: &[Counted]) -> Judgement {
