@@ -35,6 +35,8 @@ case $code in
 esac
 report=$runs/demo-$(date -u +%Y%m%dT%H%M%SZ).html
 mkdir -p "$runs"
-"$plimsoll" report "$runs" -o "$report" >/dev/null
+# Others may lie there too: the last one is this.
+experiment=$(ls -td "$runs"/*/experiment.sqlite | head -n 1)
+"$plimsoll" report "$(dirname "$experiment")" -o "$report" >/dev/null
 say 'The report, for a browser:'
 say "$report"

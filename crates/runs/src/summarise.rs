@@ -24,7 +24,7 @@ use verdicts::Judged;
 use plimsoll_stats::Histogram;
 use plimsoll_stats::availability::{Availability, Second, State};
 use plimsoll_stats::percentiles::Percentiles;
-use plimsoll_stats::slo::{NO_SUCH_NAME, NOTHING_DUE, Slo, Watched};
+use plimsoll_stats::slo::{Slo, Watched};
 use plimsoll_units::{show_count, show_duration, show_share};
 
 use crate::by_name;
@@ -35,8 +35,8 @@ use crate::meta::Ended;
 use crate::row::{self, Scale};
 use crate::run::Run;
 use crate::summary::{
-    Bytes, Cause, Connections, GOES_ON, Generator, Host, RunIdentity, SCHEMA, SloVerdict, Spread,
-    Summary, WarmUp, seconds,
+    Bytes, Cause, Connections, GOES_ON, Generator, Host, RunIdentity, SCHEMA, Spread, Summary,
+    WarmUp, seconds,
 };
 use crate::summary_file;
 use crate::users::UserCounts;
@@ -89,13 +89,8 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         ended,
         healthy,
     };
-    let (mut slo, decided_by_host) = judged.by(slo.as_ref());
-    if run.goes_on() {
-        // What is yet to come has broken nothing.
-        let to_come = [Some(NOTHING_DUE), Some(NO_SUCH_NAME)];
-        let is_open = |of: &&mut SloVerdict| to_come.contains(&of.note.as_deref());
-        slo.iter_mut().filter(is_open).for_each(|of| of.pass = None);
-    }
+    let (slo, decided_by_host) = judged.by(slo.as_ref());
+    let slo = if run.goes_on() { verdicts::so_far(slo) } else { slo };
     let lacking = validity::lacking(&counters, &decided_by_host);
     invalid_because.extend(lacking.into_iter().chain(told_at_the_end(run)));
 

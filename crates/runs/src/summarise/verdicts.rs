@@ -4,7 +4,9 @@
 
 use plimsoll_stats::Histogram;
 use plimsoll_stats::histogram::Compact;
-use plimsoll_stats::slo::{Answers, Judgement, OwnPart, Slo, SloInputs, Watched};
+use plimsoll_stats::slo::{
+    Answers, Judgement, NO_SUCH_NAME, NOTHING_DUE, OwnPart, Slo, SloInputs, Watched,
+};
 
 use super::answers::{self, times};
 use crate::meta::Ended;
@@ -19,6 +21,15 @@ struct Told {
     counters: Counters,
     /// By tag; empty where a book has none of it.
     times: [Histogram; Tag::ALL.len()],
+}
+
+/// The verdicts so far of a run that goes on: what is yet to come has broken nothing.
+pub(crate) fn so_far(mut verdicts: Vec<SloVerdict>) -> Vec<SloVerdict> {
+    let to_come = [Some(NOTHING_DUE), Some(NO_SUCH_NAME)];
+    for verdict in verdicts.iter_mut().filter(|of| to_come.contains(&of.note.as_deref())) {
+        verdict.pass = None;
+    }
+    verdicts
 }
 
 /// What an SLO is judged by.
