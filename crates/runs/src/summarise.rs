@@ -90,7 +90,6 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         healthy,
     };
     let (slo, decided_by_host) = judged.by(slo.as_ref());
-    let slo = if run.goes_on() { verdicts::so_far(slo) } else { slo };
     let lacking = validity::lacking(&counters, &decided_by_host);
     invalid_because.extend(lacking.into_iter().chain(told_at_the_end(run)));
 
@@ -125,7 +124,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         availability: seconds_of.availability,
         generator: generator(run, load, &log, &seconds_of),
         host: Host { steal_share: steal(run, &span)?, timer_late_us: Spread::of(&log.timer_late) },
-        slo,
+        slo: if run.goes_on() { verdicts::so_far(slo) } else { slo },
         by_name: by_name::of_run(&load.names, &books),
         users: run.users()?,
         warm_up: warm_up(run, &log)?,
