@@ -82,7 +82,7 @@ fn shown_cost(cost: &Cost) -> String {
 fn shown(ready: &Ready, between: &Between, cost: Option<&Cost>) -> String {
     let mut out = String::new();
     let mut row = |name: &str, text: &str| {
-        let _ = writeln!(out, "{name:<12}{text}");
+        let _ = writeln!(out, "{name:<11} {text}");
     };
     let of = &ready.subject;
     row("kind", &format!("{}, {}: {}", of.kind.name(), of.world.name(), of.what));

@@ -42,12 +42,12 @@ pub(super) fn run(args: &CacheMrc) -> Result<Exit> {
     let capacities = capacities(args, &sizes, points, &opened)?;
     let quiet = args.quiet || args.json;
     let screen = Screen::new(quiet, &interrupts).of_steps("curves");
-    let began_ns = plimsoll_load::clock::process_cpu_ns();
     let of = subject(args, &policies, &capacities, &opened)?;
     let all = (policies.len() * capacities.len()) as u64;
     let record = record(&args.out, "", of, (all.max(2), Keeps::Figures));
     let cells = record.plan(cells(&policies, &capacities))?;
     let mut curves = Vec::with_capacity(policies.len());
+    let began_ns = plimsoll_load::clock::process_cpu_ns();
     for (policy, cells) in policies.iter().zip(cells.chunks(capacities.len().max(1))) {
         record.begins();
         let points = curve(policy, &opened, &capacities, &sampling)?;
