@@ -33,7 +33,6 @@ pub(crate) fn run(root: &Path, pages: &[String], binary: &Path) -> anyhow::Resul
         eprintln!("docs: {path}");
         let outcome = runner::run_page(&path, &page::blocks_of(&text), binary, &scratch)?;
         commands += outcome.commands;
-        outcome.faults.iter().for_each(|fault| eprintln!("{fault}"));
         faults.extend(outcome.faults);
         skipped.extend(outcome.skipped);
     }

@@ -282,7 +282,7 @@ fn verdict(clause: &Clause, number: usize, outcomes: &[Outcome]) -> Verdict {
             outcomes.iter().find_map(|of| few_beyond(quantile, of.offered))
         }
         _ if value.is_some() => None,
-        _ if is_idle => Some("no request was due".to_owned()),
+        _ if is_idle => Some(slo::NOTHING_DUE.to_owned()),
         _ => Some(format!("beyond every bound: {lost:.0} requests were lost")),
     };
     Verdict { expr: clause.expr.clone(), value, pass: holds(clause, value), note }

@@ -1,7 +1,7 @@
 //! What a request asks for, for a server whose answers depend on it: path, cookie, token.
 //!
 //! Read from a head that has been found right already; of a form's body no more than
-//! 64 KiB are kept.
+//! `MOST_FORM` bytes are kept.
 
 /// The most of a form's body that is kept, bytes.
 const MOST_FORM: usize = 64 * 1024;
