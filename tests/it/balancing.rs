@@ -1,5 +1,6 @@
 //! The built-in balancer before real targets: who gets what, comes, fails, drains and goes.
 
+use crate::paths::Paths;
 use crate::place::{Place, Target};
 use crate::program::{Going, PLIMSOLL, wait_for};
 use plimsoll_runs::{Phase, Run};
@@ -92,6 +93,24 @@ fn requests_are_dealt_out_and_counted_at_both_ends() {
     let done = balancer.going.wait().ended_with(0);
     done.says(&["none lost"]);
     assert!(!balancer.control.exists());
+}
+
+/// A body of chunks has no length: its end is heard, not counted.
+#[test]
+fn answers_in_chunks_are_answers_and_their_connections_serve_on() {
+    let place = Place::new();
+    let paths = Paths::start();
+    let url = paths.url();
+    let address = url.trim_start_matches("http://").trim_end_matches('/');
+    let balancer = Balancer::start(&place, &[("a", address)], &[]);
+    let url = format!("{}chunked", balancer.url);
+    place.load(&[&url, "--users", "2", "-n", "40", "--for", "60s"]).ended_with(0);
+    let list = balancer.list();
+    assert_eq!((&list["requests"], &list["answered"]), (&40.into(), &40.into()), "{list}");
+    assert!(list["lost"].as_object().unwrap().values().all(|n| *n == 0), "{list}");
+    balancer.going.signal(Signal::INT);
+    let Balancer { going, .. } = balancer;
+    going.wait().ended_with(0).says(&["none lost"]);
 }
 
 #[test]

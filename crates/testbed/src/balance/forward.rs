@@ -275,7 +275,8 @@ impl Watch {
         let (mut parts, body): (response::Parts, Incoming) = response.into_parts();
         strip(&mut parts.headers, false);
         parts.version = Version::HTTP_11;
-        let lease = Lease { place, sender: Some(sender), began, has_failed: false };
+        let lease =
+            Lease { place, sender: Some(sender), began, has_failed: false, has_ended: false };
         Response::from_parts(parts, Answer::Through(Box::new((body, lease))))
     }
 }
@@ -301,6 +302,7 @@ impl Body for Answer {
             Self::Through(through) => {
                 let polled = Pin::new(&mut through.0).poll_frame(context);
                 through.1.has_failed |= matches!(polled, Poll::Ready(Some(Err(_))));
+                through.1.has_ended |= matches!(polled, Poll::Ready(None));
                 polled
             }
         }
@@ -324,7 +326,8 @@ impl Body for Answer {
 impl Drop for Answer {
     fn drop(&mut self) {
         if let Self::Through(through) = self {
-            let has_ended = through.0.is_end_stream();
+            // A body of chunks says that it has ended, and no more than once.
+            let has_ended = through.1.has_ended || through.0.is_end_stream();
             through.1.end(has_ended);
         }
     }
@@ -336,6 +339,7 @@ pub(crate) struct Lease {
     sender: Option<Sender>,
     began: Instant,
     has_failed: bool,
+    has_ended: bool,
 }
 
 impl Lease {

@@ -435,6 +435,7 @@ impl<'a> Live<'a> {
         (prepared, setting, before): (&Prepared, &Setting<'_>, &[Event]),
     ) -> Result<RunWriter, ExperimentError> {
         to.control.tell(News::Length(prepared.offer.duration_ns(), 0));
+        to.control.tell(News::Names(&prepared.names));
         to.control.tell(News::Begins(cell));
         let mut meta = meta(prepared, setting, Kind::Pool);
         meta.host.extend(clocks(under.sources, self.place.now_ns));
