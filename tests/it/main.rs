@@ -89,3 +89,4 @@ mod users;
 mod warm_up;
 mod watching;
 mod web;
+mod websocket_load;

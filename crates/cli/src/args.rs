@@ -296,7 +296,8 @@ Examples:
   plimsoll target --listen 127.0.0.1:8080 --service-time exp:5ms --workers 4     # M/M/4
   plimsoll target --service-time const:2ms --stall 5s:1s                         # freezes 1 s in 5
   plimsoll target --errors 1% --body 10KiB --queue 100
-  plimsoll target --sessions --path '/slow=exp:20ms' --workers 100             # users who log in")]
+  plimsoll target --sessions --path '/slow=exp:20ms' --workers 100             # users who log in
+  plimsoll target --websocket --listen 127.0.0.1:9000                          # echo, broadcast")]
 pub(crate) struct Target {
     /// Where to listen: an address, or unix:/path
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
@@ -317,6 +318,10 @@ pub(crate) struct Target {
     /// newest token back
     #[arg(long)]
     pub(crate) sessions: bool,
+    /// Speak WebSocket: messages come back, and {"type":"broadcast"} goes to all who are connected
+    #[arg(long, conflicts_with_all = ["service_time", "workers", "model", "path", "sessions",
+        "queue", "errors", "body", "stall", "slow_start", "burn", "log"])]
+    pub(crate) websocket: bool,
     /// How many may wait; beyond it the answer is 503
     #[arg(long, value_name = "N")]
     pub(crate) queue: Option<String>,

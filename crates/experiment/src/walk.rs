@@ -1,6 +1,9 @@
 //! One user's way through a scenario, step by step, with all that was sent, came back and was
 //! taken: for a person who writes one. Nothing is recorded, and think times are not waited for.
 
+mod talk;
+
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use plimsoll_net::http::client::{Answer, Dial, Error, Limits, Peer, Request, exchange};
@@ -9,6 +12,8 @@ use plimsoll_workload::scenario::take::Headers;
 use plimsoll_workload::scenario::{
     Came, End, Failure, Held, Message, Next, Now, Received, Scenario, Sending, User,
 };
+use talk::Talk;
+pub use talk::{Came as MessageCame, Said};
 
 /// So many requests are sent at most.
 const MOST_REQUESTS: u32 = 1000;
@@ -22,6 +27,10 @@ pub enum Walked {
     Thought(u64),
     /// He asked.
     Asked(Box<Asked>),
+    /// He sent a message over a WebSocket, awaited some, or both.
+    Said(Box<Said>),
+    /// He closed a WebSocket, by this code.
+    Closed(u16),
     /// He did not ask, as his step failed before.
     Unsent {
         /// The step's name.
@@ -97,6 +106,7 @@ impl Walk<'_> {
             return Ok(Ending::Nobody);
         };
         let (mut groups, mut sent) = (Vec::new(), 0);
+        let mut talks: BTreeMap<u16, Talk> = BTreeMap::new();
         // What telling takes is none of his time.
         let mut at = now(ahead_ns);
         loop {
@@ -113,10 +123,27 @@ impl Walk<'_> {
                 }
                 Next::Done(End::Finished) => return Ok(Ending::Finished),
                 Next::Done(End::Failed | End::EndRun) => return Ok(Ending::Failed),
-                Next::Ask(_) if sent == MOST_REQUESTS => return Ok(Ending::TooLong),
+                Next::Ask(_) | Next::Say { .. } if sent == MOST_REQUESTS => {
+                    return Ok(Ending::TooLong);
+                }
+                Next::Say { sending, channel, sends, .. } => {
+                    sent += 1;
+                    let step = (self.name(&sending), sending.step, channel, sends);
+                    let said = self.say(&mut user, &mut talks, step, || now(ahead_ns));
+                    at = now(ahead_ns);
+                    tell(Walked::Said(Box::new(said)))?;
+                }
+                Next::Close { channel, code } => {
+                    if let Some(talk) = talks.remove(&channel) {
+                        talk.close(code);
+                    }
+                    at = now(ahead_ns);
+                    user.has_closed(at);
+                    tell(Walked::Closed(code))?;
+                }
                 Next::Ask(sending) => {
                     sent += 1;
-                    let (asked, done) = self.ask(&mut user, &sending, || now(ahead_ns));
+                    let (asked, done) = self.ask(&mut user, &mut talks, &sending, || now(ahead_ns));
                     at = done;
                     tell(Walked::Asked(Box::new(asked)))?;
                 }
@@ -130,10 +157,23 @@ impl Walk<'_> {
     }
 
     /// Sends what a user wants to, and tells him what came of it. Returns when that was.
-    fn ask(&self, user: &mut User, sending: &Sending, now: impl Fn() -> Now) -> (Asked, Now) {
+    fn ask(
+        &self,
+        user: &mut User,
+        talks: &mut BTreeMap<u16, Talk>,
+        sending: &Sending,
+        now: impl Fn() -> Now,
+    ) -> (Asked, Now) {
         let message = user.message().clone();
         let before = now();
-        let (url, answer) = self.send(&message);
+        let (url, answer) = match &message.upgrade {
+            None => self.send(&message),
+            Some(upgrade) => {
+                let (url, answer, talk) = self.open(&message);
+                talks.extend(talk.map(|talk| (upgrade.channel, talk)));
+                (url, answer)
+            }
+        };
         let after = now();
         let response_ns = after.ns.saturating_sub(before.ns);
         let came = match &answer {
@@ -161,13 +201,6 @@ impl Walk<'_> {
             (Ok(_), Came::Passed) => self.scenario.taken_by(sending.step).collect(),
             _ => Vec::new(),
         };
-        let shown = |number: u16| {
-            let value = match user.variable(number) {
-                Held::Nothing => String::new(),
-                Held::Text(text) | Held::Json(text) => text.to_string(),
-            };
-            (self.scenario.variable(number).to_owned(), value)
-        };
         let asked = Asked {
             name: self.name(sending),
             is_redirect: sending.is_redirect,
@@ -175,13 +208,22 @@ impl Walk<'_> {
             message,
             answer,
             response_ns,
-            taken: taken.into_iter().map(shown).collect(),
+            taken: taken.into_iter().map(|number| self.held(user, number)).collect(),
             failure: match came {
                 Came::Failed(failure) => Some(failure),
                 Came::Passed | Came::Redirected => None,
             },
         };
         (asked, after)
+    }
+
+    /// A variable of a user and what it holds.
+    fn held(&self, user: &User, number: u16) -> (String, String) {
+        let value = match user.variable(number) {
+            Held::Nothing => String::new(),
+            Held::Text(text) | Held::Json(text) => text.to_string(),
+        };
+        (self.scenario.variable(number).to_owned(), value)
     }
 
     /// Sends a message over a connection of its own.

@@ -6,6 +6,7 @@ use crate::sys;
 use crate::tls::Tls;
 use crate::way::Endpoint;
 use plimsoll_runs::LocalCause;
+use plimsoll_workload::scenario::Lane;
 use rustix::event::epoll;
 use rustix::net::{
     AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, connect, ipproto,
@@ -81,8 +82,12 @@ pub(crate) struct Connection<C> {
     pub(crate) owner: u32,
     /// Whether it has been free since it was last used, where it is a user's own.
     pub(crate) is_idle: bool,
-    /// The number of the server that it leads to.
-    pub(crate) origin: u16,
+    /// To which server it leads, and for what.
+    pub(crate) lane: Lane,
+    /// Since when it is a WebSocket; 0 where it is none.
+    pub(crate) online_since: u64,
+    /// By which code it was closed, where that was told; 0 before.
+    pub(crate) code: u16,
 }
 
 impl<C> Connection<C> {
@@ -115,7 +120,9 @@ impl<C> Connection<C> {
             reserved: None,
             owner: NOBODY,
             is_idle: false,
-            origin: 0,
+            lane: Lane::default(),
+            online_since: 0,
+            code: 0,
         }
     }
 

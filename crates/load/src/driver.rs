@@ -96,6 +96,51 @@ impl Words {
     }
 }
 
+/// What a peer has said on a connection without having been asked by a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Said {
+    /// A message.
+    Message,
+    /// That it closes, by this code; the words with it say why, often with none.
+    Closed(u16),
+}
+
+/// What peers have said since it was emptied, in order.
+#[derive(Debug, Default)]
+pub struct Inbox {
+    bytes: Vec<u8>,
+    said: Vec<(Said, usize)>,
+}
+
+impl Inbox {
+    /// Puts something in.
+    pub fn push(&mut self, said: Said, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.said.push((said, self.bytes.len()));
+    }
+
+    /// Whether there is nothing.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.said.is_empty()
+    }
+
+    /// What there is, with its bytes.
+    pub fn iter(&self) -> impl Iterator<Item = (Said, &[u8])> {
+        let begins = std::iter::once(0).chain(self.said.iter().map(|(_, end)| *end));
+        self.said.iter().zip(begins).map(|((said, end), begin)| (*said, &self.bytes[begin..*end]))
+    }
+
+    /// Forgets what there is; a large room is given back.
+    pub fn clear(&mut self) {
+        const KEPT_BYTES: usize = 256 * 1024;
+        self.said.clear();
+        self.bytes.clear();
+        self.bytes.shrink_to(KEPT_BYTES);
+    }
+}
+
 /// Bytes of a peer within a sentence: at most 80 of them, in quotation marks.
 #[must_use]
 pub fn quoted(bytes: &[u8]) -> Vec<u8> {
@@ -212,6 +257,27 @@ pub trait Driver: Send {
     fn answer(&mut self, _connection: &mut Self::Connection, _slot: Slot) -> Option<Answer> {
         None
     }
+
+    /// What peers have said without having been asked, where the protocol has that: emptied behind
+    /// each read.
+    #[inline]
+    fn inbox(&mut self) -> Option<&mut Inbox> {
+        None
+    }
+
+    /// Appends a message to what is sent; `false` where the connection is none for messages, or is
+    /// being closed.
+    fn say(
+        &mut self,
+        _connection: &mut Self::Connection,
+        _bytes: &[u8],
+        _out: &mut Vec<u8>,
+    ) -> bool {
+        false
+    }
+
+    /// Begins to close a connection for messages, by this code.
+    fn part(&mut self, _connection: &mut Self::Connection, _code: u16, _out: &mut Vec<u8>) {}
 
     /// The peer has closed. Answers that end with the connection become events; the engine fails
     /// whatever is still unanswered.

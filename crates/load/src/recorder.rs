@@ -347,7 +347,8 @@ impl Recorder {
                 counters.bytes_in += ended.bytes;
             }
         }
-        if ended.code.is_some() || ended.error == Some(ErrorKind::Timeout) {
+        let has_run_out = matches!(ended.error, Some(ErrorKind::Timeout | ErrorKind::Unanswered));
+        if ended.code.is_some() || has_run_out {
             phase.histograms[Tag::Response as usize].record(response);
             phase.histograms[Tag::Service as usize].record(service);
             if ended.error.is_some() {

@@ -405,6 +405,22 @@ impl Source {
         }
     }
 
+    /// How many steps of users await messages.
+    pub(crate) fn awaiting(&self) -> u32 {
+        match self {
+            Self::Open(_) | Self::Closed(_) => 0,
+            Self::Users(users) => users.awaiting(),
+        }
+    }
+
+    /// How many of them count as requests.
+    pub(crate) fn awaiting_requests(&self) -> u32 {
+        match self {
+            Self::Open(_) | Self::Closed(_) => 0,
+            Self::Users(users) => users.awaiting_requests(),
+        }
+    }
+
     /// The oldest of them, which is started by taking it.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Due> {

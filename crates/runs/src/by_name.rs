@@ -48,6 +48,15 @@ impl NameBook {
             return;
         }
         counters.offered += 1;
+        if event.part == NamedPart::Message {
+            (counters.completed, counters.succeeded) =
+                (counters.completed + 1, counters.succeeded + 1);
+            counters.bytes_in += event.bytes;
+            if response_ns > 0 {
+                self.times[0].record(response_ns);
+            }
+            return;
+        }
         counters.sent += u64::from(event.is_sent);
         if let Some(code) = event.code {
             counters.completed += 1;
@@ -59,7 +68,8 @@ impl NameBook {
             Some(kind) => counters.error(kind),
         }
         let is_group = event.part == NamedPart::Group;
-        if event.code.is_none() && event.error != Some(ErrorKind::Timeout) && !is_group {
+        let has_run_out = matches!(event.error, Some(ErrorKind::Timeout | ErrorKind::Unanswered));
+        if event.code.is_none() && !has_run_out && !is_group {
             return;
         }
         let [response, service, failed_response, failed_service, late, punctual] = &mut self.times;

@@ -43,6 +43,7 @@ use crate::schema::{self, Place, Statements};
 use crate::series::{self, Pending};
 use crate::tag::Tagged;
 use crate::users::{self, UserCounts};
+use crate::websocket::{self, WebSocketCounts};
 use crate::window::{self, WindowRow};
 use crate::writing;
 use crate::{
@@ -221,6 +222,7 @@ pub struct RunWriter {
     failures: Failures,
     names: NameBooks,
     users: UserCounts,
+    websocket: WebSocketCounts,
     scratch: Histogram,
     /// End of the host's last second.
     host_ns: u64,
@@ -298,6 +300,7 @@ impl RunWriter {
             failures: Failures::default(),
             names: NameBooks::default(),
             users: UserCounts::default(),
+            websocket: WebSocketCounts::default(),
             scratch: Histogram::new(),
             host_ns: 0,
         })
@@ -359,14 +362,20 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Stores what became of users, where there are any.
+    /// Stores what became of users and their WebSockets, where there are any.
     fn store_users(&mut self) -> Result<(), SinkError> {
         if self.users.is_empty() {
             return Ok(());
         }
         let (cell, users) = (self.cell, &self.users);
         let write = |database: &Connection, _: &Statements| users::write(database, cell, users);
-        self.store.store("users", "", write)
+        self.store.store("users", "", write)?;
+        if self.websocket.is_empty() {
+            return Ok(());
+        }
+        let of = &self.websocket;
+        let write = |database: &Connection, _: &Statements| websocket::write(database, cell, of);
+        self.store.store("WebSockets", "", write)
     }
 
     /// Stores what was recorded under a tag in a stretch of the measured phase, where the run has
@@ -502,6 +511,7 @@ impl Sink for RunWriter {
         }
         self.names.add(&interval.named);
         self.users.add(&interval.users);
+        self.websocket.add(&interval.websocket);
         let place = self.place(interval.start_ns);
         let failed = self.failures.add(interval);
         let (scratch, totals, failures) = (&mut self.scratch, &self.totals, &self.failures);

@@ -17,6 +17,7 @@ use crate::outcome::{ErrorKind, Phase};
 use crate::reasons::Reasons;
 use crate::tag::{Named, Tag};
 use crate::users::UserCounts;
+use crate::websocket::WebSocketCounts;
 use plimsoll_stats::Histogram;
 
 /// Counts of requests and bytes, by whichever rule the owner states.
@@ -209,6 +210,8 @@ pub struct Interval {
     /// Users that arrived and ended in it, and how many there were; not stored with the run's
     /// seconds.
     pub users: UserCounts,
+    /// What came of WebSockets in it; not stored with the run's seconds.
+    pub websocket: WebSocketCounts,
 }
 
 impl Interval {
@@ -259,6 +262,7 @@ impl Interval {
         self.denied_ns += other.denied_ns;
         self.named.extend_from_slice(&other.named);
         self.users.add(&other.users);
+        self.websocket.add(&other.websocket);
     }
 
     /// Makes it an empty stretch that starts at `start_ns`, keeping allocations.
@@ -287,6 +291,7 @@ impl Interval {
         self.behind = false;
         self.named.clear();
         self.users = UserCounts::default();
+        self.websocket = WebSocketCounts::default();
     }
 
     /// Answers completed (or given up) in the stretch, over all phases, by one tag.

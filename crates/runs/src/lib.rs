@@ -7,7 +7,7 @@
 //! | file | what | written |
 //! | --- | --- | --- |
 //! | `plan.toml` | the plan, complete, defaults filled in | at the start |
-//! | `run.sqlite` | tables `meta`, `interval`, `total`, `reason`, `event`, [`series`], [`window`], `figure` ([`figures`]), `name` ([`by_name`]), `users`; in WAL mode while it runs (then with `run.sqlite-wal` and `-shm` beside it), one plain file at the end | one transaction a second |
+//! | `run.sqlite` | tables `meta`, `interval`, `total`, `reason`, `event`, [`series`], [`window`], `figure` ([`figures`]), `name` ([`by_name`]), `users`, `websocket`; in WAL mode while it runs (then with `run.sqlite-wal` and `-shm` beside it), one plain file at the end | one transaction a second |
 //! | `latency.hlog` | histograms by second, phase and [`tag`]: HdrHistogram log 1.3, V2, nanoseconds | appended each second |
 //! | `artifacts/samples.bin` | every request, where samples are kept ([`samples`]) | in blocks |
 //! | `summary.json` | the [`Summary`], of what has a load | at the end; rebuilt when missing |
@@ -64,8 +64,10 @@ mod schema;
 mod summarise;
 mod summary_figures;
 mod summary_file;
+mod times;
 mod users;
 mod validity;
+mod websocket;
 
 pub use by_name::{NameBook, NameBooks, NamedFigures};
 pub use decision::DecisionRow;
@@ -90,5 +92,6 @@ pub use summarise::summarise;
 pub use summary::Summary;
 pub use tag::{Named, Tag, TagName};
 pub use users::UserCounts;
+pub use websocket::{BroadcastCounts, BroadcastFigures, WebSocketCounts, WebSocketFigures};
 pub use window::WindowRow;
 pub use writing::is_written;

@@ -1,8 +1,6 @@
 //! The table `name` of `run.sqlite`: a row a name that something was counted of, replaced as its
 //! counts grow. Runs of former versions have no such table.
 
-use plimsoll_stats::histogram::{Compact, Exact, codec};
-use rusqlite::types::Type;
 use rusqlite::{Connection, Row, ToSql, params_from_iter};
 
 use crate::by_name::{NameBook, NameBooks, TAGS};
@@ -10,9 +8,7 @@ use crate::database::{int, uint};
 use crate::row;
 use crate::schema;
 use crate::tag::Tag;
-
-/// Bytes of a histogram's column before its payload.
-const EXACT: usize = 48;
+use crate::times::{damaged, decoded, encoded};
 
 /// Stores the books that something was added to since they were stored.
 pub(crate) fn write(database: &Connection, cell: u32, books: &NameBooks) -> rusqlite::Result<()> {
@@ -30,35 +26,6 @@ pub(crate) fn write(database: &Connection, cell: u32, books: &NameBooks) -> rusq
         statement.execute(params_from_iter(values))?;
     }
     Ok(())
-}
-
-fn encoded(times: &Compact) -> Option<Vec<u8>> {
-    let Exact { min, max, sum, squares } = times.exact()?;
-    let mut bytes = Vec::with_capacity(EXACT + 256);
-    bytes.extend(min.to_le_bytes());
-    bytes.extend(max.to_le_bytes());
-    bytes.extend(sum.to_le_bytes());
-    bytes.extend(squares.to_le_bytes());
-    bytes.extend(codec::encode_v2_compressed(&times.to_histogram()));
-    Some(bytes)
-}
-
-/// What a column says that is no histogram.
-fn damaged(why: &str) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(0, Type::Blob, why.into())
-}
-
-fn decoded(bytes: &[u8]) -> rusqlite::Result<Compact> {
-    let (exact, payload) = bytes.split_at_checked(EXACT).ok_or_else(|| damaged("cut"))?;
-    let eight = |at: usize| {
-        let mut word = [0; 8];
-        word.copy_from_slice(&exact[at..at + 8]);
-        u64::from_le_bytes(word)
-    };
-    let sixteen = |at: usize| u128::from(eight(at)) | u128::from(eight(at + 8)) << 64;
-    let exact = Exact { min: eight(0), max: eight(8), sum: sixteen(16), squares: sixteen(32) };
-    let histogram = codec::decode(payload).map_err(|error| damaged(&error.to_string()))?;
-    Ok(Compact::of(&histogram, Some(exact)))
 }
 
 /// Reads a row of [`select`].
@@ -141,17 +108,6 @@ mod tests {
                 assert_eq!(is.exact(), was.exact());
                 assert!(is.to_histogram().buckets().eq(was.to_histogram().buckets()));
             }
-        }
-    }
-
-    #[test]
-    fn damaged_histograms_are_errors() {
-        let mut times = Compact::default();
-        times.record(77);
-        let whole = encoded(&times).unwrap();
-        assert_eq!(decoded(&whole).unwrap().exact(), times.exact());
-        for len in 0..whole.len() {
-            assert!(decoded(&whole[..len]).is_err(), "{len}");
         }
     }
 }

@@ -37,6 +37,12 @@ pub enum NameKind {
     Step,
     /// Groups of steps.
     Group,
+    /// Steps that open a WebSocket.
+    Handshake,
+    /// Messages that are expected, or that a rule is for.
+    Message,
+    /// Messages that go to many.
+    Broadcast,
 }
 
 impl NameKind {
@@ -47,6 +53,9 @@ impl NameKind {
             Self::Request => "request",
             Self::Step => "step",
             Self::Group => "group",
+            Self::Handshake => "handshake",
+            Self::Message => "message",
+            Self::Broadcast => "broadcast",
         }
     }
 }
@@ -169,6 +178,9 @@ pub enum NamedPart {
     Hop,
     /// A group of steps: it is not sent as one, and has no code.
     Group,
+    /// A message that nobody asked for: its times are from when it was published, 0 where that is
+    /// not told.
+    Message,
 }
 
 /// A request with a name that ended, due in the measured phase.

@@ -80,11 +80,17 @@ pub enum ErrorKind {
     Take = 13,
     /// Never sent: a variable of its user was empty, or could not be sent.
     Variable = 14,
+    /// Sent, and a message that was expected did not come in its time.
+    Unanswered = 15,
+    /// Sent, and the WebSocket was closed on which a message was expected.
+    Closed = 16,
+    /// Never sent: the WebSocket on which it was to go was closed, or never open.
+    Offline = 17,
 }
 
 impl ErrorKind {
     /// Every kind, in the order of its discriminant.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 18] = [
         Self::Connect,
         Self::Dns,
         Self::Tls,
@@ -100,10 +106,13 @@ impl ErrorKind {
         Self::Redirect,
         Self::Take,
         Self::Variable,
+        Self::Unanswered,
+        Self::Closed,
+        Self::Offline,
     ];
 
     /// The kinds that were never sent.
-    pub const NEVER_SENT: [Self; 7] = [
+    pub const NEVER_SENT: [Self; 8] = [
         Self::Connect,
         Self::Local,
         Self::Dns,
@@ -111,11 +120,18 @@ impl ErrorKind {
         Self::ClientSaturated,
         Self::Cut,
         Self::Variable,
+        Self::Offline,
     ];
 
     /// The kinds that were sent and never completely answered.
-    pub const UNANSWERED: [Self; 4] =
-        [Self::Timeout, Self::Reset, Self::Protocol, Self::InFlightAtEnd];
+    pub const UNANSWERED: [Self; 6] = [
+        Self::Timeout,
+        Self::Reset,
+        Self::Protocol,
+        Self::InFlightAtEnd,
+        Self::Unanswered,
+        Self::Closed,
+    ];
 
     /// The name in files and JSON.
     #[must_use]
@@ -136,6 +152,9 @@ impl ErrorKind {
             Self::Redirect => "redirect",
             Self::Take => "take",
             Self::Variable => "variable",
+            Self::Unanswered => "unanswered",
+            Self::Closed => "closed",
+            Self::Offline => "offline",
         }
     }
 }

@@ -23,6 +23,7 @@ use crate::schema;
 use crate::series::{self, SeriesRow};
 use crate::summary::{Cause, seconds};
 use crate::users::{self, UserCounts};
+use crate::websocket::{self, WebSocketCounts};
 use crate::window::{self, WindowRow};
 use crate::{Counters, Event, FigureRow, LoadMeta, Phase, event, failures, figures};
 
@@ -442,6 +443,14 @@ impl Run {
     /// Where the run cannot be read.
     pub fn users(&self) -> Result<Option<UserCounts>, RunError> {
         users::read(&self.opened.database).map_err(self.unreadable())
+    }
+
+    /// What came of WebSockets; `None` where the run had none.
+    ///
+    /// # Errors
+    /// Where the run cannot be read.
+    pub fn websocket(&self) -> Result<Option<WebSocketCounts>, RunError> {
+        websocket::read(&self.opened.database).map_err(self.unreadable())
     }
 
     /// Every request, where the run kept them: `None` where it did not.

@@ -42,6 +42,7 @@ use crate::summary_file;
 use crate::users::UserCounts;
 use crate::validity::{self, BUSY_SHARE, DENIED_SHARE, Health};
 use crate::watched::watched;
+use crate::websocket::WebSocketFigures;
 use crate::{Counters, ErrorKind, LoadMeta, Phase, Tag};
 use plimsoll_units::civil::iso8601;
 
@@ -67,7 +68,6 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     let log = Log::read(run, &span, &seconds_of.stalled)?;
     let ended = run.end().map(|end| &end.ended);
     let (counters, mut warnings) = counted(run, &log, &seconds_of, &span)?;
-
     let mut invalid_because = complaints(&log, &seconds_of);
     let (healthy, duration_s) = (invalid_because.is_empty(), seconds(span.end - span.start));
     let rate_mean = if duration_s > 0.0 { float(counters.completed) / duration_s } else { 0.0 };
@@ -127,8 +127,14 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         slo: if run.goes_on() { verdicts::so_far(slo) } else { slo },
         by_name: by_name::of_run(&load.names, &books),
         users: run.users()?,
+        websocket: websocket(run)?,
         warm_up: warm_up(run, &log)?,
     })
+}
+
+/// What came of WebSockets, where there were any.
+fn websocket(run: &Run) -> Result<Option<WebSocketFigures>, RunError> {
+    Ok(run.websocket()?.as_ref().map(WebSocketFigures::of))
 }
 
 /// What was counted in the measured phase, and what a reader is warned of by it.
@@ -410,6 +416,7 @@ fn warnings(run: &Run, log: &Log, span: &Range<u64>) -> Result<Vec<String>, RunE
     warnings.extend(run.opening_warning().map(str::to_owned));
     warnings.extend(run.load()?.names.note());
     warnings.extend(run.users()?.iter().flat_map(UserCounts::notes));
+    warnings.extend(websocket(run)?.and_then(|of| of.notes()));
     let (wanted, found) = (run.hlog_bytes()?, run.hlog_len());
     if found < wanted {
         warnings.push(format!(

@@ -96,6 +96,9 @@ pub struct Summary {
     /// What became of the users of a scenario, over the whole run; left out where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub users: Option<UserCounts>,
+    /// What came of WebSockets, over the whole run; left out where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub websocket: Option<crate::WebSocketFigures>,
     /// The warm-up's own figures; `None` without a warm-up.
     pub warm_up: Option<WarmUp>,
 }

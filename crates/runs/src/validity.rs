@@ -146,6 +146,9 @@ pub(crate) fn blame_of(kind: ErrorKind, ended: Option<&Ended>, healthy: bool) ->
         | ErrorKind::Status
         | ErrorKind::Check
         | ErrorKind::Take
+        | ErrorKind::Unanswered
+        | ErrorKind::Closed
+        | ErrorKind::Offline
         | ErrorKind::Redirect => Blame::Target,
         ErrorKind::Variable => Blame::Plan,
         ErrorKind::Dns => Blame::Environment,

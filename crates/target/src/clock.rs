@@ -30,3 +30,8 @@ fn nanoseconds(time: Timespec) -> u64 {
     let (seconds, nanoseconds) = (time.tv_sec as u64, time.tv_nsec as u64);
     seconds * 1_000_000_000 + nanoseconds
 }
+
+/// The time of day, nanoseconds since 1970.
+pub(crate) fn unix_ns() -> u64 {
+    nanoseconds(clock_gettime(ClockId::Realtime))
+}

@@ -44,6 +44,7 @@ pub mod sessions;
 pub mod slow_start;
 pub mod stall;
 pub mod stats;
+pub mod websocket;
 
 mod burn;
 mod clock;
@@ -61,3 +62,4 @@ pub use server::Server;
 pub use slow_start::SlowStart;
 pub use stall::Stall;
 pub use stats::Stats;
+pub use websocket::WebSocketServer;

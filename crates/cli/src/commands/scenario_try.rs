@@ -6,7 +6,7 @@ use crate::scenario_args::Try;
 use crate::terminal::error::{Result, Unexpected, read};
 use crate::terminal::{pretty, print};
 use plimsoll_experiment::prepare::scenario::read as read_file;
-use plimsoll_experiment::walk::{Asked, Ending, Walk, Walked};
+use plimsoll_experiment::walk::{Asked, Ending, Said, Walk, Walked};
 use plimsoll_net::http::client::{Answer, Dial};
 use plimsoll_net::tls::Tls;
 use plimsoll_plan::Environment;
@@ -15,6 +15,7 @@ use plimsoll_units::{ParseError, count, duration, show_duration, show_size, trun
 use plimsoll_workload::request::Url;
 use plimsoll_workload::scenario::unpack::unpack;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// So much of a body is shown, bytes.
 const MOST_SHOWN: usize = 2000;
@@ -45,8 +46,9 @@ pub(crate) fn run(args: &Try) -> Result<Exit> {
     let ending = walk.all(&mut |walked: Walked| {
         let (is_asked, has_failed) = match &walked {
             Walked::Asked(of) => (true, of.failure.is_some() || of.answer.is_err()),
+            Walked::Said(of) => (true, of.failure.is_some()),
             Walked::Unsent { .. } => (false, true),
-            Walked::Thought(_) => (false, false),
+            Walked::Thought(_) | Walked::Closed(_) => (false, false),
         };
         asked += u32::from(is_asked);
         failed += u32::from(has_failed);
@@ -175,6 +177,8 @@ fn text(walked: &Walked) -> String {
             format!("{name}\n  failed, {}: {}\n\n", failure.kind.name(), failure.what)
         }
         Walked::Asked(asked) => asked_text(asked),
+        Walked::Said(said) => said_text(said),
+        Walked::Closed(code) => format!("closes with code {code}\n\n"),
     }
 }
 
@@ -212,6 +216,38 @@ fn asked_text(asked: &Asked) -> String {
     out
 }
 
+fn said_text(said: &Said) -> String {
+    let mut out = format!("{}\n", said.name);
+    if let Some(sent) = &said.sent {
+        out.push_str(&format!("  > {}\n", truncate(sent, MOST_SHOWN)));
+    }
+    for came in &said.came {
+        out.push_str(&format!("  < {} ({})\n", truncate(&came.text, MOST_SHOWN), came.what));
+    }
+    for (name, value) in &said.taken {
+        out.push_str(&format!("  {name} = {}\n", truncate(value, MOST_SHOWN)));
+    }
+    if let Some(failure) = &said.failure {
+        out.push_str(&format!("  failed, {}: {}\n", failure.kind.name(), failure.what));
+    }
+    out.push('\n');
+    out
+}
+
+fn said_document(said: &Said) -> Value {
+    let came = said.came.iter().map(|came| json!({ "text": came.text, "for": came.what }));
+    let failure = said.failure.as_ref();
+    let failure = failure.map(|of| json!({ "kind": of.kind.name(), "what": of.what }));
+    json!({
+        "kind": "messages",
+        "name": said.name,
+        "sent": said.sent,
+        "received": came.collect::<Vec<_>>(),
+        "taken": said.taken.iter().cloned().collect::<BTreeMap<_, _>>(),
+        "failure": failure,
+    })
+}
+
 fn document(walked: &Walked) -> Value {
     match walked {
         Walked::Thought(ns) => json!({ "kind": "think", "think_s": *ns as f64 / 1e9 }),
@@ -221,6 +257,8 @@ fn document(walked: &Walked) -> Value {
             "failure": { "kind": failure.kind.name(), "what": failure.what },
         }),
         Walked::Asked(asked) => asked_document(asked),
+        Walked::Said(said) => said_document(said),
+        Walked::Closed(code) => json!({ "kind": "close", "code": code }),
     }
 }
 

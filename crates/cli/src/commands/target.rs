@@ -6,22 +6,42 @@ use crate::interrupt::Interrupts;
 use crate::terminal::error::{Result, read};
 use crate::terminal::{print, say};
 use plimsoll_target::paths::PathCounts;
-use plimsoll_target::{Address, BodySize, Options, Server, SlowStart, Stall, Stats};
+use plimsoll_target::websocket::Tally;
+use plimsoll_target::{
+    Address, BodySize, Options, Server, SlowStart, Stall, Stats, WebSocketServer,
+};
 use plimsoll_units::{ParseError, count, duration, share, show_count, show_duration, show_share};
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::service_model::{ServiceModel, ServiceTime};
 use std::fmt::Write as _;
 use std::num::NonZeroU32;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Runs the command.
 pub(crate) fn run(args: &Target) -> Result<Exit> {
-    let options = options(args)?;
     let address: Address = read("--listen", &args.listen, str::parse)?;
     let run_for = args.run_for.as_ref().map(|text| read("--for", text, duration)).transpose()?;
-    let server = Server::bind(options, &address)?;
-    let listens = format!("listening on {}", server.local_addr());
+    if args.websocket {
+        let server = WebSocketServer::bind(&address)?;
+        let stop = begun(args, server.local_addr(), run_for)?;
+        let tally = server.run(stop)?;
+        return tell_messages(args, &tally);
+    }
+    let server = Server::bind(options(args)?, &address)?;
+    let stop = begun(args, server.local_addr(), run_for)?;
+    let stats = server.run(stop)?;
+    tell(&stats);
+    if args.json {
+        print(&format!("{:#}\n", json(&stats)))?;
+    }
+    Ok(Exit::Held)
+}
+
+/// Says where a server listens; returns what is set when it is to end.
+fn begun(args: &Target, at: &Address, run_for: Option<Duration>) -> Result<Arc<AtomicBool>> {
+    let listens = format!("listening on {at}");
     match args.json {
         true => say(&listens),
         false => print(&format!("{listens}\n"))?,
@@ -34,10 +54,33 @@ pub(crate) fn run(args: &Target) -> Result<Exit> {
             stop.store(true, Ordering::Relaxed);
         })?;
     }
-    let stats = server.run(stop)?;
-    tell(&stats);
+    Ok(stop)
+}
+
+/// Says what a server of WebSockets did.
+fn tell_messages(args: &Target, tally: &Tally) -> Result<Exit> {
+    let Tally { connected, refused, received, sent, broadcasts, slow } = *tally;
+    say(&format!(
+        "{} WebSockets, {} refused; {} messages received, {} sent, {} broadcasts; {} clients \
+         hung up on",
+        show_count(connected),
+        show_count(refused),
+        show_count(received),
+        show_count(sent),
+        show_count(broadcasts),
+        show_count(slow),
+    ));
     if args.json {
-        print(&format!("{:#}\n", json(&stats)))?;
+        let document = serde_json::json!({
+            "schema": 1,
+            "connected": connected,
+            "refused": refused,
+            "received": received,
+            "sent": sent,
+            "broadcasts": broadcasts,
+            "slow": slow,
+        });
+        print(&format!("{document:#}\n"))?;
     }
     Ok(Exit::Held)
 }

@@ -1,6 +1,7 @@
 //! The table at the end of a run: what a person reads in ten seconds.
 
 use super::paint::Paint;
+use plimsoll_runs::WebSocketFigures;
 use plimsoll_runs::summary::{Cause, SloVerdict, Summary};
 use plimsoll_stats::interval::QuantileBatches;
 use plimsoll_stats::slo::{Clause, NOT_RESOLVABLE};
@@ -116,6 +117,40 @@ fn counts(out: &mut String, summary: &Summary, paint: Paint) {
         let (full, resumed) = (show_count(tls.full), show_count(tls.resumed));
         let _ = writeln!(out, "  {:<14}{full} full handshakes, {resumed} resumed", "TLS");
     }
+    if let Some(of) = &summary.websocket {
+        messages(out, of);
+    }
+}
+
+/// What came of WebSockets.
+fn messages(out: &mut String, of: &WebSocketFigures) {
+    let _ = writeln!(
+        out,
+        "  {:<14}{} connected, {} refused; {} messages sent, {} received, {} unmatched",
+        "WebSockets",
+        show_count(of.connected),
+        show_count(of.refused),
+        show_count(of.sent),
+        show_count(of.received),
+        show_count(of.unmatched),
+    );
+    let Some(of) = &of.broadcast else { return };
+    let time = |time: Option<f64>| time.map_or_else(|| "–".to_owned(), us);
+    let _ = writeln!(
+        out,
+        "  {:<14}{} received, {} skipped, {} lost, {} doubled, {} in disorder; latency p50 {}, \
+         p99 {}; spread p50 {}, p99 {}",
+        "broadcasts",
+        show_count(of.received),
+        show_count(of.skipped),
+        show_count(of.lost),
+        show_count(of.doubled),
+        show_count(of.disorder),
+        time(of.latency_us.p50),
+        time(of.latency_us.p99),
+        time(of.spread_us.p50),
+        time(of.spread_us.p99),
+    );
 }
 
 /// The causes of failures, a line each.

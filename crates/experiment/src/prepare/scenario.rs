@@ -87,6 +87,9 @@ pub(super) fn called(scenario: &Scenario) -> Called {
     let kind = |kind| match kind {
         scenario::NameKind::Step => NameKind::Step,
         scenario::NameKind::Group => NameKind::Group,
+        scenario::NameKind::Handshake => NameKind::Handshake,
+        scenario::NameKind::Message => NameKind::Message,
+        scenario::NameKind::Broadcast => NameKind::Broadcast,
     };
     let names = scenario.names().iter();
     let of = names.map(|name| naming.number(&name.name, kind(name.kind))).collect();

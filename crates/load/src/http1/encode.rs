@@ -77,6 +77,11 @@ impl Encoder {
         self.head.host.as_deref()
     }
 
+    /// What requests say of the client that sends them.
+    pub(crate) fn user_agent(&self) -> &str {
+        &self.head.user_agent
+    }
+
     /// A request with its placeholders filled in: the next one is numbered on.
     pub(crate) fn rendered(&mut self, index: u32) -> Request {
         let request = self.requests.list[index as usize].rendered(&mut self.render);

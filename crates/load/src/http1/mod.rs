@@ -12,16 +12,19 @@
 pub mod chunked;
 pub mod encode;
 pub mod head;
+pub mod upgrade;
 
-use crate::driver::{Driver, Event, Fate, Follow, Slot, Words, quoted};
+use crate::driver::{Driver, Event, Fate, Follow, Inbox, Slot, Words, quoted};
 use crate::redirects::Redirects;
 use chunked::Chunked;
 use encode::{Encoder, is_repeatable};
 use head::Length;
 use plimsoll_runs::ErrorKind;
+use plimsoll_websocket::Masks;
 use plimsoll_workload::check::Answer;
 use plimsoll_workload::request::is_redirect;
 use plimsoll_workload::scenario::Message;
+use upgrade::{Handshake, Socket};
 
 /// What a user sends.
 #[derive(Default)]
@@ -31,6 +34,8 @@ struct Made {
     is_repeatable: bool,
     /// How much of the answer's body is kept, bytes.
     keep: usize,
+    /// What is to make a WebSocket of the connection.
+    handshake: Option<Handshake>,
 }
 
 /// The driver: what can be asked, and how it is asked.
@@ -44,6 +49,9 @@ pub struct Http1 {
     made: Option<Vec<Made>>,
     words: Words,
     redirects: Redirects,
+    /// Where keys of handshakes and masks come from.
+    masks: Masks,
+    inbox: Inbox,
 }
 
 /// A connection's state.
@@ -65,15 +73,23 @@ pub struct Connection {
     location: Option<Vec<u8>>,
     /// The answer, where it is kept.
     answer: Option<Box<Answer>>,
+    /// The handshake that is being answered.
+    handshake: Option<Handshake>,
+    /// What it has become.
+    socket: Option<Box<Socket>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Idle,
     Head,
-    Body { left: u64 },
+    Body {
+        left: u64,
+    },
     Chunks(Chunked),
     UntilClose,
+    /// It is a WebSocket.
+    Socket,
     Closed,
 }
 
@@ -82,7 +98,8 @@ impl Http1 {
     #[must_use]
     pub fn new(encoder: Encoder, once: bool) -> Self {
         let (words, redirects) = (Words::default(), Redirects::default());
-        Self { encoder, once, keeps: false, made: None, words, redirects }
+        let (masks, inbox) = (Masks::secure(), Inbox::default());
+        Self { encoder, once, keeps: false, made: None, words, redirects, masks, inbox }
     }
 
     /// The same for users, whose requests are given one by one.
@@ -200,7 +217,7 @@ impl Connection {
                 self.answer.iter_mut().for_each(|answer| answer.keep(bytes));
                 bytes.len()
             }
-            State::Idle | State::Head | State::Closed => 0,
+            State::Idle | State::Head | State::Socket | State::Closed => 0,
         };
         self.bytes += taken as u64;
         // More than the answer: nothing was asked for that could be answered by it.
@@ -217,7 +234,7 @@ impl Connection {
     ) -> Fate {
         match self.state {
             // Nothing was asked for that could be answered by it.
-            State::Idle | State::Closed => {
+            State::Idle | State::Socket | State::Closed => {
                 self.state = State::Closed;
                 Fate::Close
             }
@@ -332,6 +349,8 @@ impl Driver for Http1 {
             follows: self.redirects.is_on(),
             location: None,
             answer: None,
+            handshake: None,
+            socket: None,
         }
     }
 
@@ -352,9 +371,10 @@ impl Driver for Http1 {
         connection.announced = false;
         connection.answer = self.keeps.then(Box::default);
         connection.location = None;
-        if let Some(made) = self.made.as_ref().and_then(|all| all.get(index as usize)) {
+        if let Some(made) = self.made.as_mut().and_then(|all| all.get_mut(index as usize)) {
             connection.answer.iter_mut().for_each(|answer| answer.most = Some(made.keep));
             connection.head_only = made.is_head;
+            connection.handshake = made.handshake.take();
             return &made.bytes;
         }
         if self.redirects.is_on() {
@@ -378,6 +398,16 @@ impl Driver for Http1 {
             all.resize_with(at + 1, Made::default);
         }
         let made = &mut all[at];
+        made.handshake = None;
+        if let Some(upgrade) = &message.upgrade {
+            let host = self.encoder.host().filter(|_| message.origin == 0).unwrap_or(host);
+            let head = (host, self.encoder.user_agent());
+            let (masks, out) = (&mut self.masks, &mut made.bytes);
+            made.handshake = Handshake::begin(upgrade, message, head, masks, out);
+            // Asked twice it makes two of them, and the first is closed.
+            (made.is_head, made.is_repeatable, made.keep) = (false, true, 0);
+            return;
+        }
         self.encoder.encode_message(message, host, &mut made.bytes);
         made.is_head = message.method == "HEAD";
         made.is_repeatable = encode::is_repeatable_method(&message.method);
@@ -409,10 +439,16 @@ impl Driver for Http1 {
         &mut self,
         connection: &mut Connection,
         bytes: &[u8],
-        _out: &mut Vec<u8>,
+        out: &mut Vec<u8>,
         events: &mut Vec<Event>,
     ) -> Fate {
         self.words.clear();
+        if connection.handshake.is_some() {
+            return self.shake_hands(connection, bytes, out, events);
+        }
+        if let Some(socket) = &mut connection.socket {
+            return socket.receive(bytes, out, &mut self.inbox);
+        }
         let fate = connection.receive(bytes, self.once, events, &mut self.words);
         self.hear(connection);
         fate
@@ -434,7 +470,21 @@ impl Driver for Http1 {
             State::Body { left } => left,
             State::Chunks(chunks) => chunks.data_left(),
             State::UntilClose => u64::MAX,
-            State::Idle | State::Head | State::Closed => 0,
+            State::Idle | State::Head | State::Socket | State::Closed => 0,
+        }
+    }
+
+    fn inbox(&mut self) -> Option<&mut Inbox> {
+        self.made.is_some().then_some(&mut self.inbox)
+    }
+
+    fn say(&mut self, connection: &mut Connection, bytes: &[u8], out: &mut Vec<u8>) -> bool {
+        connection.socket.as_mut().is_some_and(|socket| socket.say(bytes, out))
+    }
+
+    fn part(&mut self, connection: &mut Connection, code: u16, out: &mut Vec<u8>) {
+        if let Some(socket) = &mut connection.socket {
+            socket.part(code, out);
         }
     }
 
@@ -443,7 +493,7 @@ impl Driver for Http1 {
         match &mut connection.state {
             State::Body { left } => *left = left.saturating_sub(n),
             State::Chunks(chunks) => chunks.skip(n),
-            State::UntilClose | State::Idle | State::Head | State::Closed => {}
+            State::UntilClose | State::Idle | State::Head | State::Socket | State::Closed => {}
         }
         if connection.state == (State::Body { left: 0 }) {
             return connection.done(events, self.once);

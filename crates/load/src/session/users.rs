@@ -26,7 +26,7 @@ pub(crate) fn users(
             Arrivals::closed(u64::from(*users), (index, all), of.connect_rate, *limit)
         }
     };
-    let users = Users::new(of.scenario.clone(), arrivals, numbers.clone());
+    let users = Users::new(of.scenario.clone(), arrivals, numbers.clone(), config.timeout_ns);
     Some(Source::Users(Box::new(users)))
 }
 

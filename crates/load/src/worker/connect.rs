@@ -144,7 +144,7 @@ impl<D: Driver> Worker<D> {
     pub(super) fn begin_to_open(&mut self, at: u32) {
         let began = self.clock.now();
         let serial = self.line.shared.serial.fetch_add(1, Ordering::Relaxed);
-        let (way, origin) = (&self.config.way, self.connections[at as usize].origin);
+        let (way, origin) = (&self.config.way, self.connections[at as usize].lane.origin);
         let place = self.config.place_of(origin).0;
         let to = if origin == 0 { way.to(place, serial) } else { place.clone() };
         match begin(&to, way.from(&to, serial)) {
@@ -198,7 +198,7 @@ impl<D: Driver> Worker<D> {
     /// There are bytes to and from the peer: TLS begins where it is spoken, unless the protocol has
     /// to begin it; else the protocol.
     pub(super) fn encrypt(&mut self, at: u32) {
-        let origin = self.connections[at as usize].origin;
+        let origin = self.connections[at as usize].lane.origin;
         match self.config.place_of(origin).1 {
             Some(_) if !D::BEGINS_PLAIN => self.begin_tls(at),
             _ => self.greet(at),
@@ -208,7 +208,7 @@ impl<D: Driver> Worker<D> {
     /// TLS begins, behind what was sent before.
     fn begin_tls(&mut self, at: u32) {
         let connection = &mut self.connections[at as usize];
-        let begun = match self.config.place_of(connection.origin).1 {
+        let begun = match self.config.place_of(connection.lane.origin).1 {
             Some(tls) => connection.send_gathered().and_then(|()| {
                 connection.begin_tls(tls).map_err(io::Error::other)?;
                 connection.flush()
@@ -299,7 +299,7 @@ impl<D: Driver> Worker<D> {
         let connection = &mut self.connections[at as usize];
         let reserved = connection.reserved.take();
         self.reserved -= usize::from(reserved.is_some());
-        let (owner, origin) = (connection.owner, connection.origin);
+        let (owner, lane) = (connection.owner, connection.lane);
         connection.close();
         self.disown(at);
         self.failures += 1;
@@ -308,7 +308,7 @@ impl<D: Driver> Worker<D> {
         if let Some(slot) = reserved.filter(|slot| self.in_flight.awaits_retry(*slot)) {
             self.fail(slot, ErrorKind::Reset, Why::Error(&error));
         }
-        self.fail_owner(owner, origin, why, &words);
+        self.fail_owner(owner, lane, why, &words);
         self.back_off_ns = (self.back_off_ns * 2).clamp(FIRST_BACK_OFF_NS, LAST_BACK_OFF_NS);
         self.back_off_until = self.now + self.back_off_ns;
         if self.first_failure.is_none() {

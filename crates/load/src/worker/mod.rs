@@ -9,6 +9,7 @@ mod connect;
 mod explain;
 mod follow;
 mod free;
+mod messages;
 mod pace;
 mod race;
 mod receive;
@@ -291,7 +292,9 @@ impl<D: Driver> Worker<D> {
         }
         // What became due since it was last counted is not to be forgotten.
         let counted = self.source.next_due().is_none_or(|due| due > self.now);
-        let idle = counted && self.in_flight.len() == 0 && self.source.waiting() == 0;
+        let awaited = self.source.awaiting();
+        let idle =
+            counted && self.in_flight.len() == 0 && awaited == 0 && self.source.waiting() == 0;
         let drained = self.now >= self.end_at.saturating_add(self.config.drain_ns);
         let offered = self.stopping || self.now >= self.end_at || self.source.is_used_up();
         offered && (idle || drained)
@@ -352,7 +355,7 @@ impl<D: Driver> Worker<D> {
         let rtt_ns = self.round_trip();
         let open = u64::from(self.line.shared.open.load(Ordering::Relaxed));
         let open_before = std::mem::replace(&mut self.open_before, open);
-        let in_flight = self.in_flight.len();
+        let in_flight = self.in_flight.len() + self.source.awaiting_requests();
         let since = self.recorder.since_end();
         let interval = self.recorder.interval();
         interval.cpu_ns = cpu - self.cpu_ns;
@@ -471,6 +474,7 @@ impl<D: Driver> Worker<D> {
         for slot in slots {
             self.end_request(slot, None, 0, Some(ErrorKind::InFlightAtEnd));
         }
+        self.cut_messages();
         self.cut_users();
         // An interval has a length, however soon after another it ends, and holds what came last.
         let end = self.now.max(self.slice_from) + 1;

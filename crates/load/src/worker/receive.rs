@@ -233,8 +233,13 @@ impl<D: Driver> Worker<D> {
 
     /// Deals with what a driver made of received bytes.
     fn settle(&mut self, at: u32, fate: Fate) -> Read {
+        let generation = self.connections[at as usize].generation;
         self.take_driver_events();
+        self.take_said(at);
         let connection = &mut self.connections[at as usize];
+        if connection.generation != generation {
+            return Read::Closed;
+        }
         if !connection.gathered.is_empty() && !connection.dirty {
             connection.dirty = true;
             self.dirty.push(at);
@@ -245,7 +250,8 @@ impl<D: Driver> Worker<D> {
             return if is_closed { Read::Closed } else { Read::More };
         }
         // Answered before it was asked to the end: nobody wants the rest.
-        let is_early = !D::GATHERS && connection.in_use == 0 && !connection.is_flushed();
+        let is_request = !D::GATHERS && connection.online_since == 0;
+        let is_early = is_request && connection.in_use == 0 && !connection.is_flushed();
         if fate == Fate::Close || is_early {
             let why = "the connection was closed behind another answer";
             self.close(at, ErrorKind::Reset, Why::Words(why), None);
@@ -448,6 +454,7 @@ impl<D: Driver> Worker<D> {
             let _ = self.settle(holder, fate);
         }
         self.expire_opening();
+        self.expire_messages();
         self.send_gathered();
     }
 }

@@ -18,7 +18,7 @@ use crate::source::users::{Leaving, Users, kind_of};
 use plimsoll_runs::names::{NO_NAME, OTHER};
 use plimsoll_runs::{ErrorKind, Phase};
 use plimsoll_workload::scenario::take::Headers;
-use plimsoll_workload::scenario::{Came, End, Failure, Next, Received, Sending};
+use plimsoll_workload::scenario::{Came, End, Failure, Lane, Message, Next, Received, Sending};
 
 /// So many steps of a user may fail unsent before others have their turn.
 const MOST_UNSENT: u32 = 64;
@@ -36,7 +36,7 @@ impl<D: Driver> Worker<D> {
     }
 
     /// The number under which a name of the scenario has its figures.
-    fn named(&self, name: u16) -> u16 {
+    pub(super) fn named(&self, name: u16) -> u16 {
         let names = self.config.names.as_deref();
         names.map_or(NO_NAME, |names| names.get(usize::from(name)).copied().unwrap_or(OTHER))
     }
@@ -73,6 +73,10 @@ impl<D: Driver> Worker<D> {
             match users.next(seat, now) {
                 None => return self.leave(seat, Leaving::Cut),
                 Some(Next::Ask(sending)) => return self.ask(seat, sending),
+                Some(Next::Say { sending, channel, sends, awaits }) => {
+                    return self.say(seat, &sending, channel, (sends, awaits));
+                }
+                Some(Next::Close { channel, code }) => return self.part(seat, channel, code),
                 Some(Next::Think { until_ns }) => return users.think(seat, until_ns),
                 Some(Next::Unsent { sending, failure }) => self.unsent(&sending, &failure),
                 Some(Next::Done(end)) => return self.leave(seat, Leaving::Ended(end)),
@@ -84,7 +88,7 @@ impl<D: Driver> Worker<D> {
     }
 
     /// A step has failed before it was sent.
-    fn unsent(&mut self, sending: &Sending, failure: &Failure) {
+    pub(super) fn unsent(&mut self, sending: &Sending, failure: &Failure) {
         let (due, phase, kind) = (sending.due_ns, self.phase(sending.due_ns), kind_of(failure));
         self.recorder.offered(due, phase);
         let name = self.named(sending.name);
@@ -102,16 +106,24 @@ impl<D: Driver> Worker<D> {
         let Source::Users(users) = &mut self.source else { return };
         let scenario = users.scenario.clone();
         let Some(message) = users.message(seat) else { return };
-        let origin = message.origin;
-        let host = scenario.authority(origin);
+        let lane = message.lane();
+        let host = scenario.authority(lane.origin);
         self.driver.prepare(seat, message, host, sending.keep);
         users.wants(seat, sending);
         let at = users.connection(seat).filter(|at| {
             self.connections
                 .get(*at as usize)
-                .is_some_and(|connection| connection.owner == seat && connection.origin == origin)
+                .is_some_and(|connection| connection.owner == seat && connection.lane == lane)
         });
         match at {
+            // A handshake is made on a connection of its own: the one before is done with.
+            Some(at) if lane.channel != 0 => {
+                self.say_goodbye(at, Leaving::Ended(End::Finished));
+                if let Some(users) = self.users() {
+                    users.loses(seat, lane, at);
+                    users.wanting.push_back(seat);
+                }
+            }
             Some(at) => self.start_on(at),
             None => users.wanting.push_back(seat),
         }
@@ -124,7 +136,7 @@ impl<D: Driver> Worker<D> {
             self.readable(at);
         }
         let connection = &self.connections[at as usize];
-        let (seat, origin) = (connection.owner, connection.origin);
+        let (seat, lane) = (connection.owner, connection.lane);
         if seat == NOBODY {
             return;
         }
@@ -133,7 +145,7 @@ impl<D: Driver> Worker<D> {
             return;
         }
         let Some(users) = self.users() else { return };
-        let Some(sending) = users.take_sending(seat, Some(origin)) else { return };
+        let Some(sending) = users.take_sending(seat, Some(lane)) else { return };
         self.send_of(seat, at, &sending);
     }
 
@@ -157,7 +169,7 @@ impl<D: Driver> Worker<D> {
     }
 
     /// A request of a user that is sent now.
-    fn sent(&self, seat: u32, sending: &Sending) -> Sent {
+    pub(super) fn sent(&self, seat: u32, sending: &Sending) -> Sent {
         Sent {
             due: sending.due_ns,
             sent: self.now,
@@ -179,7 +191,12 @@ impl<D: Driver> Worker<D> {
                 self.explain(slot, kind, Some(code), Why::Words(&failure.what));
                 self.end_request(slot, Some(code), bytes, Some(kind));
             }
-            Some(Came::Passed) | None => self.end_request(slot, Some(code), bytes, None),
+            Some(Came::Passed) | None => {
+                if code == 101 {
+                    self.is_online(slot);
+                }
+                self.end_request(slot, Some(code), bytes, None);
+            }
         }
     }
 
@@ -224,9 +241,9 @@ impl<D: Driver> Worker<D> {
         if connection.in_use == 0 && !std::mem::replace(&mut connection.is_idle, true) {
             connection.free_since = now;
         }
-        let (owner, origin) = (connection.owner, connection.origin);
+        let (owner, lane) = (connection.owner, connection.lane);
         if let Some(users) = self.users()
-            && users.awaits(owner, origin)
+            && users.awaits(owner, lane)
         {
             users.usable.push_back(at);
         }
@@ -242,12 +259,12 @@ impl<D: Driver> Worker<D> {
             let Some(users) = self.users() else { return };
             let Some(seat) = users.wanting.pop_front() else { break };
             let Some(message) = users.message(seat) else { continue };
-            let origin = message.origin;
-            if !users.awaits(seat, origin) {
+            let lane = message.lane();
+            if !users.awaits(seat, lane) {
                 continue;
             }
             let at = self.entry_for_user();
-            self.give(seat, origin, at);
+            self.give(seat, lane, at);
             self.begin_to_open(at);
         }
         if self.source.waiting() == 0 {
@@ -264,11 +281,11 @@ impl<D: Driver> Worker<D> {
     }
 
     /// A connection is a user's own from now on.
-    fn give(&mut self, seat: u32, origin: u16, at: u32) {
+    fn give(&mut self, seat: u32, lane: Lane, at: u32) {
         let connection = &mut self.connections[at as usize];
-        (connection.owner, connection.origin, connection.is_idle) = (seat, origin, false);
+        (connection.owner, connection.lane, connection.is_idle) = (seat, lane, false);
         if let Some(users) = self.users() {
-            users.owns(seat, origin, at);
+            users.owns(seat, lane, at);
         }
     }
 
@@ -276,13 +293,12 @@ impl<D: Driver> Worker<D> {
     pub(super) fn open_again_for(&mut self, slot: Slot) {
         let Some((sent, _)) = self.in_flight.get_mut(slot) else { return };
         let seat = sent.request;
-        let Some(origin) =
-            self.users().and_then(|users| users.message(seat)).map(|message| message.origin)
+        let Some(lane) = self.users().and_then(|users| users.message(seat)).map(Message::lane)
         else {
             return;
         };
         let at = self.entry_for_user();
-        self.give(seat, origin, at);
+        self.give(seat, lane, at);
         self.connections[at as usize].reserved = Some(slot);
         self.reserved += 1;
         self.begin_to_open(at);
@@ -291,23 +307,28 @@ impl<D: Driver> Worker<D> {
     /// An entry's connection is closed: it is nobody's, and another one may take its place.
     pub(super) fn disown(&mut self, at: u32) {
         let connection = &mut self.connections[at as usize];
-        let (owner, origin) = (connection.owner, connection.origin);
+        let (owner, lane) = (connection.owner, connection.lane);
         if owner == NOBODY {
             return;
         }
         connection.owner = NOBODY;
+        let since = std::mem::take(&mut connection.online_since);
+        let code = std::mem::take(&mut connection.code);
         self.vacant_entries.push(at);
+        if since > 0 {
+            return self.hung_up(at, owner, lane, since, code);
+        }
         if let Some(users) = self.users()
-            && users.awaits(owner, origin)
+            && users.awaits(owner, lane)
         {
             users.wanting.push_back(owner);
         }
     }
 
     /// A connection could not be opened for its owner: what he waits to send on it fails.
-    pub(super) fn fail_owner(&mut self, seat: u32, origin: u16, why: Unsent, words: &str) {
+    pub(super) fn fail_owner(&mut self, seat: u32, lane: Lane, why: Unsent, words: &str) {
         let Some(users) = self.users() else { return };
-        if let Some(sending) = users.take_sending(seat, Some(origin)) {
+        if let Some(sending) = users.take_sending(seat, Some(lane)) {
             self.fail_sending(seat, &sending, why, words);
         }
     }
@@ -375,14 +396,17 @@ impl<D: Driver> Worker<D> {
         let now = self.now;
         let Some(users) = self.users() else { return };
         let connections = users.leave(seat, how, now);
-        for (origin, at) in connections {
+        for (lane, at) in connections {
             let connection = &self.connections[at as usize];
-            if connection.owner != seat || connection.origin != origin {
+            if connection.owner != seat || connection.lane != lane {
                 continue;
             }
             match connection.state {
                 State::Closed => {}
-                State::Open => self.close(at, ErrorKind::Reset, Why::Words(LEFT), None),
+                State::Open => {
+                    self.say_goodbye(at, how);
+                    self.close(at, ErrorKind::Reset, Why::Words(LEFT), None);
+                }
                 State::Connecting | State::Tunnelling | State::Handshaking | State::LoggingIn => {
                     self.forget_opening(at);
                     self.connections[at as usize].close();
@@ -401,6 +425,9 @@ impl<D: Driver> Worker<D> {
     /// Records what became of users, and of their groups.
     fn record_users(&mut self) {
         let Source::Users(users) = &mut self.source else { return };
+        let counts = &mut self.recorder.at(self.now).websocket;
+        counts.refused += std::mem::take(&mut users.refused);
+        users.settle_waves(self.now, &mut counts.broadcast);
         if !users.counts.is_empty() {
             let counts = std::mem::take(&mut users.counts);
             self.recorder.at(self.now).users.add(&counts);

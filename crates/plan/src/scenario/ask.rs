@@ -3,13 +3,14 @@
 use plimsoll_units::ParseError;
 use plimsoll_workload::request::{Url, parse_header};
 use plimsoll_workload::scenario::{
-    Ask, Checks, Data, Each, Encoding, Name, NameKind, OnFailure, Text, Value as Hole, Writing,
+    Ask, Check, Checks, Data, Each, Encoding, Name, NameKind, OnFailure, Text, Value as Hole,
+    Writing,
 };
 
 use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::scenario::known::Known;
 use crate::scenario::step::METHODS;
-use crate::scenario::{body, check, refuse_unknown, table, take, top};
+use crate::scenario::{body, check, exchange, refuse_unknown, table, take, top};
 use crate::takes::{Takes, word};
 
 /// The keys of such a step beside its verb.
@@ -28,6 +29,9 @@ const KEYS: [&str; 13] = [
     "follow",
     "keep",
 ];
+/// The keys of a step that opens a WebSocket, beside its verb.
+const KEYS_OF_CONNECT: [&str; 9] =
+    ["name", "on_failure", "headers", "query", "take", "check", "as", "protocols", "compress"];
 /// The most redirects that may be followed.
 const MOST_REDIRECTS: u64 = 100;
 
@@ -44,7 +48,7 @@ pub(super) fn read(known: &mut Known<'_>, step: &Table, verb: &Entry) -> Option<
     let body = body::read(known, step, &mut headers);
     // What is checked and taken is of the answer: it may use what was there before.
     let checks = node("check").map_or(Some(Checks::default()), |node| check::read(known, node));
-    let name = name(known, step, verb, method);
+    let name = name(known, step, verb, method, NameKind::Step);
     let takes = node("take").map_or(Some(Vec::new()), |node| take::read(known, node));
     let follow = node("follow").map_or(Some(0), |node| reading.whole(node, 0..=MOST_REDIRECTS));
     let keep = node("keep").map_or(Some(known.keep), |node| top::keep(reading, node));
@@ -68,11 +72,60 @@ pub(super) fn read(known: &mut Known<'_>, step: &Table, verb: &Entry) -> Option<
         on_failure: on_failure?,
         stepwise,
         counts,
+        upgrade: None,
+    })
+}
+
+/// Reads a step that opens a WebSocket: its verb is `connect`.
+pub(super) fn connect(known: &mut Known<'_>, step: &Table, verb: &Entry) -> Option<Ask> {
+    let reading = known.reading;
+    let keys: Vec<&str> = [verb.key.as_str()].into_iter().chain(KEYS_OF_CONNECT).collect();
+    refuse_unknown(reading, step, &keys, "a step that opens a WebSocket");
+    let node = |key: &str| step.get(key).map(|entry| &entry.node);
+    let aimed = target(known, &verb.node);
+    let target = aimed.map(|(origin, text)| (origin, query(known, node("query"), text)));
+    let headers = headers(known, node("headers"));
+    let checks = node("check").map_or(Some(Checks::default()), |node| check::read(known, node));
+    let name = name(known, step, verb, "connect", NameKind::Handshake);
+    let takes = node("take").map_or(Some(Vec::new()), |node| take::read(known, node));
+    let on_failure = node("on_failure")
+        .map_or(Some(known.on_failure), |node| word::<OnFailure>().read(reading, node));
+    let upgrade = exchange::upgrade(known, step);
+    exchange::rules_may_set(known);
+    let (origin, target) = target?;
+    let headers = headers?;
+    let mut checks = checks?;
+    if !checks.tests.iter().any(|check| matches!(check, Check::Status(_))) {
+        checks.tests.insert(0, Check::Status(vec![(101, 101)]));
+    }
+    let texts = [&target].into_iter().chain(headers.iter().map(|(_, text)| text));
+    let (stepwise, counts) = uses(texts, &known.data);
+    Some(Ask {
+        name: name?,
+        method: "GET".to_owned(),
+        origin,
+        target,
+        headers,
+        body: None,
+        checks,
+        takes: takes?,
+        follow: 0,
+        keep: known.keep,
+        on_failure: on_failure?,
+        stepwise,
+        counts,
+        upgrade: Some(upgrade?.into()),
     })
 }
 
 /// The number of the step's name: what it asks for, where none is given.
-fn name(known: &mut Known<'_>, step: &Table, verb: &Entry, method: &str) -> Option<u16> {
+fn name(
+    known: &mut Known<'_>,
+    step: &Table,
+    verb: &Entry,
+    method: &str,
+    kind: NameKind,
+) -> Option<u16> {
     let path = match &verb.node.value {
         Value::Text(path) => path.clone(),
         _ => String::new(),
@@ -82,13 +135,13 @@ fn name(known: &mut Known<'_>, step: &Table, verb: &Entry, method: &str) -> Opti
         Some(entry) => (known.reading.line(&entry.node)?.to_owned(), entry.node.place),
         None => (what.clone(), verb.node.place),
     };
-    let of = Name { name: name.clone(), kind: NameKind::Step };
+    let of = Name { name: name.clone(), kind };
     known.name(&name, of, &what, place)
 }
 
 /// The data files that have something in some texts and a row for each step, and whether a counter
 /// is in them.
-fn uses<'t>(texts: impl Iterator<Item = &'t Text>, files: &[Data]) -> (Vec<u16>, bool) {
+pub(super) fn uses<'t>(texts: impl Iterator<Item = &'t Text>, files: &[Data]) -> (Vec<u16>, bool) {
     let (mut stepwise, mut counts) = (Vec::new(), false);
     for value in texts.flat_map(Text::values) {
         match value {
@@ -176,7 +229,7 @@ fn outside_holes(text: &str) -> impl Iterator<Item = (usize, char)> {
 /// The number of a server among those that may be asked: one that differs from an entry of `hosts`
 /// by what that leaves open is one more.
 fn origin(known: &mut Known<'_>, url: &Url) -> Option<u16> {
-    let scheme = url.scheme.name;
+    let scheme = url.scheme.of_requests().name;
     let is_exact = |host: &plimsoll_workload::scenario::Host| {
         host.host == url.host
             && host.scheme.as_deref() == Some(scheme)
@@ -222,6 +275,18 @@ fn query(known: &mut Known<'_>, node: Option<&Node>, path: Text) -> Text {
     writing.finish()
 }
 
+/// Why a header is not given by a step.
+fn is_own(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    if name == "host" {
+        return Some("expected a header other than host, which the server's name gives");
+    }
+    name.starts_with("sec-websocket-").then_some(
+        "expected a header other than those of the handshake, which `connect`, `protocols` and \
+         `compress` give",
+    )
+}
+
 /// Headers, each with a value or several.
 fn headers(known: &mut Known<'_>, node: Option<&Node>) -> Option<Vec<(String, Text)>> {
     let reading = known.reading;
@@ -236,8 +301,7 @@ fn headers(known: &mut Known<'_>, node: Option<&Node>) -> Option<Vec<(String, Te
             is_right = false;
             continue;
         }
-        if entry.key.eq_ignore_ascii_case("host") {
-            let message = "expected a header other than host, which the server's name gives";
+        if let Some(message) = is_own(&entry.key) {
             reading.fault(entry.key_place, message, None);
             is_right = false;
             continue;

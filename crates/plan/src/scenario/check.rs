@@ -10,6 +10,9 @@ use crate::sections::status::Statuses;
 
 const KEYS: [&str; 7] = ["status", "contains", "not_contains", "matches", "json", "header", "time"];
 
+/// Those that go with messages.
+pub(super) const OF_MESSAGES: [&str; 4] = ["json", "contains", "not_contains", "matches"];
+
 /// Reads the tests, in the file's order.
 pub(super) fn read(known: &mut Known<'_>, node: &Node) -> Option<Checks> {
     let of = table(known.reading, node, "a table such as { status = 200 }")?;
@@ -17,6 +20,16 @@ pub(super) fn read(known: &mut Known<'_>, node: &Node) -> Option<Checks> {
     let mut tests = Vec::new();
     let mut is_right = true;
     for entry in &of.entries {
+        is_right &= test(known, entry, &mut tests).is_some();
+    }
+    is_right.then_some(Checks { tests })
+}
+
+/// Reads what a message is, in the file's order: of a table, in which other keys stand beside.
+pub(super) fn of_message(known: &mut Known<'_>, of: &Table) -> Option<Checks> {
+    let mut tests = Vec::new();
+    let mut is_right = true;
+    for entry in of.entries.iter().filter(|entry| OF_MESSAGES.contains(&entry.key.as_str())) {
         is_right &= test(known, entry, &mut tests).is_some();
     }
     is_right.then_some(Checks { tests })

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_units::{ParseError, nearest, secret};
-use plimsoll_workload::scenario::{Data, Encoding, Held, Host, Name, Step, Text, Value, forms};
+use plimsoll_workload::scenario::{
+    Data, Encoding, Held, Host, Name, Step, Text, Value, forms, take,
+};
 
 use crate::reading::Reading;
 use crate::reading::source::Place;
@@ -42,6 +44,12 @@ pub(super) struct Known<'a> {
     pub(super) keep: u64,
     pub(super) files: Vec<std::path::PathBuf>,
     /// What of the environment is in it, in all forms.
+    /// The names of the WebSockets that steps have opened; of one without a name nothing.
+    pub(super) channels: Vec<String>,
+    /// Variables that the rules for messages may set.
+    pub(super) ruled: BTreeSet<String>,
+    /// Whether a text may speak of what its step has sent.
+    pub(super) knows_sent: bool,
     pub(super) secrets: std::cell::RefCell<Vec<String>>,
 }
 
@@ -85,9 +93,7 @@ impl<'a> Known<'a> {
             return self.role(name, of);
         }
         if name == "sent" || name.starts_with("sent:") {
-            let wanted =
-                "a value that there is: `sent` goes with messages, which are not built yet";
-            return Err(ParseError::new(wanted, name, 0, name.len()));
+            return self.sent(name);
         }
         if let Some((data, column)) = name.split_once('.') {
             return self.column(name, data, column);
@@ -113,6 +119,18 @@ impl<'a> Known<'a> {
             )));
         }
         Ok(Value::Variable(variable))
+    }
+
+    /// A place of what the step has sent.
+    fn sent(&self, name: &str) -> Result<Value, ParseError> {
+        const WANTED: &str = "a place of what the step has sent, such as {{sent:/n}}";
+        let wrong = || ParseError::new(WANTED, name, 0, name.len());
+        if !self.knows_sent {
+            return Err(wrong().hint("`sent` stands in `expect` beside `send` or `subscribe`"));
+        }
+        let pointer = name.strip_prefix("sent:").ok_or_else(wrong)?;
+        take::check_pointer(pointer).map_err(|error| error.shifted(name.len() - pointer.len()))?;
+        Ok(Value::Sent(pointer.into()))
     }
 
     fn column(&self, name: &str, data: &str, column: &str) -> Result<Value, ParseError> {

@@ -7,6 +7,7 @@
 mod ask;
 mod body;
 mod check;
+mod exchange;
 mod flow;
 mod known;
 mod names;

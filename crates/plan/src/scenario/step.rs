@@ -8,7 +8,7 @@ use plimsoll_workload::scenario::{
 
 use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::scenario::known::Known;
-use crate::scenario::{ask, exclude, flow, refuse_unknown, switch, table, unknown};
+use crate::scenario::{ask, exchange, exclude, flow, refuse_unknown, switch, table, unknown};
 
 /// The verbs that ask over HTTP, and their methods.
 pub(super) const METHODS: [(&str, &str); 6] = [
@@ -22,7 +22,7 @@ pub(super) const METHODS: [(&str, &str); 6] = [
 /// The verbs that only say where a user goes on.
 const OTHERS: [&str; 6] = ["think", "loop", "choose", "if", "group", "call"];
 /// The verbs of connections with messages.
-const LATER: [&str; 5] = ["connect", "send", "subscribe", "expect", "close"];
+const OF_MESSAGES: [&str; 5] = ["connect", "send", "subscribe", "expect", "close"];
 /// The deepest nesting of steps.
 const MOST_DEEP: usize = 50;
 
@@ -42,23 +42,21 @@ pub(super) fn list(known: &mut Known<'_>, node: &Node) -> Option<Vec<Step>> {
 
 /// The verbs, all of them.
 fn verbs() -> impl Iterator<Item = &'static str> {
-    METHODS.iter().map(|(verb, _)| *verb).chain(OTHERS).chain(LATER)
+    METHODS.iter().map(|(verb, _)| *verb).chain(OTHERS).chain(OF_MESSAGES)
 }
 
 fn step(known: &mut Known<'_>, node: &Node) -> Option<Step> {
     let reading = known.reading;
     let table = table(reading, node, "a step, which is a table")?;
     let is_verb = |entry: &&Entry| verbs().any(|verb| verb == entry.key);
+    // Beside what sends, `expect` is a key of it.
+    let sends = ["send", "subscribe"].iter().any(|verb| table.get(verb).is_some());
+    let is_verb = |entry: &&Entry| is_verb(entry) && !(sends && entry.key == "expect");
     let mut given = table.entries.iter().filter(is_verb);
     let Some(first) = given.next() else {
         no_verb(known, table, node);
         return None;
     };
-    if LATER.contains(&first.key.as_str()) {
-        let message = format!("`{}` is not built yet: scenarios speak HTTP", first.key);
-        reading.fault(first.key_place, message, None);
-        return None;
-    }
     let mut is_one = true;
     for other in given {
         exclude(reading, first, other, "a step has one verb: give each a step of its own");
@@ -82,6 +80,9 @@ fn step(known: &mut Known<'_>, node: &Node) -> Option<Step> {
             refuse_unknown(reading, table, &["call"], "a step that calls");
             call(known, first)?
         }
+        "connect" => Verb::Ask(Box::new(ask::connect(known, table, first)?)),
+        "send" | "subscribe" | "expect" => Verb::Say(Box::new(exchange::say(known, table, first)?)),
+        "close" => exchange::close(known, table, first)?,
         _ => Verb::Ask(Box::new(ask::read(known, table, first)?)),
     };
     Some(Step { verb })

@@ -11,7 +11,9 @@ use plimsoll_workload::scenario::{
 use crate::reading::Reading;
 use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::scenario::known::{Known, RESERVED};
-use crate::scenario::{WrittenScenario, flow, is_name, narrow, refuse_unknown, step, table};
+use crate::scenario::{
+    WrittenScenario, exchange, flow, is_name, narrow, refuse_unknown, step, table,
+};
 use crate::takes::{Takes, word};
 
 /// The keys of the file.
@@ -42,6 +44,9 @@ pub(super) fn read<'a>(
         on_failure: OnFailure::default(),
         keep: KEEP as u64,
         files: Vec::new(),
+        channels: Vec::new(),
+        ruled: BTreeSet::new(),
+        knows_sent: false,
         secrets: Default::default(),
     };
     let node = |key: &str| root.get(key).map(|entry| &entry.node);
@@ -52,10 +57,6 @@ pub(super) fn read<'a>(
     if let Some(node) = node("keep") {
         known.keep = keep(reading, node).unwrap_or(known.keep);
     }
-    if let Some(entry) = root.get("on_message") {
-        let message = "`on_message` is not built yet: scenarios speak HTTP";
-        reading.fault(entry.key_place, message, None);
-    }
     hosts(&mut known, root);
     data(&mut known, root);
     variables(&mut known, root);
@@ -65,7 +66,15 @@ pub(super) fn read<'a>(
         reading.fault(root.place, "expected a [[step]], found none", Some(hint));
         return None;
     };
-    let steps = step::list(&mut known, &steps.node)?;
+    let rules = root.get("on_message");
+    if let Some(entry) = rules {
+        let mut taken = Vec::new();
+        flow::taken(&entry.node, &mut taken);
+        known.ruled = taken.iter().map(|entry| entry.key.clone()).collect();
+    }
+    let steps = step::list(&mut known, &steps.node);
+    let rules = rules.map_or(Some(Vec::new()), |entry| exchange::rules(&mut known, entry));
+    let (steps, rules) = (steps?, rules?);
     unused(&known);
     Some(Scenario::new(Parts {
         title,
@@ -78,6 +87,8 @@ pub(super) fn read<'a>(
         hosts: known.hosts,
         files: known.files,
         secrets: known.secrets.into_inner(),
+        rules,
+        channels: known.channels,
     }))
 }
 
@@ -115,7 +126,8 @@ fn hosts(known: &mut Known<'_>, root: &Table) {
 /// Reads `api.example`, `api.example:8443` or `https://api.example`.
 fn host(text: &str) -> Result<Host, ParseError> {
     let (scheme, rest) = match text.split_once("://") {
-        Some((scheme @ ("http" | "https"), rest)) => (Some(scheme.to_owned()), rest),
+        Some(("http" | "ws", rest)) => (Some("http".to_owned()), rest),
+        Some(("https" | "wss", rest)) => (Some("https".to_owned()), rest),
         _ => (None, text),
     };
     let shift = text.len() - rest.len();

@@ -236,6 +236,12 @@ impl Target {
     /// it.
     fn check_scenario(&self, section: &Section<'_>) {
         if !self.has_scenario() {
+            if self.url.as_ref().is_some_and(|url| url.scheme.is_websocket()) {
+                let message =
+                    "expected `scenario` beside a URL of WebSockets, found none".to_owned();
+                let hint = "what is sent over one stands in a scenario: connect, send, expect";
+                section.fault("url", message, Some(hint));
+            }
             return;
         }
         for (key, hint) in BESIDE_SCENARIO.into_iter().filter(|(key, _)| section.has(key)) {

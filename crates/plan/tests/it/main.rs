@@ -10,6 +10,7 @@ mod golden;
 mod mutation;
 mod round_trip;
 mod scenario;
+mod scenario_messages;
 mod scenario_recorded;
 mod secrets;
 mod types;

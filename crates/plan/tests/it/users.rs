@@ -51,6 +51,7 @@ impl Driven {
         answer: &dyn Fn(&str) -> Answer,
     ) -> bool {
         match self.user.next(scenario, at(self.ns), &mut self.groups) {
+            next @ (Next::Say { .. } | Next::Close { .. }) => panic!("{next:?} over HTTP"),
             Next::Think { until_ns } => {
                 self.thought.push(until_ns - self.ns);
                 self.ns = until_ns;

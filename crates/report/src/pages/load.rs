@@ -5,7 +5,7 @@
 use super::content::Content;
 use super::{
     by_name, counting, distribution, headline, over_time, prediction, search, sides, tables,
-    watched,
+    watched, websocket,
 };
 use crate::document::{Block, Document, Section, Verdict, chart, words};
 use crate::view::View;
@@ -125,7 +125,8 @@ fn of_seconds(content: &Content) -> Vec<Section> {
     // What was watched stands under the response times.
     let place = all.iter().position(|of| of.id == "waits").unwrap_or(all.len());
     let sections = watched::section(content).into_iter().chain(watched::others(content));
-    let sections = by_name::section(content).into_iter().chain(sections);
+    let messages = websocket::section(content);
+    let sections = by_name::section(content).into_iter().chain(messages).chain(sections);
     all.splice(place..place, sections);
     all
 }

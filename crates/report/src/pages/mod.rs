@@ -27,6 +27,7 @@ mod tones;
 mod types;
 mod verdict;
 mod watched;
+mod websocket;
 mod worlds;
 
 pub(crate) use caches::page as caches_page;

@@ -251,6 +251,9 @@ fn tone_of(kind: ErrorKind) -> &'static str {
         ErrorKind::Redirect => "c11",
         ErrorKind::Take => "c12",
         ErrorKind::Variable => "c13",
+        ErrorKind::Unanswered => "c14",
+        ErrorKind::Closed => "c15",
+        ErrorKind::Offline => "c16",
         ErrorKind::Cut | ErrorKind::InFlightAtEnd => "c7",
     }
 }

@@ -50,7 +50,10 @@ impl NamedFigures {
         let failures = ErrorKind::ALL.map(|of| (of.name().to_owned(), counters.errors_of(of)));
         // What a book has of a group under this tag is its duration.
         let (service_us, duration_us) = match kind {
-            NameKind::Request | NameKind::Step => (Some(times(Tag::Service)), None),
+            NameKind::Request | NameKind::Step | NameKind::Handshake => {
+                (Some(times(Tag::Service)), None)
+            }
+            NameKind::Message | NameKind::Broadcast => (None, None),
             NameKind::Group => (None, Some(times(Tag::Service))),
         };
         Self {

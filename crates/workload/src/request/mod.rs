@@ -31,7 +31,7 @@ pub use order::Order;
 pub use pattern::pattern;
 pub use picker::Picker;
 pub use redirect::is_redirect;
-pub use scheme::{Databases, HTTP, HTTPS, OF_HTTP, Scheme, StoreScheme};
+pub use scheme::{Databases, HTTP, HTTPS, OF_HTTP, Scheme, StoreScheme, WS, WSS};
 pub use template::{RenderState, Template};
 pub use url::Url;
 pub use zipf::Zipf;

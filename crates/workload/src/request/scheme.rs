@@ -71,10 +71,30 @@ pub enum Databases {
 pub static HTTP: Scheme = Scheme { over_tls: Some(&HTTPS), ..Scheme::plain("http", 80, None) };
 /// HTTP over TLS.
 pub static HTTPS: Scheme = Scheme::secure("https", 443, None);
+/// WebSockets over plain TCP, or a Unix socket: HTTP, of which a connection becomes one.
+pub static WS: Scheme = Scheme { over_tls: Some(&WSS), ..Scheme::plain("ws", 80, None) };
+/// WebSockets over TLS.
+pub static WSS: Scheme = Scheme::secure("wss", 443, None);
 /// The schemes of what is asked for by paths.
-pub static OF_HTTP: [&Scheme; 2] = [&HTTP, &HTTPS];
+pub static OF_HTTP: [&Scheme; 4] = [&HTTP, &HTTPS, &WS, &WSS];
 
 impl Scheme {
+    /// Whether it is that of WebSockets.
+    #[must_use]
+    pub fn is_websocket(&self) -> bool {
+        [WS.name, WSS.name].contains(&self.name)
+    }
+
+    /// That of the requests with which its WebSockets begin; any other is that itself.
+    #[must_use]
+    pub fn of_requests(&'static self) -> &'static Self {
+        match self.is_websocket() {
+            true if self.is_secure => &HTTPS,
+            true => &HTTP,
+            false => self,
+        }
+    }
+
     /// One without TLS, and of one name.
     #[must_use]
     pub const fn plain(name: &'static str, port: u16, store: Option<StoreScheme>) -> Self {

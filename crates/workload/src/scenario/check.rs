@@ -82,6 +82,11 @@ impl Checks {
         self.tests.iter().try_for_each(|check| check.holds(answer, response_ns, values))
     }
 
+    /// Whether all of them hold of a message, which has no status.
+    pub(super) fn are_met(&self, answer: &Answer<'_>, values: &mut Values<'_>) -> bool {
+        self.tests.iter().all(|check| check.holds(answer, 0, values).is_ok())
+    }
+
     /// As [`Checks::hold`], of those that look at no body.
     pub(super) fn head_holds(
         &self,

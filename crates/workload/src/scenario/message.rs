@@ -1,5 +1,8 @@
 //! A request of a user as it goes out, but for what frames it.
 
+use std::sync::Arc;
+
+use super::exchange::Upgrade;
 use super::outcome::{Failure, FailureKind, Now};
 use super::text::{Unfilled, Values};
 use super::{Scenario, step::Ask};
@@ -20,13 +23,31 @@ pub struct Message {
     pub head: Vec<u8>,
     /// The body; `None` sends none, and no `content-length`.
     pub body: Option<Vec<u8>>,
+    /// What makes a WebSocket of its connection, where it is to become one.
+    pub upgrade: Option<Arc<Upgrade>>,
     /// Where the cookies begin in `head`.
     cookies_at: usize,
     /// The headers that go to no other server, as ranges of `head`.
     own: (usize, usize),
 }
 
+/// Which connection of a user's: to which server, and for what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Lane {
+    /// The number of the server.
+    pub origin: u16,
+    /// 0 for requests over HTTP; the number of a WebSocket of the user's, from 1 on.
+    pub channel: u16,
+}
+
 impl Message {
+    /// The connection on which it goes.
+    #[must_use]
+    pub fn lane(&self) -> Lane {
+        let channel = self.upgrade.as_ref().map_or(0, |upgrade| upgrade.channel);
+        Lane { origin: self.origin, channel }
+    }
+
     /// Forgets what was said.
     fn clear(&mut self) {
         self.method.clear();
@@ -46,6 +67,7 @@ impl Message {
         values: &mut Values<'_>,
     ) -> Result<(), Failure> {
         self.clear();
+        self.upgrade.clone_from(&ask.upgrade);
         self.method.push_str(&ask.method);
         let mut target = Vec::new();
         ask.target.render(values, &mut target).map_err(|error| unfilled(&error))?;
@@ -170,7 +192,8 @@ impl Message {
     }
 }
 
-fn unfilled(error: &Unfilled) -> Failure {
+/// What is said of a hole that nothing was there for.
+pub(super) fn unfilled(error: &Unfilled) -> Failure {
     let name = &error.name;
     let what = match error.is_unfit {
         true => format!("expected a value of `{name}` without control characters in a header"),

@@ -19,6 +19,7 @@ pub mod cookies;
 mod data;
 mod draws;
 mod encoding;
+mod exchange;
 mod frame;
 pub mod from_log;
 pub mod har;
@@ -39,12 +40,15 @@ use std::sync::Arc;
 pub use check::{Check, Checks, JsonTest};
 pub use data::{Data, DataError, Each, RowOrder};
 pub use encoding::{Encoding, Pipe, forms};
+pub use exchange::{
+    Broadcast, Compress, Expect, Published, Rule, Say, Since1970, Upgrade, key as broadcast_key,
+};
 pub use json::Json;
-pub use message::Message;
+pub use message::{Lane, Message};
 pub use outcome::{Came, End, Failure, FailureKind, GroupEnd, Next, Now, Received, Sending};
 pub use step::{Ask, Condition, OnFailure, Rounds, Step, Taking, Test, Verb};
 pub use text::{DateForm, Held, Names, Text, Unfilled, Value, Writing};
-pub use user::User;
+pub use user::{Heard, User};
 
 use crate::request::Url;
 use draws::Draws;
@@ -57,6 +61,12 @@ pub enum NameKind {
     Step,
     /// Groups of steps.
     Group,
+    /// Steps that open a WebSocket.
+    Handshake,
+    /// Messages that are expected, or that a rule is for.
+    Message,
+    /// Messages that go to many.
+    Broadcast,
 }
 
 /// A name whose figures are told.
@@ -92,6 +102,10 @@ pub struct Parts {
     pub files: Vec<std::path::PathBuf>,
     /// What of the environment is in it, in all forms.
     pub secrets: Vec<String>,
+    /// What is done with messages that no step expects: the first that fits.
+    pub rules: Vec<Rule>,
+    /// The names of the WebSockets of a user, by their numbers from 1 on.
+    pub channels: Vec<String>,
 }
 
 /// A server besides the target.
@@ -120,6 +134,8 @@ pub struct Scenario {
     hosts: Vec<Host>,
     files: Vec<std::path::PathBuf>,
     secrets: Vec<String>,
+    rules: Arc<[Rule]>,
+    channels: Vec<String>,
     key: u64,
 }
 
@@ -139,6 +155,8 @@ impl Scenario {
             hosts: parts.hosts,
             files: parts.files,
             secrets: parts.secrets,
+            rules: parts.rules.into(),
+            channels: parts.channels,
             key: Draws::key(0),
         }
     }
@@ -147,6 +165,7 @@ impl Scenario {
     #[must_use]
     pub fn at(mut self, target: &Url, seed: u64) -> Self {
         self.key = Draws::key(seed);
+        let target = &Url { scheme: target.scheme.of_requests(), ..target.clone() };
         let others = self.hosts.iter().map(|host| host.beside(target));
         self.origins = std::iter::once(target.clone()).chain(others).collect();
         self.authorities = self.origins.iter().map(Url::authority).collect();
@@ -203,7 +222,10 @@ impl Scenario {
 
     /// The variables that the step of that number takes.
     pub fn taken_by(&self, step: u32) -> impl Iterator<Item = u16> {
-        self.ask(step).into_iter().flat_map(|ask| ask.takes.iter().map(|taking| taking.variable))
+        let asked = self.ask(step).into_iter().flat_map(|ask| &ask.takes);
+        let said = self.say(step).into_iter().flat_map(|say| say.expects.iter());
+        let said = said.flat_map(|expect| &expect.takes);
+        asked.chain(said).map(|taking| taking.variable)
     }
 
     /// The same, whose loops without an end go round once: for who only looks at it.
@@ -245,6 +267,38 @@ impl Scenario {
         }
     }
 
+    /// What the operation of that number says over a WebSocket.
+    fn say(&self, op: u32) -> Option<&Say> {
+        match self.program.ops.get(op as usize) {
+            Some(program::Op::Say(say)) => Some(say),
+            _ => None,
+        }
+    }
+
+    /// What the failure of an operation means.
+    fn on_failure(&self, op: u32) -> OnFailure {
+        let asks = self.ask(op).map(|ask| ask.on_failure);
+        asks.or_else(|| self.say(op).map(|say| say.on_failure)).unwrap_or_default()
+    }
+
+    /// The name of a WebSocket of a user, by its number; empty where he has but one.
+    #[must_use]
+    pub fn channel(&self, number: u16) -> &str {
+        let at = usize::from(number).checked_sub(1);
+        at.and_then(|at| self.channels.get(at)).map_or("", |name| name)
+    }
+
+    /// How many WebSockets a user has at most.
+    #[must_use]
+    pub fn channels(&self) -> usize {
+        self.channels.len()
+    }
+
+    /// The names of the rules' figures, in their order.
+    pub fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.iter()
+    }
+
     /// What the steps ask for, in the file's order.
     pub fn asks(&self) -> impl Iterator<Item = &Ask> {
         self.program.ops.iter().filter_map(|op| match op {
@@ -258,7 +312,7 @@ impl Host {
     /// Its URL, where it stands beside this target.
     fn beside(&self, target: &Url) -> Url {
         let scheme = match self.scheme.as_deref() {
-            Some("https") => &crate::request::HTTPS,
+            Some("https" | "wss") => &crate::request::HTTPS,
             Some(_) => &crate::request::HTTP,
             None => target.scheme,
         };

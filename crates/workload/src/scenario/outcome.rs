@@ -23,6 +23,24 @@ impl Now {
 pub enum Next {
     /// He sends [`User::message`](super::User::message), and awaits the answer.
     Ask(Sending),
+    /// He sends [`User::said`](super::User::said) over a WebSocket, awaits messages, or both.
+    Say {
+        /// The step.
+        sending: Sending,
+        /// The number of his connection.
+        channel: u16,
+        /// Whether he sends something.
+        sends: bool,
+        /// Whether he awaits something.
+        awaits: bool,
+    },
+    /// He closes a WebSocket.
+    Close {
+        /// The number of his connection.
+        channel: u16,
+        /// The code that the server is told.
+        code: u16,
+    },
     /// He does nothing until then.
     Think {
         /// Nanoseconds since the run began.
@@ -96,6 +114,10 @@ pub enum FailureKind {
     Variable,
     /// A redirect led to a server that may not be asked, nowhere, or too far.
     Redirect,
+    /// A message that was expected did not come in time.
+    Unanswered,
+    /// A connection was closed, or was never opened, on which something was to be sent or to come.
+    Closed,
 }
 
 impl FailureKind {
@@ -107,6 +129,8 @@ impl FailureKind {
             Self::Take => "take",
             Self::Variable => "variable",
             Self::Redirect => "redirect",
+            Self::Unanswered => "unanswered",
+            Self::Closed => "closed",
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A scenario as a flat list of operations, through which a user goes by a number.
 
+use super::exchange::Say;
 use super::step::{Ask, Condition, OnFailure, Rounds, Step, Verb};
 use crate::distribution::Distribution;
 
@@ -8,6 +9,13 @@ use crate::distribution::Distribution;
 pub(super) enum Op {
     /// Sends a request and awaits its answer.
     Ask(Box<Ask>),
+    /// Sends a message over a WebSocket, awaits some, or both.
+    Say(Box<Say>),
+    /// Closes a WebSocket.
+    Close {
+        channel: u16,
+        code: u16,
+    },
     /// Waits.
     Think {
         time: Distribution,
@@ -86,6 +94,8 @@ impl Program {
     fn step(&mut self, step: Step) {
         match step.verb {
             Verb::Ask(ask) => self.ops.push(Op::Ask(ask)),
+            Verb::Say(say) => self.ops.push(Op::Say(say)),
+            Verb::Close { channel, code } => self.ops.push(Op::Close { channel, code }),
             Verb::Think { time, place } => self.ops.push(Op::Think { time, place }),
             Verb::Call(number) => self.ops.push(Op::Call(number)),
             Verb::Group { name, steps } => {

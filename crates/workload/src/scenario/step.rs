@@ -1,8 +1,11 @@
 //! The steps of a scenario as they stand in its file, each with one verb.
 
+use std::sync::Arc;
+
 use plimsoll_units::Words;
 
 use super::check::Checks;
+use super::exchange::{Say, Upgrade};
 use super::take::Take;
 use super::text::{Text, Value};
 use crate::distribution::Distribution;
@@ -19,6 +22,15 @@ pub struct Step {
 pub enum Verb {
     /// Asks for something and awaits the answer.
     Ask(Box<Ask>),
+    /// Sends a message over a WebSocket, awaits some, or both.
+    Say(Box<Say>),
+    /// Closes a WebSocket.
+    Close {
+        /// The number of the user's connection.
+        channel: u16,
+        /// The code that the server is told.
+        code: u16,
+    },
     /// Waits.
     Think {
         /// How long.
@@ -119,6 +131,8 @@ pub struct Ask {
     pub stepwise: Vec<u16>,
     /// Whether it has a counter in it.
     pub counts: bool,
+    /// What makes a WebSocket of its connection, where it is to become one.
+    pub upgrade: Option<Arc<Upgrade>>,
 }
 
 impl Ask {

@@ -74,6 +74,8 @@ pub enum Value {
         /// Its place in the file.
         place: u32,
     },
+    /// What stands at that place (RFC 6901) of the message that the step has sent.
+    Sent(Box<str>),
     /// A text that was known when the file was read: a variable of the environment, say.
     Fixed(Box<str>),
 }
@@ -162,6 +164,8 @@ pub(super) struct Values<'a> {
     pub(super) counter: u64,
     pub(super) round: u64,
     pub(super) unix_ns: u64,
+    /// What the present step has sent over a WebSocket, where that is JSON.
+    pub(super) sent: Option<&'a serde_json::Value>,
     pub(super) draws: Draws<'a>,
 }
 
@@ -268,7 +272,8 @@ impl Text {
         }
         let (draws, mut out) = (Draws { key: 0, user: 0, visits: &mut [] }, Vec::new());
         let (variables, data, rows) = (&[], &[], &[]);
-        let mut values = Values { variables, data, rows, counter: 0, round: 0, unix_ns: 0, draws };
+        let mut values =
+            Values { variables, data, rows, counter: 0, round: 0, unix_ns: 0, sent: None, draws };
         self.render(&mut values, &mut out).ok()?;
         String::from_utf8(out).ok()
     }
@@ -328,6 +333,11 @@ pub(super) fn look<'v, 'a: 'v>(
             (cell.filter(|text| !text.is_empty()).map(Cow::Borrowed), false)
         }
         Value::Fixed(text) => (Some(Cow::Borrowed(text)), false),
+        Value::Sent(pointer) => match values.sent.and_then(|sent| sent.pointer(pointer)) {
+            None => (None, false),
+            Some(serde_json::Value::String(text)) => (Some(Cow::Borrowed(text)), false),
+            Some(other) => (Some(Cow::Owned(other.to_string())), true),
+        },
         value => {
             let is_text = matches!(value, Value::Uuid { .. } | Value::Date(DateForm::Iso));
             (Some(Cow::Owned(computed(value, values))), !is_text)
@@ -367,7 +377,9 @@ fn computed(value: &Value, values: &mut Values<'_>) -> String {
             let mut stream = values.draws.stream(*place);
             uuid(stream.next_u64(), stream.next_u64())
         }
-        Value::Variable(_) | Value::Column { .. } | Value::Fixed(_) => String::new(),
+        Value::Variable(_) | Value::Column { .. } | Value::Fixed(_) | Value::Sent(_) => {
+            String::new()
+        }
     }
 }
 

@@ -1,18 +1,21 @@
 //! One user: a place in a scenario, with what he holds.
 
-use super::check::shown;
+mod answers;
+mod messages;
+
+pub use messages::Heard;
+
+use messages::Exchange;
+
 use super::cookies::Jar;
 use super::data::{Each, RowOrder};
 use super::draws::Draws;
 use super::frame::{ENDLESS, Frame};
 use super::message::Message;
-use super::outcome::{Came, End, Failure, FailureKind, GroupEnd, Next, Now, Received, Sending};
+use super::outcome::{End, GroupEnd, Next, Now, Sending};
 use super::program::Op;
-use super::reference::resolve;
 use super::step::{Ask, Condition, OnFailure, Rounds, Test};
-use super::take::Answer;
 use super::text::{Held, Text, Values};
-use super::unpack::unpack;
 use super::{Scenario, text};
 
 /// How many operations a user goes through before he lets others go on.
@@ -46,6 +49,11 @@ pub struct User {
     jar: Jar,
     message: Message,
     asked: Option<Asked>,
+    /// What he says over a WebSocket.
+    said: Vec<u8>,
+    exchange: Option<Box<Exchange>>,
+    /// Connections and keys of broadcasts that he has subscribed to.
+    subscribed: Vec<(u16, u64)>,
     ended: Option<End>,
 }
 
@@ -69,6 +77,9 @@ impl User {
             jar: Jar::default(),
             message: Message::default(),
             asked: None,
+            said: Vec::new(),
+            exchange: None,
+            subscribed: Vec::new(),
             ended: None,
         };
         for (at, data) in scenario.data.iter().enumerate() {
@@ -125,6 +136,7 @@ impl User {
             counter: u64::from(self.counter),
             round: u64::from(round.unwrap_or(0)),
             unix_ns: now.unix_ns,
+            sent: None,
             draws: Draws { key: scenario.key, user: self.number, visits: &mut self.visits },
         }
     }
@@ -145,6 +157,10 @@ impl User {
             self.at += 1;
             match &scenario.program.ops[at as usize] {
                 Op::Ask(ask) => return self.send(at, ask, scenario, now),
+                Op::Say(say) => return self.say(at, say, scenario, now),
+                Op::Close { channel, code } => {
+                    return Next::Close { channel: *channel, code: *code };
+                }
                 Op::Think { time, place } => {
                     let seconds = time.sample(&mut self.draws(scenario).stream(*place));
                     self.due_ns = self.due_ns.saturating_add(nanoseconds(seconds));
@@ -225,7 +241,12 @@ impl User {
                     self.at = *otherwise;
                 }
             }
-            Op::Ask(_) | Op::Think { .. } | Op::End | Op::EndGroup => {}
+            Op::Ask(_)
+            | Op::Say(_)
+            | Op::Close { .. }
+            | Op::Think { .. }
+            | Op::End
+            | Op::EndGroup => {}
         }
     }
 
@@ -244,15 +265,7 @@ impl User {
 
     /// Sends what a step asks for.
     fn send(&mut self, op: u32, ask: &Ask, scenario: &Scenario, now: Now) -> Next {
-        for &data in &ask.stepwise {
-            let data = usize::from(data);
-            self.next_row(scenario, data);
-        }
-        for frame in &mut self.frames {
-            if let Frame::Group { first_due_ns, .. } = frame {
-                first_due_ns.get_or_insert(self.due_ns);
-            }
-        }
+        self.begins_step(&ask.stepwise, scenario);
         let mut message = std::mem::take(&mut self.message);
         let written = message.write(ask, scenario, &mut self.values(scenario, now));
         self.message = message;
@@ -274,6 +287,18 @@ impl User {
                 self.due_ns = self.due_ns.max(now.ns);
                 self.has_failed(ask.on_failure);
                 Next::Unsent { sending, failure }
+            }
+        }
+    }
+
+    /// A step begins, which has something of these data files in it.
+    fn begins_step(&mut self, stepwise: &[u16], scenario: &Scenario) {
+        for &data in stepwise {
+            self.next_row(scenario, usize::from(data));
+        }
+        for frame in &mut self.frames {
+            if let Frame::Group { first_due_ns, .. } = frame {
+                first_due_ns.get_or_insert(self.due_ns);
             }
         }
     }
@@ -306,148 +331,12 @@ impl User {
         }
     }
 
-    /// Takes an answer that was whole at `now`, after a response time of `response_ns`. `room` is
-    /// where it is unpacked.
-    pub fn answered(
-        &mut self,
-        scenario: &Scenario,
-        received: &Received<'_>,
-        response_ns: u64,
-        now: Now,
-        room: &mut Vec<u8>,
-    ) -> Came {
-        self.due_ns = now.ns;
-        let Some((asked, ask)) =
-            self.asked.and_then(|asked| Some((asked, scenario.ask(asked.op)?)))
-        else {
-            return Came::Passed;
-        };
-        let Some(origin) = scenario.origins.get(usize::from(self.message.origin)) else {
-            return Came::Passed;
-        };
-        for cookie in received.headers.all("set-cookie") {
-            // One that is refused is not kept, and no failure: so do browsers.
-            let _ = self.jar.set(cookie, &origin.host, &self.message.target, now.unix_s());
-        }
-        let came = match self.redirected(scenario, asked, ask, received) {
-            Ok(true) => return Came::Redirected,
-            Ok(false) => self.looked_at(scenario, ask, received, response_ns, (now, room)),
-            Err(failure) => Err(failure),
-        };
-        self.asked = None;
-        match came {
-            Ok(()) => {
-                for frame in &mut self.frames {
-                    if let Frame::Group { response_ns: sum, .. } = frame {
-                        *sum = sum.saturating_add(response_ns);
-                    }
-                }
-                Came::Passed
-            }
-            Err(failure) => {
-                self.has_failed(ask.on_failure);
-                Came::Failed(failure)
-            }
-        }
-    }
-
-    /// Whether the answer is a redirect that is followed, which is pending then.
-    fn redirected(
-        &mut self,
-        scenario: &Scenario,
-        asked: Asked,
-        ask: &Ask,
-        received: &Received<'_>,
-    ) -> Result<bool, Failure> {
-        let is_redirect = matches!(received.status, 301 | 302 | 303 | 307 | 308);
-        if ask.follow == 0 || !is_redirect {
-            return Ok(false);
-        }
-        let wrong = |what: String| Failure { kind: FailureKind::Redirect, what };
-        let Some(location) = received.headers.all("location").next() else {
-            return Err(wrong(format!("expected a location beside status {}", received.status)));
-        };
-        if asked.redirects >= ask.follow {
-            return Err(wrong(format!("expected at most {} redirects, found more", ask.follow)));
-        }
-        let base = &scenario.origins[usize::from(self.message.origin)];
-        let base = crate::request::Url { target: self.message.target.clone(), ..base.clone() };
-        let url =
-            resolve(&base, location).map_err(|error| wrong(format!("a redirect: {error}")))?;
-        let is_here = base.unix.is_some() && url.unix == base.unix;
-        let origin = if is_here { Some(self.message.origin) } else { scenario.origin_of(&url) };
-        let Some(origin) = origin else {
-            let to = shown(url.authority().as_bytes());
-            return Err(wrong(format!("expected a redirect to one of `hosts`, found {to}")));
-        };
-        self.message.redirect(received.status, origin, url);
-        self.asked = Some(Asked { redirects: asked.redirects + 1, is_pending: true, ..asked });
-        Ok(true)
-    }
-
-    /// Checks an answer, and takes from it what is to be taken.
-    fn looked_at(
-        &mut self,
-        scenario: &Scenario,
-        ask: &Ask,
-        received: &Received<'_>,
-        response_ns: u64,
-        (now, room): (Now, &mut Vec<u8>),
-    ) -> Result<(), Failure> {
-        let take = |what| Failure { kind: FailureKind::Take, what };
-        let packed = received.headers.all("content-encoding").next().unwrap_or(b"");
-        let keep = usize::try_from(ask.keep).unwrap_or(usize::MAX);
-        let body = match ask.needs_body() {
-            true if received.is_whole => unpack(packed, received.body, keep, room)
-                .map_err(|error| take(plimsoll_units::failure::chain(&error))),
-            true => Err(take(format!("expected an answer of at most {keep} bytes, found more"))),
-            false => Ok(&[][..]),
-        };
-        let origin = &scenario.origins[usize::from(self.message.origin)];
-        let url = crate::request::Url { target: self.message.target.clone(), ..origin.clone() }
-            .to_string();
-        let jar = std::mem::take(&mut self.jar);
-        let searched = *body.as_ref().unwrap_or(&&[][..]);
-        let answer = Answer::new(received.status, received.headers, searched, &url)
-            .with_jar(&jar, now.unix_s());
-        let mut values = self.values(scenario, now);
-        // What is not searched fails no check of its status.
-        let checked = match &body {
-            Ok(_) => ask.checks.hold(&answer, response_ns, &mut values),
-            Err(_) => ask.checks.head_holds(&answer, response_ns, &mut values),
-        };
-        let came = checked
-            .map_err(|what| Failure { kind: FailureKind::Check, what })
-            .and_then(|()| body.map(drop))
-            .and_then(|()| self.take(scenario, ask, &answer));
-        self.jar = jar;
-        came
-    }
-
-    fn take(&mut self, scenario: &Scenario, ask: &Ask, answer: &Answer<'_>) -> Result<(), Failure> {
-        for taking in &ask.takes {
-            let mut draws = self.draws(scenario);
-            let draw = |count: usize| {
-                usize::try_from(draws.stream(taking.place).below(count as u64)).unwrap_or(0)
-            };
-            let Some(found) = taking.take.find(answer, draw) else {
-                let name = scenario.variable(taking.variable);
-                let what = format!("expected something to take for `{name}`, found nothing");
-                return Err(Failure { kind: FailureKind::Take, what });
-            };
-            self.variables[usize::from(taking.variable)] = match found {
-                serde_json::Value::String(text) => Held::Text(text.into()),
-                other => Held::Json(other.to_string().into()),
-            };
-        }
-        Ok(())
-    }
-
     /// What he had sent was not answered.
     pub fn broke(&mut self, scenario: &Scenario, now: Now) {
         self.due_ns = now.ns;
-        let ask = self.asked.take().and_then(|asked| scenario.ask(asked.op));
-        self.has_failed(ask.map_or(OnFailure::EndUser, |ask| ask.on_failure));
+        let asked = self.asked.take().map(|asked| asked.op);
+        let op = asked.or_else(|| self.exchange.take().map(|exchange| exchange.op));
+        self.has_failed(op.map_or(OnFailure::EndUser, |op| scenario.on_failure(op)));
     }
 
     fn has_failed(&mut self, on_failure: OnFailure) {

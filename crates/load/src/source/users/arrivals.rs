@@ -1,11 +1,12 @@
 //! When users arrive, and which number each has: from 0 in the order of arrival, over all threads.
 
+use super::broadcasts::Waves;
 use crate::source::Open;
 use std::collections::VecDeque;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// What the threads of a load of users share.
-#[derive(Debug)]
 pub(crate) struct Numbers {
     /// The number of the next user who takes another's place.
     next: AtomicU64,
@@ -13,6 +14,8 @@ pub(crate) struct Numbers {
     limit: u64,
     /// How many users there are.
     pub(crate) active: AtomicU32,
+    /// The broadcasts of the last seconds.
+    pub(super) waves: Mutex<Waves>,
 }
 
 impl Numbers {
@@ -20,7 +23,12 @@ impl Numbers {
     #[must_use]
     pub(crate) fn new(first: u64, limit: Option<u64>) -> Self {
         let limit = limit.unwrap_or(u64::MAX);
-        Self { next: AtomicU64::new(first), limit, active: AtomicU32::new(0) }
+        Self {
+            next: AtomicU64::new(first),
+            limit,
+            active: AtomicU32::new(0),
+            waves: Mutex::default(),
+        }
     }
 
     /// Whether nobody will take another's place any more.

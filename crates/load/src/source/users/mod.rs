@@ -10,28 +10,39 @@
 //! he thinks: some 2 kB, and no thread.
 
 mod arrivals;
+mod broadcasts;
+mod messages;
 
 use plimsoll_runs::UserCounts;
 use plimsoll_workload::scenario::{
-    Came, End, Failure, FailureKind, GroupEnd, Message, Next, Now, Received, Scenario, Sending,
-    User,
+    Came, End, Failure, FailureKind, GroupEnd, Lane, Message, Next, Now, Received, Scenario,
+    Sending, User,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use broadcasts::Heard;
+use messages::Awaited;
+
+pub(crate) use messages::Over;
+
 pub(crate) use arrivals::{Arrivals, Numbers};
 
 /// A user, and what he has of the engine's.
 struct Seat {
     user: User,
-    /// His connections: the number of the server, and the worker's of the connection.
-    connections: Vec<(u16, u32)>,
+    /// His connections: what each is, and the worker's number of it.
+    connections: Vec<(Lane, u32)>,
     /// What he wants to send and has no connection for yet.
     sending: Option<Sending>,
     /// Whether he has been told what came of his last request.
     is_told: bool,
+    /// The messages that he awaits.
+    awaited: Option<Awaited>,
+    /// The last broadcasts that he has had.
+    heard: Vec<Heard>,
 }
 
 /// How a user leaves his seat.
@@ -64,6 +75,16 @@ pub(crate) struct Users {
     pub(crate) groups: Vec<GroupEnd>,
     /// What became of users since it was last taken.
     pub(crate) counts: UserCounts,
+    /// Until when messages are awaited, with who awaits them; some await none any more.
+    deadlines: BinaryHeap<Reverse<(u64, u32)>>,
+    /// How many steps await messages.
+    awaiting: u32,
+    /// How many of them count as requests.
+    awaiting_requests: u32,
+    /// Handshakes that have opened no WebSocket since it was last asked.
+    pub(crate) refused: u64,
+    /// How long messages are awaited where a step does not say.
+    timeout_ns: u64,
     /// No step starts from here on.
     end_ns: u64,
     /// Where answers are unpacked.
@@ -75,7 +96,12 @@ pub(crate) struct Users {
 impl Users {
     /// Users of a scenario, of whom none has arrived.
     #[must_use]
-    pub(crate) fn new(scenario: Arc<Scenario>, arrivals: Arrivals, numbers: Arc<Numbers>) -> Self {
+    pub(crate) fn new(
+        scenario: Arc<Scenario>,
+        arrivals: Arrivals,
+        numbers: Arc<Numbers>,
+        timeout_ns: u64,
+    ) -> Self {
         Self {
             scenario,
             seats: Vec::new(),
@@ -89,6 +115,11 @@ impl Users {
             usable: VecDeque::new(),
             groups: Vec::new(),
             counts: UserCounts::default(),
+            deadlines: BinaryHeap::new(),
+            awaiting: 0,
+            awaiting_requests: 0,
+            refused: 0,
+            timeout_ns,
             end_ns: u64::MAX,
             room: Vec::new(),
             wall_offset: 0,
@@ -133,7 +164,14 @@ impl Users {
             self.arrivals.stop();
             return;
         };
-        let seated = Seat { user, connections: Vec::new(), sending: None, is_told: true };
+        let seated = Seat {
+            user,
+            connections: Vec::new(),
+            sending: None,
+            is_told: true,
+            awaited: None,
+            heard: Vec::new(),
+        };
         let seat = match self.vacant.pop() {
             Some(seat) => {
                 self.seats[seat as usize] = Some(seated);
@@ -168,9 +206,11 @@ impl Users {
         let next = of.user.next(&self.scenario, now, &mut self.groups);
         let starts_at = match &next {
             Next::Ask(sending) if sending.is_redirect => 0,
-            Next::Ask(sending) | Next::Unsent { sending, .. } => sending.due_ns,
+            Next::Ask(sending) | Next::Say { sending, .. } | Next::Unsent { sending, .. } => {
+                sending.due_ns
+            }
             Next::Think { until_ns } => *until_ns,
-            Next::Done(_) => 0,
+            Next::Close { .. } | Next::Done(_) => 0,
         };
         (starts_at < self.end_ns).then_some(next)
     }
@@ -200,9 +240,9 @@ impl Users {
     }
 
     /// What a user waits to send to that server, who does not wait any more.
-    pub(crate) fn take_sending(&mut self, seat: u32, origin: Option<u16>) -> Option<Sending> {
+    pub(crate) fn take_sending(&mut self, seat: u32, lane: Option<Lane>) -> Option<Sending> {
         let of = self.seat(seat)?;
-        if origin.is_some_and(|origin| of.user.message().origin != origin) {
+        if lane.is_some_and(|lane| of.user.message().lane() != lane) {
             return None;
         }
         let sending = of.sending.take()?;
@@ -211,23 +251,23 @@ impl Users {
     }
 
     /// Whether he waits for a connection to that server.
-    pub(crate) fn awaits(&self, seat: u32, origin: u16) -> bool {
+    pub(crate) fn awaits(&self, seat: u32, lane: Lane) -> bool {
         let of = self.seats.get(seat as usize).and_then(Option::as_ref);
-        of.is_some_and(|of| of.sending.is_some() && of.user.message().origin == origin)
+        of.is_some_and(|of| of.sending.is_some() && of.user.message().lane() == lane)
     }
 
     /// His connection to the server that he wants to ask, if he has had one.
     pub(crate) fn connection(&self, seat: u32) -> Option<u32> {
         let of = self.seats.get(seat as usize)?.as_ref()?;
-        let origin = of.user.message().origin;
-        of.connections.iter().find(|(to, _)| *to == origin).map(|(_, at)| *at)
+        let lane = of.user.message().lane();
+        of.connections.iter().find(|(to, _)| *to == lane).map(|(_, at)| *at)
     }
 
     /// He has that connection to the server from now on, in the place of one before.
-    pub(crate) fn owns(&mut self, seat: u32, origin: u16, at: u32) {
+    pub(crate) fn owns(&mut self, seat: u32, lane: Lane, at: u32) {
         let Some(of) = self.seat(seat) else { return };
-        of.connections.retain(|(to, _)| *to != origin);
-        of.connections.push((origin, at));
+        of.connections.retain(|(to, _)| *to != lane);
+        of.connections.push((lane, at));
     }
 
     /// Tells a user of an answer; what came of it, where he awaits one.
@@ -241,7 +281,10 @@ impl Users {
         let now = self.moment(at);
         let of = self.seats.get_mut(seat as usize)?.as_mut()?;
         of.is_told = true;
-        Some(of.user.answered(&self.scenario, received, response_ns, now, &mut self.room))
+        let came = of.user.answered(&self.scenario, received, response_ns, now, &mut self.room);
+        let opens = of.user.message().upgrade.is_some();
+        self.refused += u64::from(opens && matches!(came, Came::Failed(_)));
+        Some(came)
     }
 
     /// A request of a user has ended: it is his turn again.
@@ -249,6 +292,7 @@ impl Users {
         let now = self.moment(at);
         let Some(Some(of)) = self.seats.get_mut(seat as usize) else { return };
         if !std::mem::replace(&mut of.is_told, true) {
+            self.refused += u64::from(of.user.message().upgrade.is_some());
             of.user.broke(&self.scenario, now);
         }
         self.ready.push_back(seat);
@@ -256,12 +300,16 @@ impl Users {
 
     /// A user leaves his seat; his connections are returned, to be closed. Where another takes his
     /// place, that one arrives at `at`.
-    pub(crate) fn leave(&mut self, seat: u32, how: Leaving, at: u64) -> Vec<(u16, u32)> {
+    pub(crate) fn leave(&mut self, seat: u32, how: Leaving, at: u64) -> Vec<(Lane, u32)> {
         let Some(of) = self.seats.get_mut(seat as usize).and_then(Option::take) else {
             return Vec::new();
         };
         self.vacant.push(seat);
         self.numbers.active.fetch_sub(1, Ordering::Relaxed);
+        if let Some(awaited) = &of.awaited {
+            self.awaiting -= 1;
+            self.awaiting_requests -= u32::from(awaited.is_request);
+        }
         if let Some(sending) = of.sending {
             self.waiting.remove(&(sending.due_ns, seat));
         }
@@ -308,7 +356,7 @@ impl Users {
         }
         let thinking = self.thinking.peek().map(|Reverse((until, _))| *until);
         let next = thinking.into_iter().chain(self.arrivals.next_due()).min();
-        next.filter(|at| *at < self.end_ns)
+        next.filter(|at| *at < self.end_ns).into_iter().chain(self.next_deadline()).min()
     }
 
     /// Whether nobody is there, and nobody will arrive.
@@ -336,5 +384,7 @@ pub(crate) fn kind_of(failure: &Failure) -> plimsoll_runs::ErrorKind {
         FailureKind::Take => plimsoll_runs::ErrorKind::Take,
         FailureKind::Variable => plimsoll_runs::ErrorKind::Variable,
         FailureKind::Redirect => plimsoll_runs::ErrorKind::Redirect,
+        FailureKind::Unanswered => plimsoll_runs::ErrorKind::Unanswered,
+        FailureKind::Closed => plimsoll_runs::ErrorKind::Closed,
     }
 }

@@ -34,8 +34,16 @@ fn rendered(text: &Text, variables: &[Held], user: u64) -> Result<String, Unfill
     let draws = Draws { key: 7, user, visits: &mut visits };
     let rows = [1];
     let unix_ns = 1_764_201_600_000_000_000;
-    let mut values =
-        Values { variables, data: &data, rows: &rows, counter: 3, round: 2, unix_ns, draws };
+    let mut values = Values {
+        variables,
+        data: &data,
+        rows: &rows,
+        counter: 3,
+        round: 2,
+        unix_ns,
+        sent: None,
+        draws,
+    };
     let mut out = Vec::new();
     text.render(&mut values, &mut out)?;
     Ok(String::from_utf8(out).unwrap())

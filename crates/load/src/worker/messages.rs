@@ -1,0 +1,348 @@
+//! What users say and hear over WebSockets: each is a connection of the user's own, on which
+//! messages come that no request has asked for.
+//!
+//! A step that sends a message and expects some counts as a request: offered when it is due, sent,
+//! and completed by the last message that it expects. One that sends only, or waits only, has
+//! figures by its name and counts as none.
+
+use super::Worker;
+use crate::driver::{Driver, Said, Slot};
+use crate::in_flight::Sent;
+use crate::recorder::Ended;
+use crate::source::Source;
+use crate::source::users::{Leaving, Over, kind_of};
+use plimsoll_runs::{ErrorKind, NamedEvent, NamedPart};
+use plimsoll_workload::scenario::{End, Heard, Lane, Published, Sending};
+
+/// The code of a message: it has none of its own.
+const MESSAGE: u16 = 0;
+/// Closed, as all is done; and as who was there goes away (RFC 6455, section 7.4.1).
+const NORMAL: u16 = 1000;
+const GOING_AWAY: u16 = 1001;
+
+impl<D: Driver> Worker<D> {
+    /// The WebSocket of a user that is open.
+    fn online(&mut self, seat: u32, channel: u16) -> Option<u32> {
+        let at = self.users()?.socket(seat, channel)?;
+        let connection = self.connections.get(at as usize)?;
+        let is_his = connection.owner == seat && connection.lane.channel == channel;
+        (is_his && connection.online_since > 0).then_some(at)
+    }
+
+    /// A step of a user sends a message, awaits some, or both.
+    pub(super) fn say(
+        &mut self,
+        seat: u32,
+        sending: &Sending,
+        channel: u16,
+        (sends, awaits): (bool, bool),
+    ) {
+        let (phase, is_request) = (self.phase(sending.due_ns), sends && awaits);
+        if is_request {
+            self.recorder.offered(sending.due_ns, phase);
+        }
+        let Some(at) = self.online(seat, channel) else {
+            return self.cannot_say(seat, sending, is_request);
+        };
+        let mut bytes = std::mem::take(&mut self.scratch);
+        bytes.clear();
+        let connection = &mut self.connections[at as usize];
+        let serial = connection.serial;
+        let is_said = match (&mut connection.protocol, &self.source) {
+            (Some(protocol), Source::Users(users)) if sends => {
+                self.driver.say(protocol, users.said(seat), &mut bytes)
+            }
+            _ => !sends,
+        };
+        if !is_said {
+            self.scratch = bytes;
+            return self.cannot_say(seat, sending, is_request);
+        }
+        let now = self.clock.now();
+        self.now = now;
+        let late = now.saturating_sub(sending.due_ns);
+        let sent = Sent { late, connection: serial, ..self.sent(seat, sending) };
+        // Who only waits does so from when it was due.
+        let sent = if sends { sent } else { Sent { sent: sending.due_ns, late: 0, ..sent } };
+        if is_request {
+            self.recorder.sent(now, phase, 0, late);
+        }
+        if let Some(users) = self.users() {
+            users.has_said(seat, sent, channel, is_request);
+        }
+        if sends {
+            self.recorder.at(now).websocket.sent += 1;
+            self.recorder.bytes_out(now, phase, bytes.len() as u64);
+            if !awaits {
+                self.recorder
+                    .step(&sent, &Ended { at: now, code: Some(MESSAGE), bytes: 0, error: None });
+            }
+            let result = self.connections[at as usize].send(&bytes);
+            self.scratch = bytes;
+            self.after_write(at, result);
+        } else {
+            self.scratch = bytes;
+        }
+    }
+
+    /// A step could not begin, as its WebSocket is not open.
+    fn cannot_say(&mut self, seat: u32, sending: &Sending, is_request: bool) {
+        let (now, phase, kind) = (self.now, self.phase(sending.due_ns), ErrorKind::Offline);
+        let name = self.named(sending.name);
+        if is_request {
+            self.recorder.never_sent((sending.due_ns, name), now, phase, kind);
+        } else {
+            let sent = self.sent(seat, sending);
+            self.recorder.step(&sent, &Ended { at: now, code: None, bytes: 0, error: Some(kind) });
+        }
+        let why = b"the WebSocket on which it was to go is closed, or was never open";
+        self.recorder.reason(phase, kind, None, now, why);
+        if let Some(users) = self.users() {
+            users.could_not_say(seat, now);
+        }
+    }
+
+    /// A step of a user closes his WebSocket. One that is closed already is closed.
+    pub(super) fn part(&mut self, seat: u32, channel: u16, code: u16) {
+        if let Some(at) = self.online(seat, channel) {
+            self.begin_to_close(at, code);
+            let lane = self.connections[at as usize].lane;
+            if let Some(users) = self.users() {
+                users.loses(seat, lane, at);
+            }
+        }
+        let now = self.now;
+        if let Some(users) = self.users() {
+            users.has_closed(seat, now);
+        }
+    }
+
+    /// Begins the closing handshake of a WebSocket.
+    fn begin_to_close(&mut self, at: u32, code: u16) {
+        let connection = &mut self.connections[at as usize];
+        let Some(protocol) = &mut connection.protocol else { return };
+        let mut bytes = Vec::new();
+        self.driver.part(protocol, code, &mut bytes);
+        if !bytes.is_empty() {
+            connection.code = code;
+            let result = connection.send(&bytes);
+            self.after_write(at, result);
+        }
+    }
+
+    /// Tells the peer of a WebSocket that its user leaves.
+    pub(super) fn say_goodbye(&mut self, at: u32, how: Leaving) {
+        if self.connections[at as usize].online_since == 0 {
+            return;
+        }
+        let is_done = how == Leaving::Ended(End::Finished);
+        self.begin_to_close(at, if is_done { NORMAL } else { GOING_AWAY });
+    }
+
+    /// A handshake has made a WebSocket of its connection.
+    pub(super) fn is_online(&mut self, slot: Slot) {
+        let Some((_, holder)) = self.in_flight.get_mut(slot) else { return };
+        let Some(connection) = self.connections.get_mut(holder as usize) else { return };
+        connection.online_since = self.now.max(1);
+        // Messages come when nobody waits for them: what counts is when they arrived.
+        if !connection.stamped {
+            connection.stamp_arrivals();
+        }
+        self.recorder.at(self.now).websocket.connected += 1;
+    }
+
+    /// Takes what a peer has said on a connection to its user.
+    pub(super) fn take_said(&mut self, at: u32) {
+        let Some(inbox) = self.driver.inbox().filter(|inbox| !inbox.is_empty()) else { return };
+        let mut inbox = std::mem::take(inbox);
+        let generation = self.connections[at as usize].generation;
+        for (said, bytes) in inbox.iter() {
+            if self.connections[at as usize].generation != generation {
+                break;
+            }
+            match said {
+                Said::Closed(code) => self.connections[at as usize].code = code,
+                Said::Message => self.take_message(at, bytes),
+            }
+        }
+        inbox.clear();
+        if let Some(room) = self.driver.inbox() {
+            *room = inbox;
+        }
+    }
+
+    fn take_message(&mut self, at: u32, bytes: &[u8]) {
+        let connection = &self.connections[at as usize];
+        let (seat, channel, now) = (connection.owner, connection.lane.channel, self.now);
+        self.recorder.at(now).websocket.received += 1;
+        let Some(users) = self.users() else { return };
+        let awaited = users.awaited(seat);
+        match users.hear(seat, channel, bytes, now) {
+            Some(Heard::Expected { name, is_last }) => {
+                if let (Some(name), Some(sent)) = (name, awaited) {
+                    let sent = Sent { name: self.named(name), ..sent };
+                    let bytes = bytes.len() as u64;
+                    let ended = Ended { at: now, code: Some(MESSAGE), bytes, error: None };
+                    self.recorder.step(&sent, &ended);
+                }
+                if is_last && let Some(over) = self.users().and_then(|of| of.is_over(seat)) {
+                    self.end_step(&over, Some(MESSAGE), None);
+                }
+            }
+            Some(Heard::Failed(failure)) => {
+                let Some(over) = self.users().and_then(|of| of.is_over(seat)) else { return };
+                let kind = kind_of(&failure);
+                self.recorder.reason(over.sent.phase, kind, None, now, failure.what.as_bytes());
+                self.end_step(&over, Some(MESSAGE), Some(kind));
+            }
+            Some(Heard::Ruled { name, has_reply, published, close }) => {
+                self.ruled(seat, channel, name, bytes.len(), published.as_ref());
+                if has_reply {
+                    self.reply(at, seat);
+                }
+                if let Some(code) = close {
+                    self.begin_to_close(at, code);
+                }
+            }
+            Some(Heard::Unmatched) | None => self.recorder.at(now).websocket.unmatched += 1,
+        }
+    }
+
+    /// Records a message that a rule was for.
+    fn ruled(
+        &mut self,
+        seat: u32,
+        channel: u16,
+        name: u16,
+        bytes: usize,
+        published: Option<&Published>,
+    ) {
+        let now = self.now;
+        let mut latency_ns = 0;
+        if let (Some(published), Source::Users(users)) = (published, &mut self.source) {
+            let counts = &mut self.recorder.at(now).websocket.broadcast;
+            latency_ns = users.take_broadcast(seat, channel, published, now, counts).unwrap_or(0);
+        }
+        let name = self.named(name);
+        let phase = self.phase(now);
+        self.recorder.message(name, phase, now, latency_ns, bytes as u64);
+    }
+
+    /// Sends what a rule has answered.
+    fn reply(&mut self, at: u32, seat: u32) {
+        let connection = &mut self.connections[at as usize];
+        let mut bytes = Vec::new();
+        if let (Some(protocol), Source::Users(users)) = (&mut connection.protocol, &self.source) {
+            self.driver.say(protocol, users.said(seat), &mut bytes);
+        }
+        if bytes.is_empty() {
+            return;
+        }
+        let (now, phase) = (self.now, self.phase(self.now));
+        self.recorder.at(now).websocket.sent += 1;
+        self.recorder.bytes_out(now, phase, bytes.len() as u64);
+        let result = self.connections[at as usize].send(&bytes);
+        self.after_write(at, result);
+    }
+
+    /// Records a step that has awaited messages.
+    fn end_step(&mut self, over: &Over, code: Option<u16>, error: Option<ErrorKind>) {
+        let ended = Ended { at: self.now.max(over.sent.sent), code, bytes: over.bytes, error };
+        if over.is_request {
+            self.recorder.ended(&over.sent, &ended);
+        } else {
+            self.recorder.step(&over.sent, &ended);
+        }
+    }
+
+    /// Ends steps whose messages have not come in time.
+    pub(super) fn expire_messages(&mut self) {
+        let now = self.now;
+        while let Some((seat, failure)) = self.users().and_then(|of| of.take_unanswered(now)) {
+            let kind = kind_of(&failure);
+            let Some(over) = self.users().and_then(|of| of.breaks(seat, None, now)) else {
+                continue;
+            };
+            self.recorder.reason(over.sent.phase, kind, None, now, failure.what.as_bytes());
+            self.end_step(&over, None, Some(kind));
+        }
+    }
+
+    /// A WebSocket is closed: what its user awaits on it will not come.
+    pub(super) fn hung_up(&mut self, at: u32, seat: u32, lane: Lane, since: u64, code: u16) {
+        let now = self.now;
+        let counts = &mut self.recorder.at(now).websocket;
+        counts.closed(code);
+        counts.online_ns += now.saturating_sub(since);
+        let Some(users) = self.users() else { return };
+        users.loses(seat, lane, at);
+        let Some(over) = users.breaks(seat, Some(lane.channel), now) else { return };
+        let why = match code {
+            0 => "the server closed the connection without a word".to_owned(),
+            code => format!("the WebSocket was closed with code {code}"),
+        };
+        self.recorder.reason(over.sent.phase, ErrorKind::Closed, None, now, why.as_bytes());
+        self.end_step(&over, None, Some(ErrorKind::Closed));
+    }
+
+    /// What is awaited when all is over did not come.
+    pub(super) fn cut_messages(&mut self) {
+        let now = self.now;
+        let seats = self.users().map(|users| users.seated()).unwrap_or_default();
+        for seat in seats {
+            if let Some(over) = self.users().and_then(|of| of.breaks(seat, None, now)) {
+                self.end_step(&over, None, Some(ErrorKind::InFlightAtEnd));
+            }
+        }
+    }
+}
+
+impl crate::recorder::Recorder {
+    /// A step has ended that counts as no request: it has figures by its name.
+    fn step(&mut self, sent: &Sent, ended: &Ended) {
+        if sent.name == plimsoll_runs::names::NO_NAME
+            || sent.phase != plimsoll_runs::Phase::Measured
+        {
+            return;
+        }
+        self.at(ended.at).named.push(NamedEvent {
+            part: NamedPart::Whole,
+            name: sent.name,
+            code: ended.code,
+            error: ended.error,
+            is_sent: true,
+            response_ns: ended.at.saturating_sub(sent.due),
+            service_ns: ended.at.saturating_sub(sent.sent),
+            late_ns: 0,
+            bytes: ended.bytes,
+        });
+    }
+
+    /// A message came that nobody had asked for, so long after it was published.
+    fn message(
+        &mut self,
+        name: u16,
+        phase: plimsoll_runs::Phase,
+        at: u64,
+        latency_ns: u64,
+        bytes: u64,
+    ) {
+        let interval = self.at(at);
+        interval.events.bytes_in += bytes;
+        interval.phases[phase as usize].counters.bytes_in += bytes;
+        if name == plimsoll_runs::names::NO_NAME || phase != plimsoll_runs::Phase::Measured {
+            return;
+        }
+        self.at(at).named.push(NamedEvent {
+            part: NamedPart::Message,
+            name,
+            code: None,
+            error: None,
+            is_sent: false,
+            response_ns: latency_ns,
+            service_ns: latency_ns,
+            late_ns: 0,
+            bytes,
+        });
+    }
+}

@@ -1,0 +1,299 @@
+//! What came of WebSockets: how many there were, what was said, and how long broadcasts took. Kept
+//! for the whole run, warm-up included, in the table `websocket` of `run.sqlite`, which is there
+//! only where there were any.
+
+use std::collections::BTreeMap;
+
+use plimsoll_stats::histogram::Compact;
+use plimsoll_stats::percentiles::Percentiles;
+use rusqlite::{Connection, params};
+use serde::{Deserialize, Serialize};
+
+use crate::database::{int, uint};
+use crate::times::{decoded, encoded};
+
+/// What came of broadcasts: messages that go to many, and say of themselves when they were sent.
+#[derive(Debug, Clone, Default)]
+pub struct BroadcastCounts {
+    /// Those that were received, each time by one client.
+    pub received: u64,
+    /// Those that the server says it has left out.
+    pub skipped: u64,
+    /// Gaps in their numbers while connected, without those that were left out.
+    pub lost: u64,
+    /// Those that came twice.
+    pub doubled: u64,
+    /// Those that came behind later ones.
+    pub disorder: u64,
+    /// Those that came before they were published by the server's clock, by more than a
+    /// millisecond: the two clocks differ. They are in no time.
+    pub ahead: u64,
+    /// From when it was published to its receipt, nanoseconds; the clocks are taken as they are.
+    pub latency: Compact,
+    /// From the first to the last receipt of one broadcast, nanoseconds, over those who had it
+    /// within three seconds.
+    pub spread: Compact,
+}
+
+/// What came of WebSockets.
+#[derive(Debug, Clone, Default)]
+pub struct WebSocketCounts {
+    /// Handshakes that opened one.
+    pub connected: u64,
+    /// Handshakes that did not.
+    pub refused: u64,
+    /// Those that were closed, by the code: 1006 where none was told.
+    pub closed: BTreeMap<u16, u64>,
+    /// Messages that were sent.
+    pub sent: u64,
+    /// Messages that were received.
+    pub received: u64,
+    /// Messages that neither a step nor a rule was for.
+    pub unmatched: u64,
+    /// How long they were open, summed up, nanoseconds.
+    pub online_ns: u64,
+    /// What came of broadcasts.
+    pub broadcast: BroadcastCounts,
+}
+
+impl WebSocketCounts {
+    /// Counts one that was closed, by its code; 0 where none was told.
+    pub fn closed(&mut self, code: u16) {
+        /// Closed without a word (RFC 6455, section 7.4.1).
+        const ABNORMAL: u16 = 1006;
+        *self.closed.entry(if code == 0 { ABNORMAL } else { code }).or_default() += 1;
+    }
+
+    /// Whether there was nothing of it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.numbers().all(|(_, n)| n == 0)
+    }
+
+    /// Adds those of another thread, or of a later stretch.
+    pub fn add(&mut self, other: &Self) {
+        self.connected += other.connected;
+        self.refused += other.refused;
+        for (code, n) in &other.closed {
+            *self.closed.entry(*code).or_default() += n;
+        }
+        self.sent += other.sent;
+        self.received += other.received;
+        self.unmatched += other.unmatched;
+        self.online_ns += other.online_ns;
+        let (mine, theirs) = (&mut self.broadcast, &other.broadcast);
+        mine.received += theirs.received;
+        mine.skipped += theirs.skipped;
+        mine.lost += theirs.lost;
+        mine.doubled += theirs.doubled;
+        mine.disorder += theirs.disorder;
+        mine.ahead += theirs.ahead;
+        mine.latency.add(&theirs.latency);
+        mine.spread.add(&theirs.spread);
+    }
+
+    /// What is stored, by name.
+    fn numbers(&self) -> impl Iterator<Item = (String, u64)> {
+        let broadcast = &self.broadcast;
+        let named = [
+            ("connected", self.connected),
+            ("refused", self.refused),
+            ("sent", self.sent),
+            ("received", self.received),
+            ("unmatched", self.unmatched),
+            ("online_ns", self.online_ns),
+            ("broadcast.received", broadcast.received),
+            ("broadcast.skipped", broadcast.skipped),
+            ("broadcast.lost", broadcast.lost),
+            ("broadcast.doubled", broadcast.doubled),
+            ("broadcast.disorder", broadcast.disorder),
+            ("broadcast.ahead", broadcast.ahead),
+        ];
+        let named = named.into_iter().map(|(name, n)| (name.to_owned(), n));
+        named.chain(self.closed.iter().map(|(code, n)| (format!("{CLOSED}{code}"), *n)))
+    }
+
+    /// The place of a number that was stored.
+    fn place(&mut self, name: &str) -> Option<&mut u64> {
+        if let Some(code) = name.strip_prefix(CLOSED) {
+            return Some(self.closed.entry(code.parse().ok()?).or_default());
+        }
+        let broadcast = &mut self.broadcast;
+        Some(match name {
+            "connected" => &mut self.connected,
+            "refused" => &mut self.refused,
+            "sent" => &mut self.sent,
+            "received" => &mut self.received,
+            "unmatched" => &mut self.unmatched,
+            "online_ns" => &mut self.online_ns,
+            "broadcast.received" => &mut broadcast.received,
+            "broadcast.skipped" => &mut broadcast.skipped,
+            "broadcast.lost" => &mut broadcast.lost,
+            "broadcast.doubled" => &mut broadcast.doubled,
+            "broadcast.disorder" => &mut broadcast.disorder,
+            "broadcast.ahead" => &mut broadcast.ahead,
+            _ => return None,
+        })
+    }
+}
+
+/// What a summary tells of WebSockets, over the whole run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WebSocketFigures {
+    /// Handshakes that opened one.
+    pub connected: u64,
+    /// Handshakes that did not.
+    pub refused: u64,
+    /// Those that were closed, by the code: 1006 where none was told.
+    pub closed: BTreeMap<String, u64>,
+    /// Messages that were sent.
+    pub sent: u64,
+    /// Messages that were received.
+    pub received: u64,
+    /// Messages that neither a step nor a rule was for.
+    pub unmatched: u64,
+    /// How long they were open, summed up, seconds.
+    pub online_s: f64,
+    /// What came of broadcasts; left out where none came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broadcast: Option<BroadcastFigures>,
+}
+
+/// What a summary tells of broadcasts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BroadcastFigures {
+    /// Those that were received, each time by one client.
+    pub received: u64,
+    /// Those that the server says it has left out.
+    pub skipped: u64,
+    /// Gaps in their numbers while connected, without those that were left out.
+    pub lost: u64,
+    /// Those that came twice.
+    pub doubled: u64,
+    /// Those that came behind later ones.
+    pub disorder: u64,
+    /// Those that came before they were published by the server's clock: in no time below.
+    pub ahead: u64,
+    /// From when one was published, by the server's clock, to its receipt by ours.
+    pub latency_us: Percentiles,
+    /// From the first to the last receipt of one, over those who had it within three seconds.
+    pub spread_us: Percentiles,
+}
+
+impl WebSocketFigures {
+    /// What is told of counts.
+    #[must_use]
+    pub fn of(counts: &WebSocketCounts) -> Self {
+        let broadcast = &counts.broadcast;
+        #[expect(clippy::cast_precision_loss, reason = "a time to be read, in seconds")]
+        let online_s = counts.online_ns as f64 / 1e9;
+        Self {
+            connected: counts.connected,
+            refused: counts.refused,
+            closed: counts.closed.iter().map(|(code, n)| (code.to_string(), *n)).collect(),
+            sent: counts.sent,
+            received: counts.received,
+            unmatched: counts.unmatched,
+            online_s,
+            broadcast: (broadcast.received > 0).then(|| BroadcastFigures {
+                received: broadcast.received,
+                skipped: broadcast.skipped,
+                lost: broadcast.lost,
+                doubled: broadcast.doubled,
+                disorder: broadcast.disorder,
+                ahead: broadcast.ahead,
+                latency_us: broadcast.latency.percentiles(),
+                spread_us: broadcast.spread.percentiles(),
+            }),
+        }
+    }
+
+    /// What is to be said of them beside their numbers.
+    pub(crate) fn notes(&self) -> Option<String> {
+        let ahead = self.broadcast.as_ref().map_or(0, |broadcast| broadcast.ahead);
+        (ahead > 0).then(|| {
+            format!(
+                "{} broadcasts came before they were published by the server's clock: it differs \
+                 from this host's, and latencies of broadcasts are off by that",
+                plimsoll_units::show_count(ahead)
+            )
+        })
+    }
+}
+
+/// What stands before the code in the name of a number.
+const CLOSED: &str = "closed.";
+const LATENCY: &str = "broadcast.latency";
+const SPREAD: &str = "broadcast.spread";
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS websocket (cell INTEGER NOT NULL,
+    name TEXT NOT NULL, value INTEGER, histogram BLOB, PRIMARY KEY (cell, name))";
+
+/// Stores what is known so far, in the place of what was stored before.
+pub(crate) fn write(
+    database: &Connection,
+    cell: u32,
+    of: &WebSocketCounts,
+) -> rusqlite::Result<()> {
+    database.execute_batch(TABLE)?;
+    let sql = "INSERT OR REPLACE INTO websocket VALUES (?, ?, ?, ?)";
+    let mut statement = database.prepare_cached(sql)?;
+    for (name, n) in of.numbers() {
+        statement.execute(params![cell, name, int(n), None::<Vec<u8>>])?;
+    }
+    for (name, times) in [(LATENCY, &of.broadcast.latency), (SPREAD, &of.broadcast.spread)] {
+        statement.execute(params![cell, name, None::<i64>, encoded(times)])?;
+    }
+    Ok(())
+}
+
+/// What came of the WebSockets of a run; none where it had none.
+pub(crate) fn read(database: &Connection) -> rusqlite::Result<Option<WebSocketCounts>> {
+    let has = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'websocket'";
+    if database.query_row(has, [], |row| row.get::<_, i64>(0))? == 0 {
+        return Ok(None);
+    }
+    let mut counts = WebSocketCounts::default();
+    let mut statement = database.prepare("SELECT name, value, histogram FROM websocket")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (name, value): (String, Option<i64>) = (row.get(0)?, row.get(1)?);
+        let times: Option<Vec<u8>> = row.get(2)?;
+        match (name.as_str(), times) {
+            (LATENCY, Some(bytes)) => counts.broadcast.latency = decoded(&bytes)?,
+            (SPREAD, Some(bytes)) => counts.broadcast.spread = decoded(&bytes)?,
+            (name, _) => {
+                if let (Some(place), Some(value)) = (counts.place(name), value) {
+                    *place = uint(value);
+                }
+            }
+        }
+    }
+    Ok(Some(counts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_come_back_as_they_were_stored() {
+        let database = Connection::open_in_memory().unwrap();
+        assert!(read(&database).unwrap().is_none(), "a run without WebSockets has no table");
+        let mut counts = WebSocketCounts { connected: 3, sent: 7, ..WebSocketCounts::default() };
+        assert!(!counts.is_empty() && WebSocketCounts::default().is_empty());
+        counts.closed(0);
+        counts.closed(1000);
+        counts.broadcast.received = 2;
+        counts.broadcast.latency.record(1_500_000);
+        write(&database, 1, &counts).unwrap();
+        let more = counts.clone();
+        counts.add(&more);
+        counts.broadcast.ahead = 1;
+        write(&database, 1, &counts).unwrap();
+        let back = read(&database).unwrap().unwrap();
+        assert_eq!(WebSocketFigures::of(&back), WebSocketFigures::of(&counts));
+        let figures = WebSocketFigures::of(&back);
+        assert_eq!((figures.connected, figures.sent, figures.closed["1006"]), (6, 14, 2));
+        assert!(figures.notes().unwrap().contains("1 broadcasts"));
+    }
+}

@@ -1,0 +1,250 @@
+//! Messages over a WebSocket: what a user sends, which ones he expects, and what is done with those
+//! that nobody asked for.
+
+use std::sync::Arc;
+
+use plimsoll_units::Words;
+use plimsoll_units::hash::fnv_1a;
+use serde_json::Value;
+
+use super::check::Checks;
+use super::step::{OnFailure, Taking};
+use super::text::Text;
+
+/// How messages on a connection are compressed (RFC 7692).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Compress {
+    /// Not at all: none is offered.
+    Off,
+    /// Each message by itself, where the server agrees: no memory for it while a connection waits.
+    #[default]
+    Each,
+    /// With what was sent before, where the server agrees: 48 kB a connection.
+    Context,
+}
+
+impl Words for Compress {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("off", Self::Off), ("each", Self::Each), ("context", Self::Context)];
+}
+
+/// What makes a WebSocket of the connection on which a step asks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Upgrade {
+    /// The number of the user's connection, from 1 on: 0 is that of requests over HTTP.
+    pub channel: u16,
+    /// The protocols within the messages that are offered, the dearest first; often none.
+    pub protocols: Vec<String>,
+    /// Which compression is offered.
+    pub compress: Compress,
+}
+
+/// A step that sends a message, awaits some, or both.
+#[derive(Debug, Clone)]
+pub struct Say {
+    /// The number of its name.
+    pub name: u16,
+    /// On which of the user's connections.
+    pub channel: u16,
+    /// What is sent; `None` where it only awaits.
+    pub text: Option<Text>,
+    /// What is expected, each entry met by messages of its own.
+    pub expects: Arc<[Expect]>,
+    /// What makes its user a subscriber once it is answered: the key of the broadcasts.
+    pub subscribes: Option<Text>,
+    /// What its failure means.
+    pub on_failure: OnFailure,
+    /// The data files that have something in it and a row for each step.
+    pub stepwise: Vec<u16>,
+    /// Whether it has a counter in it.
+    pub counts: bool,
+}
+
+/// Messages that are expected.
+#[derive(Debug, Clone)]
+pub struct Expect {
+    /// The number of its name, where it has figures of its own.
+    pub name: Option<u16>,
+    /// What such a message is.
+    pub when: Checks,
+    /// How many of them, at least 1.
+    pub count: u32,
+    /// How long they may take, from when the step's message was sent, nanoseconds; `None` is as
+    /// long as any answer.
+    pub within_ns: Option<u64>,
+    /// What is taken from each.
+    pub takes: Vec<Taking>,
+}
+
+/// What is done with messages that no step expects.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// The number of its name.
+    pub name: u16,
+    /// On which connection; `None` on any.
+    pub channel: Option<u16>,
+    /// Which messages.
+    pub when: Checks,
+    /// What is taken from them.
+    pub takes: Vec<Taking>,
+    /// What is sent in answer.
+    pub reply: Option<Text>,
+    /// The data files that have something in the answer and a row for each.
+    pub stepwise: Vec<u16>,
+    /// Whether a counter is in the answer.
+    pub counts: bool,
+    /// What is measured of them.
+    pub broadcast: Option<Broadcast>,
+    /// The code by which the connection is closed behind them.
+    pub close: Option<u16>,
+}
+
+/// How a server writes the time of day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since1970 {
+    /// Nanoseconds.
+    Ns,
+    /// Microseconds.
+    Us,
+    /// Milliseconds.
+    Ms,
+}
+
+/// Where a message that goes to many says what is measured of it, by JSON Pointers.
+#[derive(Debug, Clone, Default)]
+pub struct Broadcast {
+    /// When it was published, a number or decimal text, and what that counts.
+    pub published: Option<(String, Since1970)>,
+    /// Its number within those of its key, which rises by 1.
+    pub sequence: Option<String>,
+    /// What it is about.
+    pub key: Option<String>,
+    /// How many before it the server has left out for this client.
+    pub skipped: Option<String>,
+}
+
+/// What a broadcast has said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Published {
+    /// When it was published, nanoseconds since 1970.
+    pub at_unix_ns: Option<u64>,
+    /// Its number.
+    pub sequence: Option<u64>,
+    /// What it is about, as a hash; one that all have where no key is told.
+    pub key: u64,
+    /// How many before it were left out.
+    pub skipped: u64,
+}
+
+impl Broadcast {
+    /// What a message says; `None` where something is not where it is looked for.
+    pub(super) fn read(&self, message: &Value) -> Option<Published> {
+        let at_unix_ns = match &self.published {
+            None => None,
+            Some((pointer, unit)) => Some(unit.nanoseconds(message.pointer(pointer)?)?),
+        };
+        let whole = |pointer: &Option<String>| match pointer {
+            None => Some(None),
+            Some(pointer) => message.pointer(pointer).and_then(whole).map(Some),
+        };
+        let sequence = whole(&self.sequence)?;
+        // A server that has left nothing out may leave that out, too.
+        let skipped = self.skipped.as_ref().and_then(|pointer| message.pointer(pointer));
+        let key = match &self.key {
+            None => 0,
+            Some(pointer) => key_of(message.pointer(pointer)?),
+        };
+        Some(Published {
+            at_unix_ns,
+            sequence,
+            key,
+            skipped: skipped.and_then(self::whole).unwrap_or(0),
+        })
+    }
+}
+
+/// The hash of a key as a message has it: of a text what it says, of another value its JSON.
+fn key_of(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => key(text.as_bytes()),
+        other => key(other.to_string().as_bytes()),
+    }
+}
+
+/// The hash of a key.
+#[must_use]
+pub fn key(text: &[u8]) -> u64 {
+    fnv_1a(text)
+}
+
+/// A whole number, or one in decimal text.
+fn whole(value: &Value) -> Option<u64> {
+    match value {
+        Value::String(text) => text.parse().ok(),
+        other => other.as_u64(),
+    }
+}
+
+impl Since1970 {
+    fn nanoseconds(self, value: &Value) -> Option<u64> {
+        let each: u64 = match self {
+            Self::Ns => 1,
+            Self::Us => 1_000,
+            Self::Ms => 1_000_000,
+        };
+        if let Some(number) = whole(value) {
+            return number.checked_mul(each);
+        }
+        let number = match value {
+            Value::String(text) => text.parse().ok()?,
+            other => other.as_f64()?,
+        };
+        let ns = number * each as f64;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "within the range that is checked"
+        )]
+        let whole = ns as u64;
+        (0.0..1e19).contains(&ns).then_some(whole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn times_are_read_as_numbers_and_as_text() {
+        for (unit, value, ns) in [
+            (Since1970::Ns, json!("1700000000123456789"), Some(1_700_000_000_123_456_789)),
+            (Since1970::Ms, json!(1_700_000_000_123_u64), Some(1_700_000_000_123_000_000)),
+            (Since1970::Ms, json!("1.5"), Some(1_500_000)),
+            (Since1970::Us, json!(2.5), Some(2_500)),
+            (Since1970::Ms, json!("soon"), None),
+            (Since1970::Ms, json!(-1), None),
+            (Since1970::Ms, json!(u64::MAX), None),
+        ] {
+            assert_eq!(unit.nanoseconds(&value), ns, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_broadcast_that_lacks_what_is_looked_for_is_none() {
+        let broadcast = Broadcast {
+            published: Some(("/at".to_owned(), Since1970::Ns)),
+            sequence: Some("/seq".to_owned()),
+            key: Some("/game".to_owned()),
+            skipped: Some("/skipped".to_owned()),
+        };
+        let whole = json!({ "at": "12", "seq": 3, "game": "a", "skipped": 2 });
+        let read = broadcast.read(&whole).unwrap();
+        assert_eq!((read.at_unix_ns, read.sequence, read.skipped), (Some(12), Some(3), 2));
+        assert_eq!(read.key, key(b"a"));
+        assert!(broadcast.read(&json!({ "at": "12", "seq": 3, "game": "a" })).is_some());
+        for lacks in [json!({ "seq": 3, "game": "a" }), json!({ "at": 1, "game": "a" })] {
+            assert_eq!(broadcast.read(&lacks), None);
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! What a user sends over a WebSocket, and what he makes of what comes.
+
+use serde_json::Value;
+
+use super::User;
+use crate::scenario::Scenario;
+use crate::scenario::check::Checks;
+use crate::scenario::exchange::{self, Expect, Published, Say};
+use crate::scenario::frame::Frame;
+use crate::scenario::message::unfilled;
+use crate::scenario::outcome::{Failure, FailureKind, Next, Now, Sending};
+use crate::scenario::take::{Answer, Headers};
+
+/// A step that has sent a message, or awaits some.
+#[derive(Debug, Clone)]
+pub(super) struct Exchange {
+    /// The operation.
+    pub(super) op: u32,
+    /// From when on the time counts that messages may take.
+    since_ns: u64,
+    /// How many messages have met each of what is expected.
+    met: Box<[u32]>,
+    /// What was sent, where it is JSON.
+    sent: Option<Value>,
+}
+
+/// What came of a message for its user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard {
+    /// A step has expected it.
+    Expected {
+        /// The number of the name of what is expected, where that has one.
+        name: Option<u16>,
+        /// Whether it was the last: the step is done.
+        is_last: bool,
+    },
+    /// A step has expected it, and has failed by it.
+    Failed(Failure),
+    /// A rule was for it.
+    Ruled {
+        /// The number of the rule's name.
+        name: u16,
+        /// Whether [`User::said`] is to be sent in answer.
+        has_reply: bool,
+        /// What it has said of itself, where that is measured.
+        published: Option<Published>,
+        /// The code by which the connection is to be closed.
+        close: Option<u16>,
+    },
+    /// Nothing was for it.
+    Unmatched,
+}
+
+impl User {
+    /// The bytes of what he sends over a WebSocket, after [`Next::Say`] and [`Heard::Ruled`].
+    #[must_use]
+    pub fn said(&self) -> &[u8] {
+        &self.said
+    }
+
+    /// Sends what a step says, and begins to await what it expects.
+    pub(super) fn say(&mut self, op: u32, say: &Say, scenario: &Scenario, now: Now) -> Next {
+        self.begins_step(&say.stepwise, scenario);
+        let (due_ns, name) = (self.due_ns, say.name);
+        let sending = Sending { due_ns, step: op, name, is_redirect: false, keep: 0 };
+        if let Some(text) = &say.text {
+            let mut said = std::mem::take(&mut self.said);
+            said.clear();
+            let written = text.render(&mut self.values(scenario, now), &mut said);
+            self.said = said;
+            self.counter += u32::from(say.counts);
+            if let Err(error) = written {
+                self.due_ns = self.due_ns.max(now.ns);
+                self.has_failed(say.on_failure);
+                return Next::Unsent { sending, failure: unfilled(&error) };
+            }
+        }
+        let sent = say.text.as_ref().and_then(|_| serde_json::from_slice(&self.said).ok());
+        let met = vec![0; say.expects.len()].into();
+        self.exchange = Some(Box::new(Exchange { op, since_ns: due_ns, met, sent }));
+        Next::Say {
+            sending,
+            channel: say.channel,
+            sends: say.text.is_some(),
+            awaits: !say.expects.is_empty(),
+        }
+    }
+
+    /// His message is on its way. Returns until when what he expects has to have come, where he
+    /// does not expect it for ever; a step that expects nothing is done.
+    pub fn has_said(&mut self, scenario: &Scenario, now: Now, timeout_ns: u64) -> Option<u64> {
+        let mut exchange = self.exchange.take()?;
+        let say = scenario.say(exchange.op)?;
+        if say.expects.is_empty() {
+            self.is_done(now);
+            return None;
+        }
+        if say.text.is_some() {
+            exchange.since_ns = now.ns;
+        }
+        self.exchange = Some(exchange);
+        self.deadline(scenario, timeout_ns)
+    }
+
+    /// Until when the next of what he expects has to have come; `None` where he expects nothing.
+    #[must_use]
+    pub fn deadline(&self, scenario: &Scenario, timeout_ns: u64) -> Option<u64> {
+        let exchange = self.exchange.as_ref()?;
+        let say = scenario.say(exchange.op)?;
+        let unmet = exchange.unmet(&say.expects);
+        let limits = unmet.map(|expect| expect.within_ns.unwrap_or(timeout_ns));
+        Some(exchange.since_ns.saturating_add(limits.min()?))
+    }
+
+    /// Why the step has failed whose time is over; he is told of it by [`User::broke`].
+    #[must_use]
+    pub fn unanswered(&self, scenario: &Scenario, now: Now, timeout_ns: u64) -> Option<Failure> {
+        let exchange = self.exchange.as_ref()?;
+        let say = scenario.say(exchange.op)?;
+        let limit = |expect: &Expect| expect.within_ns.unwrap_or(timeout_ns);
+        let is_late = |expect: &&Expect| exchange.since_ns.saturating_add(limit(expect)) <= now.ns;
+        let late = exchange.unmet(&say.expects).find(is_late)?;
+        let within = plimsoll_units::show_duration(limit(late));
+        let name = late.name.and_then(|name| scenario.names().get(usize::from(name)));
+        let what = match name {
+            Some(name) => {
+                format!("expected the message `{}` within {within}, found none", name.name)
+            }
+            None => format!("expected a message within {within}, found none"),
+        };
+        Some(Failure { kind: FailureKind::Unanswered, what })
+    }
+
+    /// The connection on which a step of his awaits messages.
+    #[must_use]
+    pub fn awaits_on(&self, scenario: &Scenario) -> Option<u16> {
+        let exchange = self.exchange.as_ref()?;
+        let say = scenario.say(exchange.op)?;
+        (!say.expects.is_empty()).then_some(say.channel)
+    }
+
+    /// Takes a message that came on a connection of his.
+    pub fn hear(&mut self, scenario: &Scenario, channel: u16, bytes: &[u8], now: Now) -> Heard {
+        let answer = Answer::new(0, Headers(&[]), bytes, "");
+        if let Some(mut exchange) = self.exchange.take() {
+            let say = scenario.say(exchange.op).filter(|say| say.channel == channel);
+            let heard =
+                say.and_then(|say| self.expected(say, &mut exchange, scenario, &answer, now));
+            match heard {
+                Some(heard @ (Heard::Expected { is_last: true, .. } | Heard::Failed(_))) => {
+                    return heard;
+                }
+                heard => {
+                    self.exchange = Some(exchange);
+                    if let Some(heard) = heard {
+                        return heard;
+                    }
+                }
+            }
+        }
+        self.ruled(scenario, channel, &answer, now)
+    }
+
+    /// What came of a message for the step that awaits some; `None` where it is none of them.
+    fn expected(
+        &mut self,
+        say: &Say,
+        exchange: &mut Exchange,
+        scenario: &Scenario,
+        answer: &Answer<'_>,
+        now: Now,
+    ) -> Option<Heard> {
+        for (at, expect) in say.expects.iter().enumerate() {
+            if exchange.met[at] >= expect.count {
+                continue;
+            }
+            if !self.is(&expect.when, answer, exchange.sent.as_ref(), scenario, now) {
+                continue;
+            }
+            exchange.met[at] += 1;
+            if let Err(failure) = self.take(scenario, &expect.takes, answer) {
+                self.due_ns = now.ns;
+                self.has_failed(say.on_failure);
+                return Some(Heard::Failed(failure));
+            }
+            let is_last = exchange.unmet(&say.expects).next().is_none();
+            if is_last {
+                self.subscribe(say, scenario, now);
+                self.is_done(now);
+            }
+            return Some(Heard::Expected { name: expect.name, is_last });
+        }
+        None
+    }
+
+    /// Whether a message is such a one.
+    fn is(
+        &mut self,
+        when: &Checks,
+        answer: &Answer<'_>,
+        sent: Option<&Value>,
+        scenario: &Scenario,
+        now: Now,
+    ) -> bool {
+        let mut values = self.values(scenario, now);
+        values.sent = sent;
+        when.are_met(answer, &mut values)
+    }
+
+    /// He is a subscriber from now on, where the step that is done says so.
+    fn subscribe(&mut self, say: &Say, scenario: &Scenario, now: Now) {
+        let Some(text) = &say.subscribes else { return };
+        let mut key = Vec::new();
+        if text.render(&mut self.values(scenario, now), &mut key).is_ok() {
+            self.subscribed.push((say.channel, exchange::key(&key)));
+        }
+    }
+
+    /// What he has subscribed to since this was last asked: connections and keys.
+    pub fn take_subscribed(&mut self) -> Vec<(u16, u64)> {
+        std::mem::take(&mut self.subscribed)
+    }
+
+    /// What the rules make of a message.
+    fn ruled(&mut self, scenario: &Scenario, channel: u16, answer: &Answer<'_>, now: Now) -> Heard {
+        for rule in scenario.rules.iter() {
+            if rule.channel.is_some_and(|of| of != channel) {
+                continue;
+            }
+            if !self.is(&rule.when, answer, None, scenario, now) {
+                continue;
+            }
+            let published = match &rule.broadcast {
+                None => None,
+                Some(broadcast) => match answer.json().and_then(|of| broadcast.read(of)) {
+                    None => return Heard::Unmatched,
+                    read => read,
+                },
+            };
+            if self.take(scenario, &rule.takes, answer).is_err() {
+                return Heard::Unmatched;
+            }
+            if let Some(reply) = &rule.reply {
+                for &data in &rule.stepwise {
+                    self.next_row(scenario, usize::from(data));
+                }
+                let mut said = std::mem::take(&mut self.said);
+                said.clear();
+                let written = reply.render(&mut self.values(scenario, now), &mut said);
+                self.said = said;
+                self.counter += u32::from(rule.counts);
+                if written.is_err() {
+                    return Heard::Unmatched;
+                }
+            }
+            return Heard::Ruled {
+                name: rule.name,
+                has_reply: rule.reply.is_some(),
+                published,
+                close: rule.close,
+            };
+        }
+        Heard::Unmatched
+    }
+
+    /// A connection of his is to be closed, or was: that step is done.
+    pub fn has_closed(&mut self, now: Now) {
+        self.due_ns = now.ns;
+    }
+
+    /// The present step is done, and was a good one.
+    fn is_done(&mut self, now: Now) {
+        let response_ns = now.ns.saturating_sub(self.due_ns);
+        for frame in &mut self.frames {
+            if let Frame::Group { response_ns: sum, .. } = frame {
+                *sum = sum.saturating_add(response_ns);
+            }
+        }
+        self.due_ns = now.ns;
+    }
+}
+
+impl Exchange {
+    /// What has not been met.
+    fn unmet<'e>(&'e self, expects: &'e [Expect]) -> impl Iterator<Item = &'e Expect> {
+        expects.iter().zip(&self.met).filter(|(of, met)| **met < of.count).map(|(of, _)| of)
+    }
+}

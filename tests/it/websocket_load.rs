@@ -1,0 +1,244 @@
+//! Users over WebSockets, by the whole program: against the program's own server, and against
+//! Python's `websockets` where that is.
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::place::Place;
+use crate::program::{Going, PLIMSOLL, wait_for};
+
+/// A server of WebSockets and its address.
+fn server(place: &Place) -> (Going, String) {
+    let arguments = ["target", "--websocket", "--listen", "127.0.0.1:0", "--json"];
+    let server = place.start(place.command(PLIMSOLL, &arguments));
+    let address = wait_for("the server to listen", || {
+        let said = server.err();
+        said.lines().find_map(|line| line.strip_prefix("listening on ")).map(str::to_owned)
+    });
+    (server, address)
+}
+
+/// Eight who listen, or one who speaks three times.
+const CAST: &str = r#"
+[[step]]
+name = "join"
+connect = "/ws"
+[[step]]
+think = "const:300ms"
+[[step]]
+if = { var = "speaker", is = "yes" }
+then = [ { loop = 3, steps = [
+  { name = "cast", send = '{"type":"broadcast","payload":{{counter}}}',
+    expect = [ { json = { "/type" = "broadcastResult" } } ] },
+  { think = "const:50ms" },
+] } ]
+[[step]]
+think = "const:600ms"
+[[on_message]]
+name = "news"
+when = { json = { "/type" = "broadcast" } }
+broadcast = { published_ns = "/at", sequence = "/seq" }
+[vars]
+speaker = "no"
+"#;
+
+/// What never comes is awaited, on a WebSocket and behind its end.
+const WAIT: &str = r#"
+on_failure = "go on"
+[[step]]
+connect = "/ws"
+[[step]]
+name = "silence"
+send = "x"
+expect = [ { contains = "never", within = "150ms" } ]
+[[step]]
+name = "listen"
+expect = [ { contains = "never", within = "100ms" } ]
+[[step]]
+close = true
+[[step]]
+name = "gone"
+send = "y"
+expect = [ { contains = "y" } ]
+"#;
+
+fn named<'d>(document: &'d Value, name: &str) -> &'d Value {
+    let all = document["by_name"].as_array().unwrap();
+    let found = all.iter().find(|figures| figures["name"] == name);
+    found.unwrap_or_else(|| panic!("no figures of {name}: {document:#}"))
+}
+
+#[test]
+fn messages_are_sent_expected_and_counted() {
+    let place = Place::new();
+    let (server, address) = server(&place);
+    place.write(
+        "echo.toml",
+        r#"
+[[step]]
+name = "join"
+connect = "/ws"
+[[step]]
+loop = 5
+steps = [
+  { name = "echo", send = '{"n":{{counter}}}', expect = [ { json = { "/n" = "{{sent:/n}}" } } ] },
+  { think = "const:10ms" },
+]
+[[step]]
+name = "leave a word"
+send = "bye"
+[[step]]
+close = true
+"#,
+    );
+    let url = format!("ws://{address}/");
+    let arguments = [
+        "load",
+        &url,
+        "--scenario",
+        "echo.toml",
+        "--users",
+        "4",
+        "-n",
+        "20",
+        "--for",
+        "60s",
+        "--json",
+    ];
+    let document: Value = place.plimsoll(&arguments).ended_with(0).json();
+    let of = &document["websocket"];
+    assert_eq!((&of["connected"], &of["refused"]), (&20.into(), &0.into()), "{document:#}");
+    assert_eq!(of["sent"], 120, "five echoes and a word each");
+    assert_eq!(of["closed"]["1000"], 20, "{of}");
+    let received = of["received"].as_u64().unwrap();
+    assert!((100..=120).contains(&received), "the word comes back where he has not left: {of}");
+    // 20 handshakes and 100 messages that expect an answer.
+    assert_eq!((&document["offered"], &document["succeeded"]), (&120.into(), &120.into()));
+    let echo = named(&document, "echo");
+    assert_eq!((&echo["count"], &echo["kind"]), (&100.into(), &"step".into()), "{echo}");
+    assert_eq!(named(&document, "join")["kind"], "handshake");
+    assert_eq!(named(&document, "leave a word")["count"], 20);
+    assert_eq!(document["users"]["finished"], 20);
+    server.signal(Signal::INT);
+    let done: Value = server.wait().ended_with(0).json();
+    assert_eq!((&done["connected"], &done["received"]), (&20.into(), &120.into()), "{done}");
+}
+
+#[test]
+fn a_broadcast_reaches_all_and_its_latency_is_told() {
+    let place = Place::new();
+    let (_server, address) = server(&place);
+    place.write("cast.toml", CAST);
+    place.write("speak.toml", CAST.replace("speaker = \"no\"", "speaker = \"yes\""));
+    let url = format!("ws://{address}/");
+    let listening = place.start(place.command(
+        PLIMSOLL,
+        &[
+            "load",
+            &url,
+            "--scenario",
+            "cast.toml",
+            "--users",
+            "8",
+            "-n",
+            "8",
+            "--for",
+            "60s",
+            "--json",
+            "--threads",
+            "2",
+        ],
+    ));
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    let spoke: Value = place
+        .plimsoll(&[
+            "load",
+            &url,
+            "--scenario",
+            "speak.toml",
+            "--users",
+            "1",
+            "-n",
+            "1",
+            "--for",
+            "60s",
+            "--json",
+        ])
+        .ended_with(0)
+        .json();
+    let heard: Value = listening.wait().ended_with(0).json();
+    assert_eq!(named(&spoke, "cast")["succeeded"], 3);
+    let of = &heard["websocket"]["broadcast"];
+    assert_eq!(of["received"], 24, "eight had three each: {heard:#}");
+    for none in ["lost", "doubled", "disorder", "skipped"] {
+        assert_eq!(of[none], 0, "{none}: {of}");
+    }
+    assert_eq!(of["latency_us"]["count"].as_u64().unwrap() + of["ahead"].as_u64().unwrap(), 24);
+    assert_eq!(of["spread_us"]["count"], 3, "of each of the three: {of}");
+    assert_eq!(named(&heard, "news")["kind"], "broadcast");
+    assert_eq!(named(&heard, "news")["count"], 24);
+}
+
+#[test]
+fn what_does_not_come_is_unanswered_and_what_is_no_websocket_is_refused() {
+    let place = Place::new();
+    let (_server, address) = server(&place);
+    place.write("wait.toml", WAIT);
+    let url = format!("ws://{address}/");
+    let arguments = [
+        "load",
+        &url,
+        "--scenario",
+        "wait.toml",
+        "--users",
+        "2",
+        "-n",
+        "4",
+        "--for",
+        "60s",
+        "--json",
+    ];
+    let done = place.plimsoll(&arguments);
+    let document: Value = done.ended_with(0).json();
+    let (silence, listen, gone) =
+        (named(&document, "silence"), named(&document, "listen"), named(&document, "gone"));
+    assert_eq!(silence["failures"]["unanswered"], 4, "{document:#}");
+    assert_eq!(listen["failures"]["unanswered"], 4, "{document:#}");
+    assert_eq!(gone["failures"]["offline"], 4, "{document:#}");
+    assert_eq!((&document["offered"], &document["succeeded"]), (&12.into(), &4.into()));
+    assert_eq!(document["errors"]["unanswered"], 4, "who only waits asks for nothing");
+    let response = silence["response_us"]["min"].as_f64().unwrap();
+    assert!((150_000.0..400_000.0).contains(&response), "as long as it was awaited: {response}");
+
+    // A server that speaks HTTP only.
+    let target = place.start(place.command(PLIMSOLL, &["target", "--listen", "127.0.0.1:0"]));
+    let address = wait_for("the target to listen", || {
+        let said = target.out();
+        said.lines().find_map(|line| line.strip_prefix("listening on ")).map(str::to_owned)
+    });
+    let url = format!("ws://{address}/");
+    let arguments = [
+        "load",
+        &url,
+        "--scenario",
+        "wait.toml",
+        "--users",
+        "1",
+        "-n",
+        "1",
+        "--for",
+        "60s",
+        "--json",
+    ];
+    let document: Value = place.plimsoll(&arguments).ended_with(0).json();
+    assert_eq!(document["websocket"]["refused"], 1, "{document:#}");
+    assert_eq!(document["errors"]["check"], 1, "{document:#}");
+    assert!(document["reasons"].to_string().contains("expected status 101, found 200"));
+}
+
+#[test]
+fn a_url_of_websockets_wants_a_scenario() {
+    let place = Place::new();
+    let done = place.plimsoll(&["load", "ws://127.0.0.1:9/", "--rate", "1/s", "--for", "1s"]);
+    done.ended_with(2).says(&["scenario", "connect, send, expect"]);
+}
