@@ -96,13 +96,17 @@ pub(super) fn called(scenario: &Scenario) -> Called {
     Called { names: naming.finish(), of: Some(of) }
 }
 
-/// How many connections users have at most: each one to each server. How many there are at a time
-/// is not known of users who arrive by the clock.
+/// How many connections users have at most: each one to each server that he may ask over HTTP, and
+/// one for each of his WebSockets. How many there are at a time is not known of users who arrive by
+/// the clock.
 pub(super) fn connections(plan: &Plan, users: &Users) -> u32 {
     let most = u32::try_from(*Connections::RANGE.end()).unwrap_or(u32::MAX);
-    let servers = u32::try_from(users.scenario.origins().len()).unwrap_or(u32::MAX);
+    let speaks_http = users.scenario.asks().any(|ask| ask.upgrade.is_none());
+    let servers = if speaks_http { users.scenario.origins().len() } else { 0 };
+    let each = servers + users.scenario.channels();
+    let each = u32::try_from(each.max(1)).unwrap_or(u32::MAX);
     match plan.load.shape {
-        LoadShape::Closed { users, .. } => users.saturating_mul(servers).min(most),
+        LoadShape::Closed { users, .. } => users.saturating_mul(each).min(most),
         LoadShape::Open { .. } | LoadShape::Replay => most,
     }
 }

@@ -124,7 +124,8 @@ impl<D: Driver> Worker<D> {
             if left <= SPIN_NS {
                 return 0;
             }
-            if self.in_flight.len() > 0 && self.spins < SPINS {
+            let awaits = self.in_flight.len() > 0 || self.source.awaiting() > 0;
+            if awaits && self.spins < SPINS {
                 self.spins += 1;
                 return 0;
             }

@@ -23,7 +23,10 @@ pub(crate) fn section(content: &Content) -> Option<Section> {
             blocks.push(Block::Heading(view.heading.clone()));
         }
         blocks.push(Block::Table(messages(of)));
-        blocks.extend(of.broadcast.as_ref().map(|of| Block::Table(broadcasts(of))));
+        if let Some(of) = &of.broadcast {
+            blocks.push(Block::Heading("Broadcasts".to_owned()));
+            blocks.push(Block::Table(broadcasts(of)));
+        }
     }
     (blocks.len() > 1).then(|| Section::new("websockets", "WebSockets", blocks))
 }
