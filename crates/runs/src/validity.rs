@@ -302,13 +302,13 @@ mod tests {
             let counts = blame(&counters, ended.as_ref(), healthy);
             (counts.target, counts.generator, counts.environment)
         };
-        assert_eq!(of(Some(Ended::Complete), true), (12, 0, 2));
-        assert_eq!(of(Some(Ended::Complete), false), (10, 2, 2));
-        assert_eq!(of(Some(Ended::Interrupted), true), (10, 0, 4));
-        assert_eq!(of(Some(Ended::Interrupted), false), (9, 1, 4));
-        assert_eq!(of(Some(Ended::Stopped(String::new())), true), (10, 0, 4));
-        assert_eq!(of(Some(Ended::Failed(String::new())), true), (10, 2, 2));
-        assert_eq!(of(None, true), (10, 0, 4));
+        assert_eq!(of(Some(Ended::Complete), true), (15, 0, 2));
+        assert_eq!(of(Some(Ended::Complete), false), (13, 2, 2));
+        assert_eq!(of(Some(Ended::Interrupted), true), (13, 0, 4));
+        assert_eq!(of(Some(Ended::Interrupted), false), (12, 1, 4));
+        assert_eq!(of(Some(Ended::Stopped(String::new())), true), (13, 0, 4));
+        assert_eq!(of(Some(Ended::Failed(String::new())), true), (13, 2, 2));
+        assert_eq!(of(None, true), (13, 0, 4));
     }
 
     #[test]

@@ -21,12 +21,12 @@ const NORMAL: u16 = 1000;
 const GOING_AWAY: u16 = 1001;
 
 impl<D: Driver> Worker<D> {
-    /// The WebSocket of a user that is open.
+    /// The WebSocket of a user that is open, and is not being closed.
     fn online(&mut self, seat: u32, channel: u16) -> Option<u32> {
         let at = self.users()?.socket(seat, channel)?;
         let connection = self.connections.get(at as usize)?;
         let is_his = connection.owner == seat && connection.lane.channel == channel;
-        (is_his && connection.online_since > 0).then_some(at)
+        (is_his && connection.online_since > 0 && connection.code == 0).then_some(at)
     }
 
     /// A step of a user sends a message, awaits some, or both.
@@ -106,10 +106,6 @@ impl<D: Driver> Worker<D> {
     pub(super) fn part(&mut self, seat: u32, channel: u16, code: u16) {
         if let Some(at) = self.online(seat, channel) {
             self.begin_to_close(at, code);
-            let lane = self.connections[at as usize].lane;
-            if let Some(users) = self.users() {
-                users.loses(seat, lane, at);
-            }
         }
         let now = self.now;
         if let Some(users) = self.users() {

@@ -22,6 +22,8 @@ use plimsoll_workload::scenario::{Came, End, Failure, Lane, Message, Next, Recei
 
 /// So many steps of a user may fail unsent before others have their turn.
 const MOST_UNSENT: u32 = 64;
+/// Said of a WebSocket whose user opens another one in its place.
+const REPLACED: &str = "the connection was closed by us, as its user opens another one";
 /// Said of a connection whose user has ended.
 const LEFT: &str = "the connection was closed by us, as its user has ended";
 
@@ -119,8 +121,8 @@ impl<D: Driver> Worker<D> {
             // A handshake is made on a connection of its own: the one before is done with.
             Some(at) if lane.channel != 0 => {
                 self.say_goodbye(at, Leaving::Ended(End::Finished));
+                self.close(at, ErrorKind::Reset, Why::Words(REPLACED), None);
                 if let Some(users) = self.users() {
-                    users.loses(seat, lane, at);
                     users.wanting.push_back(seat);
                 }
             }
