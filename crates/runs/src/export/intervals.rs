@@ -42,7 +42,7 @@ pub(super) fn json(run: &Run, out: &mut dyn Write) -> Result<(), RunError> {
 }
 
 /// A second's columns, names with units.
-const NAMES: [&str; 50] = [
+const NAMES: [&str; 53] = [
     "start_s",
     "len_s",
     "phase",
