@@ -24,7 +24,10 @@ impl LivePlant<'_, '_, '_> {
     pub(super) fn mend(&mut self, before: &Look, look: &Look, seconds: f64) {
         let yard = self.yard;
         for (number, server) in yard.failed(before, look, seconds) {
-            self.scope.spawn(move || yard.bury(number, &server));
+            self.scope.spawn(move || match yard.is_followed {
+                true => yard.rest(number, &server),
+                false => yard.bury(number, &server),
+            });
         }
         while yard.life().lacks() && self.start() {
             let mut life = yard.life();
