@@ -36,10 +36,12 @@ impl Control for OnHosts<'_> {
     }
 }
 
-/// The collector of what a host does, which its agent has.
-const HOST: &str = "host";
+/// The collectors of what a host and the instances on it do, which its agent has.
+pub(crate) const HOST: &str = "host";
+pub(crate) const CGROUP: &str = "cgroup";
 
-/// The provider of a plan's hosts. They are watched where the plan collects what hosts do.
+/// The provider of a plan's hosts. They are watched where the plan collects what hosts do, and the
+/// instances there where it collects what those do.
 ///
 /// # Errors
 /// A host without an address; a role without a host.
@@ -72,10 +74,12 @@ pub(crate) fn provider(
     });
     let dealt: Vec<Dealt> = dealt.collect();
     let collect = &plan.collect;
-    let watch = collect
-        .from
-        .iter()
-        .any(|from| from == HOST)
-        .then(|| Watch { every: collect.every, processes: collect.processes.clone() });
+    let has = |name: &str| collect.from.iter().any(|from| from == name);
+    let watch = (has(HOST) || has(CGROUP)).then(|| Watch {
+        every: collect.every,
+        processes: collect.processes.clone(),
+        hosts: has(HOST),
+        cgroups: has(CGROUP),
+    });
     Ok(Ssh::deal(&hosts, &dealt, testbed.host_folder.as_deref(), client, watch)?)
 }

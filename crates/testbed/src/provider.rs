@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::cgroup::{Cgroups, LEAST_QUOTA_US, quota};
+use crate::cgroup::{Cgroups, LEAST_QUOTA_US, group_of, quota};
 use crate::command::{Words, is_there};
 use crate::error::TestbedError;
 use crate::launch::Order;
@@ -397,7 +397,7 @@ impl Provider for Namespace {
             Op::Make { thing: Thing::Namespace { name }, by: made },
             Op::Make { thing: Thing::Link { name: outer, alias }, by: linked },
         ];
-        ops.extend(self.cgroups.of(bed, &instance.name, &role.limits));
+        ops.extend(self.cgroups.of(&group_of(bed, &instance.name), &role.limits));
         let user = Some(role.user().to_owned());
         ops.push(Op::Folder { path: instance.folder.clone(), user });
         ops
@@ -426,7 +426,7 @@ impl Provider for Namespace {
         let more = ["unshare", "--mount", "--", "setpriv", "--reuid", &id, "--regid", &group];
         words.extend(more.map(str::to_owned));
         words.extend(["--clear-groups", "--no-new-privs", "--"].map(str::to_owned));
-        let cgroups = self.cgroups.entries(bed, &instance.name);
+        let cgroups = self.cgroups.entries(&group_of(bed, &instance.name));
         Ok(Order { cgroups, words, ..Order::default() })
     }
 }

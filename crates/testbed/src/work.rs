@@ -15,6 +15,7 @@ use std::time::Duration;
 use rustix::process::{Pid, kill_process};
 
 use crate::books::Books;
+use crate::cgroup::Cgroups;
 use crate::command::{Deadline, Words, is_there, run, told, wait};
 use crate::error::TestbedError;
 use crate::flow::Outputs;
@@ -27,7 +28,7 @@ use crate::output;
 use crate::ready;
 use crate::recipe::{Stop, reload_signal_of, signal_of};
 use crate::rents::Rents;
-use crate::role::Instance;
+use crate::role::{Instance, Limits};
 use crate::ssh::Client;
 use crate::ssh::hosts::Hosts;
 use crate::thing::{Thing, children, mark, remove, runs, started_at};
@@ -179,6 +180,11 @@ impl<'a> Worker<'a> {
                 self.will_make(thing)?;
                 make_cgroup(thing, settings).map(|()| String::new())
             }
+            Op::Groups { name } => {
+                let groups = Cgroups::of_host()?.of(name, &Limits::default());
+                groups.iter().try_for_each(|op| self.act_here(op, deadline).map(drop))?;
+                Ok(String::new())
+            }
             Op::Rent { instance, role, .. } => self.rent(instance, role),
             Op::Folder { path, user } => {
                 self.will_make(&Thing::Folder { path: path.clone() })?;
@@ -246,6 +252,14 @@ impl<'a> Worker<'a> {
     fn undo_here(&self, op: &Op, deadline: &Deadline) -> Result<String, TestbedError> {
         match op {
             Op::Make { thing, .. } | Op::Cgroup { thing, .. } => self.remove(thing),
+            Op::Groups { name } => {
+                let is_its = |thing: &Thing| match thing {
+                    Thing::Cgroup { path } => path.ends_with(name),
+                    _ => false,
+                };
+                let its = self.rows().into_iter().map(|(thing, _)| thing).filter(is_its);
+                its.map(|thing| self.remove(&thing)).collect::<Result<String, _>>()
+            }
             Op::Rent { instance, .. } => {
                 self.rented(instance).map_or(Ok(String::new()), |thing| self.remove(&thing))
             }

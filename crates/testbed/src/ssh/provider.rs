@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::agent::Agent;
+use crate::cgroup::group_of;
 use crate::command::Words;
 use crate::error::TestbedError;
 use crate::launch::Order;
@@ -89,6 +90,12 @@ impl Ssh {
 
     fn folder_of(&self, bed: &str, host: &str) -> PathBuf {
         self.folders.join(format!("plimsoll-{bed}.{host}"))
+    }
+
+    /// The name of the cgroups of an instance, where it gets some to be watched by.
+    fn group(&self, bed: &str, instance: &Instance) -> Option<String> {
+        let is_watched = self.watch.as_ref().is_some_and(|watch| watch.cgroups);
+        is_watched.then(|| group_of(bed, &instance.name))
     }
 
     fn spot(&self, role: &str, number: u32) -> Result<(&Host, u16), TestbedError> {
@@ -190,7 +197,7 @@ impl Provider for Ssh {
             let folder = self.folder_of(bed, name);
             let mut ops = vec![Op::Host { route: host.route.clone(), folder: folder.clone() }];
             if let (Some(agent), Some(watch)) = (&host.agent, &self.watch) {
-                ops.extend(watched(agent, name, &folder, watch));
+                ops.extend(watched(agent, (bed, name), &folder, watch));
             }
             let (name, host) = (format!("reach the host {name}"), Some(name.clone()));
             Shared { name, host, limit: Some(REACHES), ops }
@@ -198,7 +205,7 @@ impl Provider for Ssh {
         self.hosts.iter().map(host).collect()
     }
 
-    fn place(&self, _: &str, role: &Role, instance: &Instance) -> Vec<Op> {
+    fn place(&self, bed: &str, role: &Role, instance: &Instance) -> Vec<Op> {
         let Instance { address, port, folder, .. } = instance;
         let recipe = &role.recipe.recipe;
         let programs = recipe.needs.iter().chain(recipe.start.first());
@@ -210,15 +217,18 @@ impl Provider for Ssh {
             address: format!("{address}:{port}"),
         };
         let user = Some(role.user().to_owned());
-        vec![needs, Op::Folder { path: folder.clone(), user }]
+        let groups = self.group(bed, instance).map(|name| Op::Groups { name });
+        let folder = Op::Folder { path: folder.clone(), user };
+        [Some(needs), groups, Some(folder)].into_iter().flatten().collect()
     }
 
     fn moves(&self, _: &str, _: &str, _: Option<&str>, _: &str) -> Option<Vec<Words>> {
         None
     }
 
-    fn start(&self, _: &str, role: &Role, _: &Instance) -> Result<Order, TestbedError> {
-        Ok(Order { becomes: Some(role.user().to_owned()), ..Order::default() })
+    fn start(&self, bed: &str, role: &Role, instance: &Instance) -> Result<Order, TestbedError> {
+        let (becomes, enters) = (Some(role.user().to_owned()), self.group(bed, instance));
+        Ok(Order { becomes, enters, ..Order::default() })
     }
 }
 
