@@ -1,6 +1,8 @@
 //! The provider `ssh`, against a real server of SSH on this host: a plan of two roles, what a kill
 //! leaves, a host that goes away, what is secret, and what is refused.
 
+mod pools;
+
 use crate::place::{Place, cell, events};
 use crate::program::{Done, Going, PLIMSOLL, wait_for};
 use plimsoll_runs::{Run, SeriesRow};

@@ -55,6 +55,13 @@ pub fn bake(
                 .to_owned(),
         ));
     }
+    if plan.testbed.as_ref().is_some_and(|of| of.provider == Provider::Ssh) {
+        return Err(conflict(
+            "make an image of an instance on another host: images are of this one; say provider = \
+             \"process\" or \"namespace\" in [testbed]"
+                .to_owned(),
+        ));
+    }
     let id = bed_id(Path::new("bake"), 0, (place.now_ns)());
     let mut plan = plan.clone();
     // What it starts from now is what is made anew.

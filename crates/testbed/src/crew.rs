@@ -17,7 +17,7 @@ use crate::op::Op;
 use crate::outline::Outline;
 use crate::reach::Reach;
 use crate::recipe::Stands;
-use crate::role::{Instance, Role};
+use crate::role::{Instance, OnHost, Role};
 use crate::time::Deadline;
 use crate::work::Worker;
 
@@ -29,6 +29,8 @@ pub struct Crew<'a> {
     hears: Hears<'a>,
     stand: BTreeMap<String, Stands>,
     members: Mutex<Members<'a>>,
+    /// Held by who reaches a host again.
+    turn: Mutex<()>,
 }
 
 /// An image that was made, and the time until an instance is ready without it and with it.
@@ -75,7 +77,7 @@ pub fn with_crew<T, E: From<TestbedError>>(
     with_worker(bed, &outline, ledgers, hears, |instances, worker| {
         let places = instances.iter().map(|of| of.place).collect();
         let members = Mutex::new(Members { places, ..Members::default() });
-        let crew = Crew { bed, role, worker, hears, stand, members };
+        let crew = Crew { bed, role, worker, hears, stand, members, turn: Mutex::default() };
         if !bed.is_followed(role) {
             crew.bed.check_programs(&crew.example()?)?;
         }
@@ -129,6 +131,32 @@ impl<'a> Crew<'a> {
         Ok(())
     }
 
+    /// The other hosts that its instances may stand on.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<OnHost> {
+        self.bed.provider.hosts()
+    }
+
+    /// Why an instance cannot be asked any more: the connection to its host broke.
+    #[must_use]
+    pub fn is_away(&self, instance: &Instance) -> Option<TestbedError> {
+        let host = instance.host.as_ref()?;
+        self.bed.client.lost(|name| name == host.name)
+    }
+
+    /// Sees to it that a host can be asked on which an instance is to stand. One that was away is
+    /// cleared: nobody counts on what it has any more.
+    fn regain(&self, host: &OnHost) -> Result<(), TestbedError> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.worker.stands_on(&host.name) {
+            return Ok(());
+        }
+        let shared = self.bed.provider.shared(&self.bed.id);
+        let own = shared.iter().filter(|of| of.host.as_ref() == Some(&host.name));
+        let ops: Vec<Op> = own.flat_map(|of| of.ops.clone()).collect();
+        self.worker.regain(&host.name, &ops)
+    }
+
     /// Those that stand now.
     #[must_use]
     pub fn standing(&self) -> Vec<Instance> {
@@ -138,7 +166,11 @@ impl<'a> Crew<'a> {
     /// The steps of one instance. Nothing is done.
     fn example(&self) -> Result<Outline, TestbedError> {
         let place = self.members().places.len();
-        Ok(self.outline(1, place)?.1)
+        let outline = self.outline(1, place)?.1;
+        if !self.is_adopted() {
+            self.bed.provider.frees(&self.role.name, 1);
+        }
+        Ok(outline)
     }
 
     fn outline(&self, number: u32, place: usize) -> Result<(Instance, Outline), TestbedError> {
@@ -217,6 +249,7 @@ impl<'a> Crew<'a> {
             (members.last, place)
         };
         let made = self.outline_of(role, number, place).and_then(|(instance, outline)| {
+            instance.host.as_ref().map_or(Ok(()), |host| self.regain(host))?;
             let rented = self.bed.rent(&outline, self.worker, self.hears)?;
             let end = || rented.iter().for_each(|flow| drop(flow.down()));
             let again = rented.is_some().then(|| self.outline_of(role, number, place)).transpose();
@@ -238,6 +271,7 @@ impl<'a> Crew<'a> {
             }
             Err(error) => {
                 members.places.remove(&place);
+                self.bed.provider.frees(&role.name, number);
                 Err(error)
             }
         }
@@ -270,6 +304,8 @@ impl<'a> Crew<'a> {
         if errors.is_empty() {
             self.members().places.remove(&instance.place);
         }
+        // Where it could not be ended, its host is cleared before another one stands there.
+        self.bed.provider.frees(&instance.role, number);
         errors.into_iter().next().map_or(Ok(()), Err)
     }
 

@@ -86,6 +86,9 @@ pub struct Serves {
     pub port: u16,
     /// Its place in the bed.
     pub place: usize,
+    /// The host that it stands on; none where that is this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
 }
 
 impl Stood {
@@ -265,7 +268,8 @@ impl Ledger {
     /// Where it cannot be written.
     pub fn serves(&self, of: &Instance) -> Result<(), TestbedError> {
         let (name, address) = (of.name.clone(), of.address.clone());
-        let serves = Serves { name, address, port: of.port, place: of.place };
+        let host = of.host.as_ref().map(|host| host.name.clone());
+        let serves = Serves { name, address, port: of.port, place: of.place, host };
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         self.append(&mut file.0, &Line { serves: Some(serves), ..Line::default() })
     }
@@ -335,8 +339,8 @@ impl Ledger {
             let Contents { things, of, serving, stood, falls, .. } = read(&file);
             let things: Vec<Thing> = things.into_values().rev().collect();
             let lives = |of: &Serves| {
-                // Whether one lives on another host is not known here.
-                let is_its = |thing: &&Thing| match thing {
+                // Whether one lives on another host is not known here: who adopts it sees.
+                let is_its = |thing: &&Thing| match thing.itself() {
                     Thing::Process { instance, .. } | Thing::Rented { instance, .. } => {
                         *instance == of.name
                     }

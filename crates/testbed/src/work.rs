@@ -113,7 +113,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Of a bed that was left: ends the processes of instances that are not among those that stand,
-    /// as of one that was being started.
+    /// as of one that was being started. What is on a host that is away stays in the ledger.
     pub(crate) fn end_others(&self, stand: &[Serves]) -> Result<(), TestbedError> {
         let is_other = |thing: &Thing| {
             let name = match thing {
@@ -124,7 +124,7 @@ impl<'a> Worker<'a> {
         };
         let rows = self.rows();
         let others = rows.iter().map(|(thing, _)| thing).filter(|thing| is_other(thing));
-        others.into_iter().try_for_each(|thing| self.remove(thing).map(drop))
+        others.into_iter().try_for_each(|thing| hosts::unless_away(self.remove(thing).map(drop)))
     }
 
     /// Of a bed that was left: removes what its instances were not known to have.

@@ -47,6 +47,11 @@ pub(super) trait Servers: Sync {
     fn weight(&self, _: &Server) -> f64 {
         1.0
     }
+
+    /// Why one can neither be ended nor asked any more, as the host that it stands on is gone.
+    fn is_away(&self, _: &Server) -> Option<TestbedError> {
+        None
+    }
 }
 
 impl Servers for Crew<'_> {
@@ -60,6 +65,10 @@ impl Servers for Crew<'_> {
 
     fn again(&self, server: &Server) -> Result<(), TestbedError> {
         self.again(server)
+    }
+
+    fn is_away(&self, server: &Server) -> Option<TestbedError> {
+        self.is_away(server)
     }
 }
 
@@ -451,6 +460,24 @@ impl Yard<'_> {
             ));
         }
         found
+    }
+
+    /// Takes out the instances whose host is gone: whatever they answer, they can be ended no more.
+    /// Returns them.
+    pub(super) fn stranded(&self) -> Vec<(usize, Server)> {
+        let mut life = self.life();
+        let away = |(number, server): (&usize, &Server)| {
+            Some((*number, server.clone(), self.crew.is_away(server)?))
+        };
+        let found: Vec<_> = life.servers.iter().filter_map(away).collect();
+        let now_ns = life.now_ns();
+        for (number, server, error) in &found {
+            life.servers.remove(number);
+            life.pool.end(*number, now_ns);
+            life.owed += 1;
+            life.note(*number, &format!("failed: {}: {}", server.name, chain(error)));
+        }
+        found.into_iter().map(|(number, server, _)| (number, server)).collect()
     }
 
     /// Removes a server that takes no requests any more.
