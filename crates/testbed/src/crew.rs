@@ -11,12 +11,13 @@ use std::time::Duration;
 use crate::bed::{Bed, Hears, before_role, flow_of, step, with_worker};
 use crate::error::TestbedError;
 use crate::flow::Flow;
-use crate::image::{Image, Images, Source};
+use crate::image::{AtCloud, Image, Images, SCHEMA, Source};
 use crate::making::{Making, recipe_of};
 use crate::op::Op;
 use crate::outline::Outline;
 use crate::reach::Reach;
 use crate::recipe::Stands;
+use crate::rents::Rents;
 use crate::role::{Instance, OnHost, Role};
 use crate::time::Deadline;
 use crate::work::Worker;
@@ -211,6 +212,9 @@ impl<'a> Crew<'a> {
         name: &str,
         made_unix_ns: u64,
     ) -> Result<Baked, TestbedError> {
+        if let Some(rents) = self.bed.provider.rents() {
+            return self.bake_rented(rents, images, (name, made_unix_ns));
+        }
         let role = Role { image: None, ..self.role.clone() };
         let clock = Deadline::within(Duration::MAX);
         let instance = self.launch_as(&role)?;
@@ -235,6 +239,59 @@ impl<'a> Crew<'a> {
         let role = Role { image: Some(Box::new(images.find(name)?)), ..role };
         let clock = Deadline::within(Duration::MAX);
         let again = self.launch_as(&role)?;
+        let with = clock.passed();
+        self.end(again.number)?;
+        Ok(Baked { image, without, with })
+    }
+
+    /// Has the cloud make an image of an instance. What is to be made is in the list of images
+    /// before the cloud is asked, and stays there where that fails and something may be there.
+    fn bake_rented(
+        &self,
+        rents: &dyn Rents,
+        images: &Images,
+        (name, made_unix_ns): (&str, u64),
+    ) -> Result<Baked, TestbedError> {
+        images.is_free(name)?;
+        let clock = Deadline::within(Duration::MAX);
+        let instance = self.launch()?;
+        let without = clock.passed();
+        let mut cloud = AtCloud {
+            at: rents.place_of(&self.role.name)?,
+            name: format!("plimsoll-{}-{name}", self.bed.id),
+            id: String::new(),
+        };
+        let image = Image {
+            schema: SCHEMA,
+            name: name.to_owned(),
+            role: self.role.name.clone(),
+            provider: self.bed.provider.name().to_owned(),
+            recipe: recipe_of(self.role)?,
+            made_unix_ns,
+            ready_ms: u64::try_from(without.as_millis()).unwrap_or(u64::MAX),
+            files: Vec::new(),
+            cloud: Some(cloud.clone()),
+        };
+        images.note(&image)?;
+        cloud.id = match rents.bakes(&instance.name, &cloud, self.hears.is_ended) {
+            Ok(id) => id,
+            Err(error) => {
+                let may_be_there = match &error {
+                    TestbedError::Cloud(error) => error.is_open(),
+                    _ => false,
+                };
+                if !may_be_there {
+                    images.forget(name)?;
+                }
+                return Err(error);
+            }
+        };
+        let image = Image { cloud: Some(cloud.clone()), ..image };
+        images.note(&image)?;
+        rents.starts_from(&self.role.name, &cloud, self.hears.is_ended)?;
+        self.end(instance.number)?;
+        let clock = Deadline::within(Duration::MAX);
+        let again = self.launch()?;
         let with = clock.passed();
         self.end(again.number)?;
         Ok(Baked { image, without, with })

@@ -1,6 +1,7 @@
 //! Instances that are rented from a cloud, by a proxy of ours before moto: whole plans, faults of
 //! the cloud, money, credentials, and the end of what was rented.
 
+mod baking;
 mod following;
 mod proxy;
 
@@ -404,8 +405,6 @@ fn what_needs_commands_on_an_instance_is_refused_by_name() {
     files(&place, &whole);
     let up = begin(&place, &["testbed", "up", "plan.toml"]).wait().ended_with(2);
     up.says(&["leave rented instances standing"]);
-    let bake = begin(&place, &["testbed", "bake", "web", "plan.toml"]).wait().ended_with(2);
-    bake.says(&["make an image of a rented instance", "have its cloud make the image"]);
     assert!(events_of_none(&place));
 }
 
