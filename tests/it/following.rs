@@ -127,6 +127,45 @@ fn a_followed_pool_is_adopted_after_a_kill() {
     agents.iter().for_each(|of| of.signal(Signal::TERM));
 }
 
+/// One that is not well for a while is out, and is the same one when it is back: it was not ended,
+/// so it is charged once.
+#[test]
+fn who_is_not_well_for_a_while_is_charged_once() {
+    let place = Place::alone();
+    let at = plan(&place, "[billing]\nunit = 'hour'\nprice = 0.17\n");
+    let servers: Vec<Target> =
+        (0..2).map(|_| place.target(&["--service-time", "const:5ms"])).collect();
+    let going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
+    let agents = [agent(&place, at, "web-a", &servers[0]), agent(&place, at, "web-b", &servers[1])];
+    let count = |text: &str| {
+        let all = members(&place).unwrap_or_default();
+        all.iter().filter(|of| of.contains(text)).count()
+    };
+    let says = |text: &str, times: usize| {
+        wait_for(text, || (count(text) >= times).then_some(()));
+    };
+    says("ready: web-a", 1);
+    says("ready: web-b", 1);
+    wait_for("the load", || has_begun(&place).then_some(()));
+    servers[0].signal(Signal::STOP);
+    says("out: web-a answered no health check", 1);
+    servers[0].signal(Signal::CONT);
+    says("ready: web-a", 2);
+    let live = going.wait().went_well().json();
+    agents.iter().for_each(|of| of.signal(Signal::TERM));
+    let of = &live["cells"][0];
+    // Two begun hours, of two instances.
+    assert_eq!(number(of, "instance_hours").to_bits(), 2.0_f64.to_bits(), "{of}");
+    let run = Run::open(&place.run().join(of["run"].as_str().unwrap())).unwrap();
+    let decisions = run.decisions().unwrap();
+    assert!(decisions.iter().any(|of| of.before == 2), "{decisions:?}");
+    // What was seen then is seen again: one of two that is out is not ready.
+    let path = run.path().to_str().unwrap().to_owned();
+    let replay = ["elastic", "replay", &path, "--policy", "one", "--json"];
+    let replayed = place.plimsoll(&replay).went_well().json();
+    assert_eq!(replayed["differ"], 0, "{replayed}");
+}
+
 #[test]
 fn what_cannot_be_followed_is_refused_by_name() {
     let place = Place::new();

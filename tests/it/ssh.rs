@@ -1,6 +1,8 @@
 //! The provider `ssh`, against a real server of SSH on this host: a plan of two roles, what a kill
 //! leaves, a host that goes away, what is secret, and what is refused.
 
+mod pools;
+
 use crate::place::{Place, cell, events};
 use crate::program::{Done, Going, PLIMSOLL, wait_for};
 use plimsoll_runs::{Run, SeriesRow};
@@ -221,6 +223,40 @@ fn two_roles_on_two_hosts_serve_are_watched_and_leave_nothing() {
     // No file has the token that was made for the agents.
     let secret = std::fs::read_to_string(run.join("plan.toml")).unwrap();
     assert!(!secret.contains("token"), "{secret}");
+}
+
+/// Whether this host has control groups, and this user may make some.
+fn has_cgroups() -> bool {
+    let is_there = |name: &str| Path::new("/sys/fs/cgroup").join(name).is_file();
+    let found = is_there("cpu/cgroup.procs") || is_there("cgroup.controllers");
+    found && rustix::process::getuid().is_root()
+}
+
+/// Without `host`, the instances alone are watched.
+#[test]
+fn instances_on_hosts_are_watched_by_cgroups_there() {
+    let Some(place) = place("instances_on_hosts_are_watched_by_cgroups") else { return };
+    if !has_cgroups() {
+        println!("skipped: instances on hosts by their cgroups: there are none here");
+        return;
+    }
+    let servers = [Server::start(&place, "first"), Server::start(&place, "second")];
+    let more = "[collect]\nfrom = ['cgroup']\nevery = '200ms'\n";
+    write(&place, [&servers[0], &servers[1]], more);
+    place.plimsoll(&["run", "plan.toml", "--quiet"]).went_well();
+    nothing_is_left(&place);
+    let run = Run::open(&place.run()).unwrap();
+    let samples = run.series("container_cpu_usage_seconds_total").unwrap();
+    for name in ["data-1", "web-1", "web-2"] {
+        let is_of_it = |of: &&SeriesRow| of.labels.get("instance").is_some_and(|of| of == name);
+        assert!(samples.iter().filter(is_of_it).count() > 3, "{name}: {samples:?}");
+    }
+    assert!(run.series("node_load1").unwrap().is_empty());
+    // One that stands has no agent to tell them.
+    let id = place.plimsoll(&["testbed", "up", "plan.toml", "--json"]).ended_with(0).json();
+    let done = place.plimsoll(&["run", "plan.toml", "--new"]).ended_with(2);
+    done.says(&["which has no agent", "leave `cgroup` out"]);
+    place.plimsoll(&["testbed", "down", id["id"].as_str().unwrap()]).ended_with(0);
 }
 
 #[test]

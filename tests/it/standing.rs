@@ -54,6 +54,30 @@ fn no_cell_profits_from_the_one_before() {
     place.plimsoll(&["testbed", "down", &id]).ended_with(0);
 }
 
+/// Who is second finds a bed that is about to be gone, or gone: that is what was wanted.
+#[test]
+fn a_bed_that_two_take_down_in_one_moment_is_done_for_both() {
+    let place = Place::alone();
+    let plan = "[testbed]\nprovider = 'process'\n[role.web]\nrecipe = 'target'\ncount = 4\n\
+                [target]\nurl = 'http://{{role.web.address}}:{{role.web.port}}/'\n\
+                [load]\nrate = '1/s'\nfor = '1s'\n";
+    place.write("plan.toml", plan);
+    for round in 0..6 {
+        let id = up(&place, "plan.toml");
+        let words: [&str; 3] = ["testbed", "down", if round % 2 == 0 { "--all" } else { &id }];
+        let both = [(), ()].map(|()| place.start(place.command(PLIMSOLL, &words)));
+        let both = both.map(crate::program::Going::wait);
+        for done in &both {
+            // By its id it may be gone before the other looks for it, which is told as such.
+            let is_late = round % 2 == 1 && done.err.contains("no ledger has it");
+            assert!(done.code() == Some(0) || is_late, "{:?}: {}", done.code(), done.err);
+        }
+        assert!(both.iter().any(|done| done.err.contains(&format!("{id}: undone"))));
+        let status = place.plimsoll(&["testbed", "status"]).ended_with(0);
+        assert!(!status.out.contains(&id), "{}", status.out);
+    }
+}
+
 /// Killed while an instance is made cold, and while it is changed: all that was started is found,
 /// the next who uses the bed begins with what the plan says, and nothing is left in the end.
 #[test]

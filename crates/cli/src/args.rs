@@ -496,6 +496,12 @@ pub(crate) struct Agent {
     /// Names of processes that are counted, joined by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) processes: Vec<String>,
+    /// Watch the control groups whose names begin so too: instances, by the rest of their names
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) cgroups: Option<String>,
+    /// Leave out the figures of the host itself
+    #[arg(long, requires = "cgroups")]
+    pub(crate) no_host: bool,
     /// Announce this host, by --name, to a pool that follows its instances; gives the token
     #[arg(long, value_name = "URL", requires = "name", requires = "serves")]
     pub(crate) announce: Option<String>,

@@ -81,7 +81,9 @@ pub(crate) struct TestbedUp {
 Starts an instance of the role behind the roles that stand before it, keeps what it has in its
 folder when it is ready, and starts another from that. `image = \"NAME\"` in [role.NAME] has its
 instances start so. What is written anew for each instance is not kept: the files of its recipe and
-those beside the plan, with their secrets.
+those beside the plan, with their secrets. Of a rented instance its cloud makes the image, which is
+in the list of images before the cloud is asked: `testbed images --remove NAME` removes it there
+too.
 
 Examples:
   plimsoll testbed bake web plan.toml

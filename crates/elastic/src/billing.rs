@@ -55,6 +55,8 @@ pub struct Used {
     pub ready_ns: Option<u64>,
     /// When it ended, or the end of the simulation.
     pub ended_ns: u64,
+    /// How long it took no requests in between, as it was not well, nanoseconds.
+    pub out_ns: u64,
 }
 
 impl Prices {
@@ -84,6 +86,7 @@ impl Prices {
             let from_ns = self.charged_from_ns(used)?;
             let used_ns = self.billed_ns(used.ended_ns.saturating_sub(from_ns));
             let took_ns = used.ready_ns.map_or(0, |ns| used.ended_ns.saturating_sub(ns));
+            let took_ns = took_ns.saturating_sub(used.out_ns);
             let took_ns = self.billed_ns(took_ns);
             let charged_s = 3600.0 * self.unit.charged_hours(used_ns, self.least_ns);
             Some((charged_s - took_ns as f64 / 1e9).max(0.0))
@@ -156,7 +159,7 @@ mod tests {
 
     #[test]
     fn compressed_time_is_billed_as_long_as_it_stands_for() {
-        let used = Used { launched_ns: 0, ready_ns: Some(0), ended_ns: MINUTE };
+        let used = Used { launched_ns: 0, ready_ns: Some(0), ended_ns: MINUTE, out_ns: 0 };
         let fast = Prices { speed: 60.0, ..prices(BillingUnit::Hour) };
         let bill = fast.bill(&[used, used], 0, 0, 1.0 / 60.0);
         assert!((bill.hours - 2.0).abs() < 1e-12 && (bill.hours_used - 2.0).abs() < 1e-12);
@@ -165,7 +168,8 @@ mod tests {
 
     #[test]
     fn booting_is_free_unless_it_is_charged_from_launch() {
-        let used = Used { launched_ns: 0, ready_ns: Some(3 * MINUTE), ended_ns: 62 * MINUTE };
+        let used =
+            Used { launched_ns: 0, ready_ns: Some(3 * MINUTE), ended_ns: 62 * MINUTE, out_ns: 0 };
         let of = |prices: Prices| prices.bill(&[used], 0, 0, 1.0).hours;
         assert!((of(prices(BillingUnit::Hour)) - 1.0).abs() < 1e-12);
         assert!(
@@ -184,7 +188,7 @@ mod tests {
             (351, 59.67, 32_288, 317.181_1),
             (480, 81.6, 2_148, 295.763_5),
         ] {
-            let used = Used { launched_ns: 0, ready_ns: Some(0), ended_ns: 60 * MINUTE };
+            let used = Used { launched_ns: 0, ready_ns: Some(0), ended_ns: 60 * MINUTE, out_ns: 0 };
             let served = 22_200_000 - lost;
             let bill = prices(BillingUnit::Hour).bill(&vec![used; hours], 22_200_000, served, 24.0);
             assert!((bill.cost - cost).abs() < 1e-9, "{}", bill.cost);

@@ -23,6 +23,10 @@ pub struct Instance {
     pub draining_ns: Option<u64>,
     /// When it ended.
     pub ended_ns: Option<u64>,
+    /// Since when it takes no requests for a while: it is not well, and has not ended.
+    pub out_since_ns: Option<u64>,
+    /// How long it was so before.
+    pub out_ns: u64,
     /// Its speed: 1 is that of its type.
     pub speed: f64,
 }
@@ -34,9 +38,14 @@ impl Instance {
         match (self.ended_ns, self.draining_ns) {
             (Some(_), _) => None,
             (None, Some(_)) => Some(State::Draining),
-            (None, None) if self.ready_ns <= now_ns => Some(State::Ready),
+            (None, None) if self.takes_requests(now_ns) => Some(State::Ready),
             (None, None) => Some(State::Booting),
         }
+    }
+
+    /// Whether it was made ready, and is well.
+    fn takes_requests(&self, now_ns: u64) -> bool {
+        self.ready_ns <= now_ns && self.out_since_ns.is_none()
     }
 
     /// The time it used, as of now.
@@ -44,7 +53,9 @@ impl Instance {
     pub fn used(&self, now_ns: u64) -> Used {
         let ended_ns = self.ended_ns.unwrap_or(now_ns).min(now_ns);
         let ready_ns = Some(self.ready_ns).filter(|&ready_ns| ready_ns <= ended_ns);
-        Used { launched_ns: self.launched_ns, ready_ns, ended_ns }
+        let since_ns = self.out_since_ns.map_or(0, |ns| ended_ns.saturating_sub(ns));
+        let out_ns = self.out_ns + since_ns;
+        Used { launched_ns: self.launched_ns, ready_ns, ended_ns, out_ns }
     }
 }
 
@@ -90,6 +101,8 @@ impl Pool {
             ready_ns,
             draining_ns: None,
             ended_ns: None,
+            out_since_ns: None,
+            out_ns: 0,
             speed,
         };
         self.instances.push(instance);
@@ -97,9 +110,20 @@ impl Pool {
         instance
     }
 
-    /// An instance takes requests from now on, of which that was not known before.
+    /// An instance takes requests from now on, of which that was not known before. One that was out
+    /// takes them again.
     pub fn ready(&mut self, number: usize, now_ns: u64) {
-        self.instances[number].ready_ns = now_ns;
+        let of = &mut self.instances[number];
+        of.ready_ns = of.ready_ns.min(now_ns);
+        if let Some(since_ns) = of.out_since_ns.take() {
+            of.out_ns += now_ns.saturating_sub(since_ns);
+        }
+    }
+
+    /// An instance takes no requests until it is ready again, and has not ended: it is charged as
+    /// before.
+    pub fn out(&mut self, number: usize, now_ns: u64) {
+        self.instances[number].out_since_ns.get_or_insert(now_ns);
     }
 
     /// An instance takes no more requests.
@@ -158,7 +182,7 @@ impl Pool {
         let of = |of: &Instance| {
             Some(Seen {
                 launched_s: seconds(of.launched_ns),
-                ready_s: (of.ready_ns <= now_ns).then(|| seconds(of.ready_ns)),
+                ready_s: of.takes_requests(now_ns).then(|| seconds(of.ready_ns)),
                 state: of.state(now_ns)?,
                 speed: of.speed,
             })
@@ -212,6 +236,33 @@ mod tests {
         assert_eq!(chosen(Termination::Newest, 100), 2);
         assert!(chosen(Termination::Random, 100) < 3);
         assert_eq!(chosen(Termination::Oldest, 30), 1, "what boots is not paid yet");
+    }
+
+    #[test]
+    fn one_that_is_out_for_a_while_is_the_same_one_when_it_is_back() {
+        let mut pool = Pool::default();
+        let of = pool.launch(MINUTE, u64::MAX, 1.0).number;
+        pool.ready(of, 2 * MINUTE);
+        for minutes in [10, 30] {
+            pool.out(of, minutes * MINUTE);
+            assert_eq!(pool.instances()[of].state((minutes + 1) * MINUTE), Some(State::Booting));
+            assert_eq!(pool.seen((minutes + 1) * MINUTE)[0].ready_s, None);
+            pool.ready(of, (minutes + 5) * MINUTE);
+        }
+        assert_eq!(pool.instances()[of].state(40 * MINUTE), Some(State::Ready));
+        pool.out(of, 50 * MINUTE);
+        pool.end(of, 52 * MINUTE);
+        let used = pool.instances()[of].used(60 * MINUTE);
+        assert_eq!((used.ready_ns, used.ended_ns), (Some(2 * MINUTE), 52 * MINUTE));
+        assert_eq!(used.out_ns, 12 * MINUTE);
+        // One hour, of which it took requests for 50 minutes but 12.
+        let all = [used];
+        assert!((prices().bill(&all, 0, 0, 1.0).hours - 1.0).abs() < 1e-12);
+        assert!(
+            (prices().wasted_s(&all) - 60.0 * 22.0).abs() < 1e-9,
+            "{}",
+            prices().wasted_s(&all)
+        );
     }
 
     #[test]

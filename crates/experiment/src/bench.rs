@@ -330,7 +330,7 @@ impl Bench<'_> {
                     let sources = sources(&plan, servers, self.place.system)?;
                     in_run.set(Some(before.len()));
                     let _live = Live::start(&self.path, cell.number, servers, self.place.now_ns);
-                    let control = OnHosts { control: to.control, client: &bed.client };
+                    let control = OnHosts::new(to.control, &bed.client, servers);
                     let to = &to.under(&control);
                     self.load(&plan, &levels, cell, to, (&before, &sources))
                 })

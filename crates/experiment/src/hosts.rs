@@ -1,8 +1,10 @@
 //! The hosts of a plan's `[testbed]`, as the provider `ssh` takes them.
 
 use plimsoll_plan::{Plan, Testbed};
+use std::collections::BTreeSet;
+
 use plimsoll_testbed::ssh::{Client, Dealt, Route, Ssh, Watch};
-use plimsoll_testbed::{Role, TestbedError};
+use plimsoll_testbed::{Instance as Server, Role, TestbedError};
 
 use crate::control::{Control, News, Wish};
 use crate::error::ExperimentError;
@@ -13,6 +15,20 @@ pub(crate) struct OnHosts<'a> {
     pub(crate) control: &'a dyn Control,
     /// How the hosts are reached.
     pub(crate) client: &'a Client,
+    /// The names of the hosts that are needed.
+    needed: BTreeSet<String>,
+}
+
+impl<'a> OnHosts<'a> {
+    /// What goes on with these servers.
+    pub(crate) fn new(control: &'a dyn Control, client: &'a Client, servers: &[Server]) -> Self {
+        let needed = servers.iter().filter_map(|of| Some(of.host.as_ref()?.name.clone()));
+        Self { control, client, needed: needed.collect() }
+    }
+
+    fn lost(&self) -> Option<TestbedError> {
+        self.client.lost(|name| self.needed.contains(name))
+    }
 }
 
 impl Control for OnHosts<'_> {
@@ -21,14 +37,14 @@ impl Control for OnHosts<'_> {
     }
 
     fn wish(&self) -> Wish {
-        match self.client.lost() {
+        match self.lost() {
             Some(_) => Wish::Abort,
             None => self.control.wish(),
         }
     }
 
     fn broken(&self) -> Option<TestbedError> {
-        self.client.lost()
+        self.lost()
     }
 
     fn is_spent(&self) -> Option<String> {
@@ -36,10 +52,12 @@ impl Control for OnHosts<'_> {
     }
 }
 
-/// The collector of what a host does, which its agent has.
-const HOST: &str = "host";
+/// The collectors of what a host and the instances on it do, which its agent has.
+pub(crate) const HOST: &str = "host";
+pub(crate) const CGROUP: &str = "cgroup";
 
-/// The provider of a plan's hosts. They are watched where the plan collects what hosts do.
+/// The provider of a plan's hosts. They are watched where the plan collects what hosts do, and the
+/// instances there where it collects what those do.
 ///
 /// # Errors
 /// A host without an address; a role without a host.
@@ -64,18 +82,29 @@ pub(crate) fn provider(
         (route, of.serves)
     };
     let hosts: Vec<_> = testbed.hosts.iter().map(host).collect();
-    let dealt = roles.iter().zip(&plan.roles).map(|(role, (name, of))| Dealt {
-        role: role.name.clone(),
-        count: role.count,
-        port: role.recipe.recipe.port,
-        hosts: testbed.hosts_of(name, of).into_iter().map(str::to_owned).collect(),
+    let dealt = roles.iter().zip(&plan.roles).map(|(role, (name, of))| {
+        let comes = !plan.is_followed(name) && scaled(plan) == Some(name);
+        Dealt {
+            role: role.name.clone(),
+            count: if comes { 0 } else { role.count },
+            comes,
+            port: role.recipe.recipe.port,
+            hosts: testbed.hosts_of(name, of).into_iter().map(str::to_owned).collect(),
+        }
     });
     let dealt: Vec<Dealt> = dealt.collect();
     let collect = &plan.collect;
-    let watch = collect
-        .from
-        .iter()
-        .any(|from| from == HOST)
-        .then(|| Watch { every: collect.every, processes: collect.processes.clone() });
+    let has = |name: &str| collect.from.iter().any(|from| from == name);
+    let watch = (has(HOST) || has(CGROUP)).then(|| Watch {
+        every: collect.every,
+        processes: collect.processes.clone(),
+        hosts: has(HOST),
+        cgroups: has(CGROUP),
+    });
     Ok(Ssh::deal(&hosts, &dealt, testbed.host_folder.as_deref(), client, watch)?)
+}
+
+/// The role whose instances come and go.
+fn scaled(plan: &Plan) -> Option<&str> {
+    plan.elastic.as_ref()?.pool.role.as_deref()
 }

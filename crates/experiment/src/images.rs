@@ -2,6 +2,7 @@
 //! of another recipe by now.
 
 use std::path::Path;
+use std::time::Duration;
 
 use plimsoll_plan::{Plan, Provider};
 use plimsoll_testbed::bed::Hears;
@@ -10,8 +11,13 @@ use plimsoll_testbed::{Bed, recipe_of};
 use plimsoll_units::nearest;
 
 use crate::error::ExperimentError;
+use crate::image_folder::images;
+use crate::money;
 use crate::prepare::Place;
-use crate::servers::{bed, bed_id, images, install};
+use crate::servers::{bed, bed_id, install};
+
+/// How long a rented instance is planned to be there of which an image is made.
+const LASTS: Duration = Duration::from_secs(2 * 3600);
 
 /// What a reader should know of the images that the roles of a bed start from: those of another
 /// recipe, or of other parameters and files, than the role has now.
@@ -48,17 +54,21 @@ pub fn bake(
     installs: bool,
 ) -> Result<Baked, ExperimentError> {
     let conflict = |text: String| ExperimentError::Conflict(text);
-    if plan.testbed.as_ref().is_some_and(|of| of.provider == Provider::Ec2) {
+    let provider = plan.testbed.as_ref().map(|of| of.provider);
+    if provider == Some(Provider::Ssh) {
         return Err(conflict(
-            "make an image of a rented instance: the folder of one cannot be read from here; have \
-             its cloud make the image, and name that by `image` in [role.NAME]"
+            "make an image of an instance on another host: images are of this one; say provider = \
+             \"process\" or \"namespace\" in [testbed]"
                 .to_owned(),
         ));
     }
     let id = bed_id(Path::new("bake"), 0, (place.now_ns)());
     let mut plan = plan.clone();
     // What it starts from now is what is made anew.
-    plan.roles.iter_mut().filter(|(of, _)| of == role).for_each(|(_, of)| of.image = None);
+    let all = images(place);
+    let is_ours = |name: &String| provider != Some(Provider::Ec2) || all.find(name).is_ok();
+    let of_it = plan.roles.iter_mut().filter(|(of, _)| of == role);
+    of_it.for_each(|(_, of)| of.image = of.image.take().filter(|name| !is_ours(name)));
     let bed = bed(&plan, id, place)?;
     let mut bed = bed.ok_or_else(|| {
         conflict("make an image of a server: the plan has no [testbed] that starts any".to_owned())
@@ -78,6 +88,8 @@ pub fn bake(
         install(&bed, place)?;
     }
     bed.roles[at].count = 0;
-    let (images, name, now_ns) = (images(place), name.unwrap_or(role), (place.now_ns)());
-    with_crew(&bed, role, place.runtime, hears, |_, crew| Ok(crew.bake(&images, name, now_ns)?))
+    bed.provider.rents().into_iter().for_each(|of| of.lasts(LASTS));
+    let (name, now_ns, ledgers) =
+        (name.unwrap_or(role), (place.now_ns)(), money::ledgers(&plan, place));
+    with_crew(&bed, role, &ledgers, hears, |_, crew| Ok(crew.bake(&all, name, now_ns)?))
 }

@@ -14,6 +14,7 @@ pub mod estimate;
 pub mod factors;
 mod folders;
 mod hosts;
+pub mod image_folder;
 pub mod images;
 pub mod infer;
 mod inputs;

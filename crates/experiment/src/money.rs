@@ -12,6 +12,7 @@ use plimsoll_runs::event::Class;
 use plimsoll_runs::experiment::Cell;
 use plimsoll_testbed::cloud::{Surroundings, Where};
 use plimsoll_testbed::ec2::{Ec2, Wants};
+use plimsoll_testbed::image::AtCloud;
 use plimsoll_testbed::rented::{Terms, lasting};
 use plimsoll_testbed::rents::Rents;
 use plimsoll_units::failure::{FileError, chain};
@@ -20,6 +21,7 @@ use plimsoll_workload::pool::BillingUnit;
 use crate::control::News;
 use crate::engine::Execution;
 use crate::error::ExperimentError;
+use crate::image_folder::images;
 use crate::prepare::Place;
 
 /// How often the clouds are asked what has become of instances.
@@ -164,11 +166,10 @@ pub(crate) fn provider(
         let tags = of.tags.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
         let wanted = Wants {
             region: role.region.clone().unwrap_or_else(|| of.region.clone()),
-            image: role
-                .image
-                .clone()
-                .or_else(|| of.image.clone())
-                .ok_or_else(|| missing(name, "image"))?,
+            image: match role.image.as_ref().or(of.image.as_ref()) {
+                Some(image) => at_cloud(image, role.region.as_ref().unwrap_or(&of.region), place)?,
+                None => return Err(missing(name, "image")),
+            },
             kind: role
                 .kind
                 .clone()
@@ -184,6 +185,22 @@ pub(crate) fn provider(
         wants.insert(name.clone(), wanted);
     }
     Ok(Ec2::new(&cloud(of), wants, terms(plan, of), surroundings(place))?)
+}
+
+/// The id of an image: of one that `testbed bake` has made the cloud's own, else as it is named.
+fn at_cloud(name: &str, region: &str, place: &Place<'_>) -> Result<String, ExperimentError> {
+    let Ok(found) = images(place).find(name) else { return Ok(name.to_owned()) };
+    let Some(AtCloud { at, id, .. }) = found.image.cloud else { return Ok(name.to_owned()) };
+    if at.region != region || id.is_empty() {
+        let why = match id.is_empty() {
+            true => "it was not made to its end".to_owned(),
+            false => format!("it is in {}", at.region),
+        };
+        return Err(ExperimentError::Conflict(format!(
+            "start from the image `{name}` in {region}: {why}"
+        )));
+    }
+    Ok(id)
 }
 
 /// Where the cloud of a plan is.

@@ -2,6 +2,7 @@
 
 mod clusters;
 mod designed;
+mod most;
 mod pools;
 
 use std::path::Path;
@@ -27,6 +28,7 @@ use crate::money::{self, Cost};
 use crate::plans;
 use crate::prepare::{Place, Prepared, prepare};
 use crate::ready::designed::Designed;
+pub use crate::ready::most::Scaled;
 use crate::record::{CellPlan, Record, Subject};
 use crate::scale::{note, scaled};
 use crate::world::caches::{self, Clusters, Policies, Requests};
@@ -392,6 +394,15 @@ impl Ready {
                 of.live().map_or(Ok(None), |plan| money::cost(plan, cells))
             }
             _ => Ok(None),
+        }
+    }
+
+    /// The most that a live pool takes of hosts or of a cloud; `None` for anything else.
+    #[must_use]
+    pub fn scaled(&self) -> Option<&Scaled> {
+        match &self.of {
+            Of::Designed(of) => of.scaled.as_ref(),
+            _ => None,
         }
     }
 

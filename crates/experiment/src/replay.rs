@@ -69,6 +69,8 @@ pub fn replay(
 struct Life {
     launched_ns: u64,
     ready_ns: Option<u64>,
+    /// From when until when it took no requests, as it was not well.
+    out_ns: Vec<(u64, Option<u64>)>,
     draining_ns: Option<u64>,
     ended_ns: Option<u64>,
 }
@@ -80,7 +82,8 @@ impl Life {
         if self.launched_ns > at_ns || has(self.ended_ns) {
             return None;
         }
-        let is_ready = has(self.ready_ns);
+        let is_out = |of: &(u64, Option<u64>)| of.0 <= at_ns && !has(of.1);
+        let is_ready = has(self.ready_ns) && !self.out_ns.iter().any(is_out);
         let state = match (has(self.draining_ns), is_ready) {
             // One that does not take requests yet is not waited for.
             (true, false) => return None,
@@ -108,7 +111,11 @@ fn lives(events: &[Event]) -> BTreeMap<u32, Life> {
             life.launched_ns = of.at_ns;
         }
         match state {
-            "ready" => life.ready_ns = Some(of.at_ns),
+            "ready" => match life.out_ns.last_mut() {
+                Some(out) => out.1 = out.1.or(Some(of.at_ns)),
+                None => life.ready_ns = Some(of.at_ns),
+            },
+            "out" => life.out_ns.push((of.at_ns, None)),
             "draining" => life.draining_ns = Some(of.at_ns),
             "failed" | "terminated" => {
                 life.ended_ns.get_or_insert(of.at_ns);

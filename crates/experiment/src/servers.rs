@@ -10,7 +10,6 @@ use plimsoll_runs::Event;
 use plimsoll_runs::event::Class;
 use plimsoll_testbed::bed::Hears;
 use plimsoll_testbed::down::Means;
-use plimsoll_testbed::image::Images;
 use plimsoll_testbed::launch::Launcher;
 use plimsoll_testbed::ledger::{Found as Left, Owner, Serves};
 use plimsoll_testbed::outline::Outline;
@@ -26,6 +25,7 @@ use plimsoll_units::secret::{SecretError, Source, variable};
 use crate::control::{Control, News};
 use crate::error::ExperimentError;
 use crate::hosts;
+use crate::image_folder::images;
 use crate::money;
 use crate::prepare::Place;
 
@@ -157,18 +157,6 @@ fn role_of(
             None => None,
         },
     })
-}
-
-/// The images of this host: below `XDG_DATA_HOME`, for root in `/var/lib`, else in the home folder.
-#[must_use]
-pub fn images(place: &Place<'_>) -> Images {
-    let set = |name: &str| (place.environment)(name).filter(|of| !of.is_empty());
-    let folder = match (set("XDG_DATA_HOME"), set("HOME")) {
-        (Some(data), _) => PathBuf::from(data),
-        (None, Some(home)) if home != "/root" => PathBuf::from(home).join(".local/share"),
-        (None, _) => PathBuf::from("/var/lib"),
-    };
-    Images::below(folder.join("plimsoll/images"))
 }
 
 /// The files that parameters of a recipe name, beside the plan.

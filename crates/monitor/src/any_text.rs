@@ -103,7 +103,7 @@ const PARSERS: &[Parser] = &[
         text: phpfpm::tests::PAGE,
         parse: |text, out| phpfpm::parse(text, out).is_ok(),
     },
-    Parser { name: "agent", text: AGENT, parse: |text, out| agent::parse(text, out).is_ok() },
+    Parser { name: "agent", text: AGENT, parse: |text, out| agent::parse(text, true, out).is_ok() },
     Parser { name: "target", text: TARGET, parse: |text, out| target::parse(text, out).is_ok() },
     Parser {
         name: "prometheus",

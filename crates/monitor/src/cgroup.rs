@@ -10,6 +10,7 @@
 //! `Documentation/admin-guide/cgroup-v1/{cpuacct,memory,pids}.rst` and
 //! `Documentation/scheduler/sched-bwc.rst`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::collector::{CollectError, Collector, Kind, Need};
@@ -197,6 +198,52 @@ const fn threads(key: &'static str) -> Series {
 
 struct Cgroup {
     folders: Vec<PathBuf>,
+}
+
+/// The cgroups of a host whose names begin alike, as they come and go.
+pub(crate) struct Groups {
+    /// The folder that holds `sys`.
+    pub(crate) root: PathBuf,
+    /// How the names begin; the rest of each is the name of its instance.
+    pub(crate) prefix: String,
+}
+
+impl Groups {
+    /// The folders of each instance: one of version 2, or one of each controller's.
+    fn all(&self) -> BTreeMap<String, Vec<PathBuf>> {
+        let mount = self.root.join("sys/fs/cgroup");
+        let entries = |path: &Path| {
+            let of =
+                |entry: std::fs::DirEntry| Some((entry.file_name().into_string().ok()?, entry));
+            std::fs::read_dir(path).into_iter().flatten().flatten().filter_map(of)
+        };
+        let mut hierarchies: Vec<PathBuf> = entries(&mount).map(|(_, of)| of.path()).collect();
+        hierarchies.sort();
+        let mut all: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+        for hierarchy in [mount].iter().chain(&hierarchies) {
+            for (name, entry) in entries(hierarchy) {
+                let own = name.strip_prefix(&self.prefix).filter(|own| !own.is_empty());
+                if let Some(own) = own.filter(|_| entry.path().is_dir()) {
+                    all.entry(own.to_owned()).or_default().push(entry.path());
+                }
+            }
+        }
+        all
+    }
+}
+
+impl Collector for Groups {
+    fn collect(&mut self, out: &mut Samples) -> Result<(), CollectError> {
+        for (instance, folders) in self.all() {
+            let mut own = Samples::of(Some(&instance));
+            // One that ends in this moment is no fault.
+            if (Cgroup { folders }).collect(&mut own).is_ok() {
+                out.leave_out(own.left_out(), own.first_left_out().unwrap_or_default());
+                out.list.extend(own.list);
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Collector for Cgroup {

@@ -7,7 +7,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plimsoll_net::http::client;
@@ -115,6 +115,8 @@ pub struct Source {
     pub address: Option<String>,
     /// What an agent asks for, where it asks for a token.
     pub token: Option<Token>,
+    /// Whether an agent tells of instances on its host too, which keep their own names.
+    pub has_instances: bool,
     /// Names of the processes that are counted by name.
     pub processes: Vec<String>,
     /// The time within which a service must answer. It should be less than the period: a collector
@@ -132,6 +134,7 @@ impl Default for Source {
             cgroup: Vec::new(),
             address: None,
             token: None,
+            has_instances: false,
             processes: Vec::new(),
             limit: Duration::from_millis(500),
         }
@@ -290,6 +293,14 @@ impl Watched {
         let made = (kind.make)(source);
         let made = made.map_err(|source| SourceError::Address { collector, source })?;
         Ok(Self::new(collector, source.instance.clone(), made))
+    }
+
+    /// The cgroups of a host whose names begin so, as they come and go: each is an instance, by the
+    /// rest of its name. `root` is the folder that holds `sys`.
+    #[must_use]
+    pub fn groups(root: &Path, prefix: &str) -> Self {
+        let (root, prefix) = (root.to_owned(), prefix.to_owned());
+        Self::new(cgroup::KIND.name, None, Box::new(cgroup::Groups { root, prefix }))
     }
 
     /// A collector that is not in the list.

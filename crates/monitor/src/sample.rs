@@ -183,6 +183,23 @@ impl Samples {
         self.add(Cow::Owned(name.to_owned()), own.collect(), value);
     }
 
+    /// Adds a sample of a series that only its source knows, of the instance that it names.
+    pub(crate) fn push_named<'a>(
+        &mut self,
+        name: &str,
+        labels: impl IntoIterator<Item = (&'a str, &'a str)>,
+        value: f64,
+    ) {
+        if !value.is_finite() {
+            return self.leave_out(1, name);
+        }
+        let own = labels.into_iter();
+        let own = own.map(|(name, text)| (Cow::Owned(name.to_owned()), text.to_owned()));
+        let mut labels: Labels = own.collect();
+        labels.sort_unstable();
+        self.list.push(Sample { name: Cow::Owned(name.to_owned()), labels, value });
+    }
+
     /// Adds a sample that is not of the instance, but of the whole run.
     pub(crate) fn push_of_all(&mut self, series: &'static Series, value: f64) {
         self.list.push(Sample { name: Cow::Borrowed(series.name), labels: Labels::new(), value });
@@ -275,5 +292,6 @@ impl Samples {
     }
 }
 
-const INSTANCE: &str = "instance";
+/// The label that says which instance a series is of.
+pub(crate) const INSTANCE: &str = "instance";
 const EXPORTED_INSTANCE: &str = "exported_instance";

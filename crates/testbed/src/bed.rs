@@ -203,11 +203,12 @@ impl Bed {
         let name = format!("{}-{number}", role.name);
         let left = self.left.iter().find(|of| of.name == name);
         let Spot { address, port, host } = match left {
-            Some(of) => Spot { address: of.address.clone(), port: Some(of.port), host: None },
+            Some(of) => self.provider.left(role, number, of),
             None => self.provider.spot(role, number, place)?,
         };
         let place = left.map_or(place, |of| of.place);
-        let folders = self.provider.folders().unwrap_or(&self.folders);
+        let folders = host.as_ref().and_then(|_| self.provider.folders());
+        let folders = folders.unwrap_or(&self.folders);
         let folder = folders.join(format!("plimsoll-{}-{name}", self.id));
         let mut instance = Instance {
             role: role.name.clone(),
@@ -396,6 +397,11 @@ fn stand<'w, T, E: From<TestbedError>>(
 ) -> Result<T, E> {
     let is_left = !bed.left.is_empty();
     worker.end_others(&bed.left)?;
+    if is_left {
+        for Shared { host, ops, .. } in bed.provider.shared(&bed.id) {
+            host.map_or(Ok(()), |host| worker.renew(&host, &ops))?;
+        }
+    }
     // What is rented has an address from then on, by which the other steps go.
     let rented = bed.rent(outline, worker, hears)?;
     let end = || rented.iter().for_each(|flow| drop(flow.down()));

@@ -34,6 +34,11 @@ pub(crate) enum Cgroups {
     },
 }
 
+/// The name of the groups of an instance, which has the bed's id.
+pub(crate) fn group_of(bed: &str, instance: &str) -> String {
+    format!("plimsoll-{bed}-{instance}")
+}
+
 impl Cgroups {
     /// Looks for the kind below the root of the file system.
     ///
@@ -60,32 +65,44 @@ impl Cgroups {
         Ok(Self::V1 { controllers, unified })
     }
 
-    /// The folders of an instance, each with what is written into it.
-    fn groups(&self, bed: &str, instance: &str, limits: &Limits) -> Vec<(PathBuf, Settings)> {
-        let own = format!("plimsoll-{bed}-{instance}");
+    /// The kind of this host, for instances that are watched by their groups.
+    ///
+    /// # Errors
+    /// As for [`Cgroups::probe`].
+    pub(crate) fn of_host() -> Result<Self, TestbedError> {
+        Self::probe(Path::new("/")).map_err(|_| {
+            TestbedError::Wrong(format!(
+                "watch instances by their cgroups: /{MOUNT} has no controller `cpu`, of neither \
+                 version; leave `cgroup` out of `from` in [collect]"
+            ))
+        })
+    }
+
+    /// The folders of a name, each with what is written into it.
+    fn groups(&self, name: &str, limits: &Limits) -> Vec<(PathBuf, Settings)> {
         match self {
-            Self::V2 { root } => vec![(root.join(own), v2(limits))],
+            Self::V2 { root } => vec![(root.join(name), v2(limits))],
             Self::V1 { controllers, unified } => {
-                let of = |(name, path): &(&'static str, PathBuf)| {
-                    (path.join(&own), v1(name, path, limits))
+                let of = |(controller, path): &(&'static str, PathBuf)| {
+                    (path.join(name), v1(controller, path, limits))
                 };
-                let unified = unified.iter().map(|path| (path.join(&own), Vec::new()));
+                let unified = unified.iter().map(|path| (path.join(name), Vec::new()));
                 controllers.iter().map(of).chain(unified).collect()
             }
         }
     }
 
-    /// What makes the groups of an instance.
-    pub(crate) fn of(&self, bed: &str, instance: &str, limits: &Limits) -> Vec<Op> {
-        let groups = self.groups(bed, instance, limits).into_iter();
+    /// What makes the groups of a name.
+    pub(crate) fn of(&self, name: &str, limits: &Limits) -> Vec<Op> {
+        let groups = self.groups(name, limits).into_iter();
         groups
             .map(|(path, settings)| Op::Cgroup { thing: Thing::Cgroup { path }, settings })
             .collect()
     }
 
     /// The files that a process is entered by.
-    pub(crate) fn entries(&self, bed: &str, instance: &str) -> Vec<PathBuf> {
-        let groups = self.groups(bed, instance, &Limits::default()).into_iter();
+    pub(crate) fn entries(&self, name: &str) -> Vec<PathBuf> {
+        let groups = self.groups(name, &Limits::default()).into_iter();
         groups.map(|(path, _)| path.join("cgroup.procs")).collect()
     }
 }
@@ -170,7 +187,7 @@ mod tests {
         }
         fs::write(mount.join("cpuset/cpuset.mems"), "0\n").unwrap();
         let v1 = Cgroups::probe(place.path()).unwrap();
-        let groups = v1.groups("e1", "web-1", &limits());
+        let groups = v1.groups(&group_of("e1", "web-1"), &limits());
         let of = |name: &str| {
             let path = mount.join(name).join("plimsoll-e1-web-1");
             groups.iter().find(|(group, _)| *group == path).unwrap().1.clone()
@@ -183,7 +200,7 @@ mod tests {
 
         fs::write(mount.join("cgroup.controllers"), "cpuset cpu io memory pids\n").unwrap();
         let v2 = Cgroups::probe(place.path()).unwrap();
-        let groups = v2.groups("e1", "web-1", &limits());
+        let groups = v2.groups(&group_of("e1", "web-1"), &limits());
         assert_eq!(groups[0].1[0], setting("cpu.max", "2000 10000"));
         assert_eq!(groups[0].1.len(), 4);
     }

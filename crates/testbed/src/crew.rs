@@ -11,13 +11,14 @@ use std::time::Duration;
 use crate::bed::{Bed, Hears, before_role, flow_of, step, with_worker};
 use crate::error::TestbedError;
 use crate::flow::Flow;
-use crate::image::{Image, Images, Source};
+use crate::image::{AtCloud, Image, Images, SCHEMA, Source};
 use crate::making::{Making, recipe_of};
 use crate::op::Op;
 use crate::outline::Outline;
 use crate::reach::Reach;
 use crate::recipe::Stands;
-use crate::role::{Instance, Role};
+use crate::rents::Rents;
+use crate::role::{Instance, OnHost, Role};
 use crate::time::Deadline;
 use crate::work::Worker;
 
@@ -29,6 +30,8 @@ pub struct Crew<'a> {
     hears: Hears<'a>,
     stand: BTreeMap<String, Stands>,
     members: Mutex<Members<'a>>,
+    /// Held by who reaches a host again.
+    turn: Mutex<()>,
 }
 
 /// An image that was made, and the time until an instance is ready without it and with it.
@@ -75,7 +78,7 @@ pub fn with_crew<T, E: From<TestbedError>>(
     with_worker(bed, &outline, ledgers, hears, |instances, worker| {
         let places = instances.iter().map(|of| of.place).collect();
         let members = Mutex::new(Members { places, ..Members::default() });
-        let crew = Crew { bed, role, worker, hears, stand, members };
+        let crew = Crew { bed, role, worker, hears, stand, members, turn: Mutex::default() };
         if !bed.is_followed(role) {
             crew.bed.check_programs(&crew.example()?)?;
         }
@@ -129,6 +132,32 @@ impl<'a> Crew<'a> {
         Ok(())
     }
 
+    /// The other hosts that its instances may stand on.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<OnHost> {
+        self.bed.provider.hosts()
+    }
+
+    /// Why an instance cannot be asked any more: the connection to its host broke.
+    #[must_use]
+    pub fn is_away(&self, instance: &Instance) -> Option<TestbedError> {
+        let host = instance.host.as_ref()?;
+        self.bed.client.lost(|name| name == host.name)
+    }
+
+    /// Sees to it that a host can be asked on which an instance is to stand. One that was away is
+    /// cleared: nobody counts on what it has any more.
+    fn regain(&self, host: &OnHost) -> Result<(), TestbedError> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.worker.stands_on(&host.name) {
+            return Ok(());
+        }
+        let shared = self.bed.provider.shared(&self.bed.id);
+        let own = shared.iter().filter(|of| of.host.as_ref() == Some(&host.name));
+        let ops: Vec<Op> = own.flat_map(|of| of.ops.clone()).collect();
+        self.worker.regain(&host.name, &ops)
+    }
+
     /// Those that stand now.
     #[must_use]
     pub fn standing(&self) -> Vec<Instance> {
@@ -138,7 +167,11 @@ impl<'a> Crew<'a> {
     /// The steps of one instance. Nothing is done.
     fn example(&self) -> Result<Outline, TestbedError> {
         let place = self.members().places.len();
-        Ok(self.outline(1, place)?.1)
+        let outline = self.outline(1, place)?.1;
+        if !self.is_adopted() {
+            self.bed.provider.frees(&self.role.name, 1);
+        }
+        Ok(outline)
     }
 
     fn outline(&self, number: u32, place: usize) -> Result<(Instance, Outline), TestbedError> {
@@ -179,6 +212,9 @@ impl<'a> Crew<'a> {
         name: &str,
         made_unix_ns: u64,
     ) -> Result<Baked, TestbedError> {
+        if let Some(rents) = self.bed.provider.rents() {
+            return self.bake_rented(rents, images, (name, made_unix_ns));
+        }
         let role = Role { image: None, ..self.role.clone() };
         let clock = Deadline::within(Duration::MAX);
         let instance = self.launch_as(&role)?;
@@ -208,6 +244,59 @@ impl<'a> Crew<'a> {
         Ok(Baked { image, without, with })
     }
 
+    /// Has the cloud make an image of an instance. What is to be made is in the list of images
+    /// before the cloud is asked, and stays there where that fails and something may be there.
+    fn bake_rented(
+        &self,
+        rents: &dyn Rents,
+        images: &Images,
+        (name, made_unix_ns): (&str, u64),
+    ) -> Result<Baked, TestbedError> {
+        images.is_free(name)?;
+        let clock = Deadline::within(Duration::MAX);
+        let instance = self.launch()?;
+        let without = clock.passed();
+        let mut cloud = AtCloud {
+            at: rents.place_of(&self.role.name)?,
+            name: format!("plimsoll-{}-{name}", self.bed.id),
+            id: String::new(),
+        };
+        let image = Image {
+            schema: SCHEMA,
+            name: name.to_owned(),
+            role: self.role.name.clone(),
+            provider: self.bed.provider.name().to_owned(),
+            recipe: recipe_of(self.role)?,
+            made_unix_ns,
+            ready_ms: u64::try_from(without.as_millis()).unwrap_or(u64::MAX),
+            files: Vec::new(),
+            cloud: Some(cloud.clone()),
+        };
+        images.note(&image)?;
+        cloud.id = match rents.bakes(&instance.name, &cloud, self.hears.is_ended) {
+            Ok(id) => id,
+            Err(error) => {
+                let may_be_there = match &error {
+                    TestbedError::Cloud(error) => error.is_open(),
+                    _ => false,
+                };
+                if !may_be_there {
+                    images.forget(name)?;
+                }
+                return Err(error);
+            }
+        };
+        let image = Image { cloud: Some(cloud.clone()), ..image };
+        images.note(&image)?;
+        rents.starts_from(&self.role.name, &cloud, self.hears.is_ended)?;
+        self.end(instance.number)?;
+        let clock = Deadline::within(Duration::MAX);
+        let again = self.launch()?;
+        let with = clock.passed();
+        self.end(again.number)?;
+        Ok(Baked { image, without, with })
+    }
+
     fn launch_as(&self, role: &Role) -> Result<Instance, TestbedError> {
         let (number, place) = {
             let mut members = self.members();
@@ -217,6 +306,7 @@ impl<'a> Crew<'a> {
             (members.last, place)
         };
         let made = self.outline_of(role, number, place).and_then(|(instance, outline)| {
+            instance.host.as_ref().map_or(Ok(()), |host| self.regain(host))?;
             let rented = self.bed.rent(&outline, self.worker, self.hears)?;
             let end = || rented.iter().for_each(|flow| drop(flow.down()));
             let again = rented.is_some().then(|| self.outline_of(role, number, place)).transpose();
@@ -238,6 +328,7 @@ impl<'a> Crew<'a> {
             }
             Err(error) => {
                 members.places.remove(&place);
+                self.bed.provider.frees(&role.name, number);
                 Err(error)
             }
         }
@@ -270,6 +361,8 @@ impl<'a> Crew<'a> {
         if errors.is_empty() {
             self.members().places.remove(&instance.place);
         }
+        // Where it could not be ended, its host is cleared before another one stands there.
+        self.bed.provider.frees(&instance.role, number);
         errors.into_iter().next().map_or(Ok(()), Err)
     }
 

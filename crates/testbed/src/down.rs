@@ -1,12 +1,14 @@
 //! Takes down what a ledger has that no experiment uses any more: here, on other hosts, and what is
 //! rented.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::cloud::Surroundings;
 use crate::error::TestbedError;
-use crate::ledger::{FILE, LAST, Ledger, SOCKETS, is_free, read, remove_ledger};
+use crate::ledger::{Contents, FILE, LAST, Ledger, SOCKETS, falls, is_free, read, remove_ledger};
 use crate::rented;
 use crate::ssh::Client;
 use crate::ssh::undo::Remover;
@@ -23,7 +25,8 @@ pub struct Means {
 
 impl Ledger {
     /// Removes what is left of a bed, the last made first, and its ledger. Returns what was
-    /// removed.
+    /// removed. Where somebody else takes it down in the same moment, his end is waited for: what
+    /// is gone then is done.
     ///
     /// # Errors
     /// Where a process still holds it, unless `force`; what cannot be removed, after the rest was:
@@ -37,14 +40,24 @@ impl Ledger {
     ) -> Result<Vec<Thing>, TestbedError> {
         let folder = root.join(bed);
         let path = folder.join(FILE);
-        let file = OpenOptions::new().read(true).append(true).open(&path);
-        let file = file.map_err(TestbedError::file("open", &path))?;
-        if !force && !is_free(&file, LAST) {
+        let mut file = match OpenOptions::new().read(true).append(true).open(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            file => file.map_err(TestbedError::file("open", &path))?,
+        };
+        let is_held = !force && holds(&file, &path)?;
+        if !force && !is_held {
             let text =
                 format!("take down {bed}: its experiment goes on; stop that, or say --force");
             return Err(TestbedError::Wrong(text));
         }
-        let things: Vec<Thing> = read(&file).things.into_values().rev().collect();
+        if !is_at(&file, &path) {
+            return Ok(Vec::new());
+        }
+        let Contents { things, whole, .. } = contents(&path)?;
+        if is_held {
+            falls(&mut file, whole, true).map_err(TestbedError::file("write", &path))?;
+        }
+        let things: Vec<Thing> = things.into_values().rev().collect();
         let is_rented = |thing: &Thing| matches!(thing, Thing::Rented { .. });
         let (hired, others): (Vec<Thing>, Vec<Thing>) = things.into_iter().partition(is_rented);
         let (mut removed, mut failed) = (Vec::new(), None);
@@ -69,4 +82,32 @@ impl Ledger {
             None => remove_ledger(&folder).map(|()| removed),
         }
     }
+}
+
+/// What a ledger says now; nothing where it is gone.
+fn contents(path: &Path) -> Result<Contents, TestbedError> {
+    match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Contents::default()),
+        file => Ok(read(&file.map_err(TestbedError::file("open", path))?)),
+    }
+}
+
+/// Takes the lock of a ledger, and waits for that where who holds it takes the bed down. Returns
+/// whether it has it: not where an experiment goes on.
+fn holds(file: &File, path: &Path) -> Result<bool, TestbedError> {
+    loop {
+        if is_free(file, LAST) {
+            return Ok(true);
+        }
+        if is_at(file, path) && !contents(path)?.falls {
+            return Ok(false);
+        }
+    }
+}
+
+/// Whether a ledger that was opened is still there, and no other in its place.
+fn is_at(file: &File, path: &Path) -> bool {
+    let of = |about: std::fs::Metadata| (about.dev(), about.ino());
+    let own = file.metadata().map(of).ok();
+    own.is_some() && own == std::fs::metadata(path).map(of).ok()
 }

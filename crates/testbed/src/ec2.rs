@@ -11,6 +11,7 @@ use crate::balancers::ROLE;
 use crate::cloud::{Cloud, CloudError, Filter, Order, Rented, Surroundings, Where, user_data};
 use crate::command::Words;
 use crate::error::TestbedError;
+use crate::image::AtCloud;
 use crate::launch;
 use crate::op::Op;
 use crate::provider::{Process, Provider, Shared, Spot};
@@ -61,6 +62,8 @@ pub struct Ec2 {
     /// The bed's id and its purse.
     of: OnceLock<(String, Purse)>,
     books: Mutex<BTreeMap<String, Kept>>,
+    /// The images that roles start from which were made meanwhile.
+    baked: Mutex<BTreeMap<String, String>>,
 }
 
 /// What is known of an instance.
@@ -101,6 +104,7 @@ impl Ec2 {
             planned_s: AtomicU64::new(3600),
             of: OnceLock::new(),
             books: Mutex::default(),
+            baked: Mutex::default(),
         })
     }
 
@@ -242,7 +246,9 @@ impl Rents for Ec2 {
         let Thing::Rented { instance, token, .. } = thing else { return Ok(String::new()) };
         let (wants, (bed, purse)) = (self.want(role)?, self.begun()?);
         let cloud = self.cloud(&wants.region)?;
-        let order = self.order(wants, bed, (instance, token))?;
+        let mut order = self.order(wants, bed, (instance, token))?;
+        let baked = self.baked.lock().unwrap_or_else(PoisonError::into_inner).get(role).cloned();
+        order.image = baked.unwrap_or(order.image);
         let deadline = Deadline::within(RENT);
         let found = match cloud.run(&order, is_ended) {
             Ok(found) => found,
@@ -311,6 +317,39 @@ impl Rents for Ec2 {
         let books = self.books();
         let kept = books.get(instance).filter(|of| of.is_gone)?;
         Some(format!("the state {} at its cloud", kept.rented.state))
+    }
+
+    fn place_of(&self, role: &str) -> Result<Where, TestbedError> {
+        Ok(self.cloud(&self.want(role)?.region)?.at().clone())
+    }
+
+    fn bakes(
+        &self,
+        instance: &str,
+        image: &AtCloud,
+        is_ended: &dyn Fn() -> bool,
+    ) -> Result<String, TestbedError> {
+        let id = self.books().get(instance).map(|of| of.rented.id.clone());
+        let Some(id) = id.filter(|id| !id.is_empty()) else {
+            return Err(CloudError::Wrong(format!("bake {instance}: it is not rented")).into());
+        };
+        let (bed, _) = self.begun()?;
+        let tags = [(BED_TAG, bed.as_str()), (NAME_TAG, instance), ("Name", &image.name)];
+        let tags = tags.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let cloud = self.cloud(&image.at.region)?;
+        Ok(cloud.create_image(&id, &image.name, &tags, is_ended)?)
+    }
+
+    fn starts_from(
+        &self,
+        role: &str,
+        image: &AtCloud,
+        is_ended: &dyn Fn() -> bool,
+    ) -> Result<(), TestbedError> {
+        self.cloud(&image.at.region)?.image_is_made(&image.id, is_ended)?;
+        let mut baked = self.baked.lock().unwrap_or_else(PoisonError::into_inner);
+        baked.insert(role.to_owned(), image.id.clone());
+        Ok(())
     }
 
     fn is_spent(&self, ahead: Duration) -> Result<Option<String>, TestbedError> {

@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::books::Books;
+use crate::cgroup::Cgroups;
 use crate::error::{TestbedError, Why};
 use crate::folder::{self, Bytes};
 use crate::launch::Launcher;
@@ -102,7 +103,17 @@ fn here(mut op: Op) -> Result<Op, TestbedError> {
         Op::Folder { user, .. } | Op::Write { user, .. } | Op::Copy { user, .. } if !is_root() => {
             *user = None;
         }
+        Op::Groups { .. } if !is_root() => {
+            return Err(TestbedError::Wrong(
+                "make cgroups as a user without rights; log in there as root, or leave `cgroup` \
+                 out of `from` in [collect]"
+                    .to_owned(),
+            ));
+        }
         Op::Start { order, .. } | Op::Run { order, .. } => {
+            if let Some(name) = order.enters.take() {
+                order.cgroups = Cgroups::of_host()?.entries(&name);
+            }
             let user = order.becomes.take().filter(|_| is_root());
             let found = user.map(|user| User::find(&user)).transpose()?;
             order.user = found.map(|user| (user.id, user.group));

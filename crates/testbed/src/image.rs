@@ -5,6 +5,9 @@
 //! what it is, `files` has the tree. What is written anew for each instance is in no image: the
 //! files of the recipe, with their addresses and secrets, those that are copied from beside the
 //! plan, and what the instance said. So none holds a secret that the plan gives.
+//!
+//! Of an image that a cloud has made the folder says which it is, and has no tree. It is there
+//! before the cloud is asked.
 
 mod tree;
 
@@ -16,6 +19,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_units::nearest;
 use serde::{Deserialize, Serialize};
 
+use crate::cloud::{Cloud, Surroundings, Where};
 use crate::error::TestbedError;
 
 pub(crate) use tree::restore;
@@ -31,7 +35,7 @@ const MOST_NAME: usize = 63;
 /// How the folder of an image is called that is not whole yet.
 const NEW: &str = ".new-";
 /// The version of the format.
-const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 1;
 
 /// A file of an image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +51,7 @@ pub struct Entry {
 /// What an image is of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
-    schema: u32,
+    pub(crate) schema: u32,
     /// Its name.
     pub name: String,
     /// The role of the instance that it is of.
@@ -60,8 +64,22 @@ pub struct Image {
     pub made_unix_ns: u64,
     /// How long the instance took until it was ready, without an image, milliseconds.
     pub ready_ms: u64,
-    /// Its files.
+    /// Its files; of one at a cloud none are here.
     pub files: Vec<Entry>,
+    /// Where it is, where that is a cloud.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cloud: Option<AtCloud>,
+}
+
+/// An image at a cloud, as this machine has it in its list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AtCloud {
+    /// The cloud.
+    pub at: Where,
+    /// Its name there, by which it is found whose id is not known.
+    pub name: String,
+    /// Its id; empty until the cloud has told it.
+    pub id: String,
 }
 
 impl Image {
@@ -150,13 +168,77 @@ impl Images {
         Ok(all)
     }
 
-    /// Removes an image.
+    /// Removes an image; one at a cloud there first.
     ///
     /// # Errors
-    /// A name that no image has; what cannot be removed.
-    pub fn remove(&self, name: &str) -> Result<(), TestbedError> {
-        let folder = self.find(name)?.folder;
+    /// A name that no image has; what cannot be removed: it stays in the list.
+    pub fn remove(
+        &self,
+        name: &str,
+        surroundings: Option<Surroundings>,
+    ) -> Result<(), TestbedError> {
+        let Start { image, folder } = self.find(name)?;
+        if let (Some(AtCloud { at, name, id }), Some(surroundings)) = (image.cloud, surroundings) {
+            let cloud = Cloud::new(at, surroundings)?;
+            let found = if id.is_empty() { cloud.image_named(&name) } else { cloud.image(&id) };
+            found?.map_or(Ok(()), |of| cloud.remove_image(&of))?;
+        }
         fs::remove_dir_all(&folder).map_err(TestbedError::file("remove", &folder))
+    }
+
+    /// Refuses a name for an image at a cloud that another image has: that would be forgotten, and
+    /// cost.
+    ///
+    /// # Errors
+    /// Such a name.
+    pub(crate) fn is_free(&self, name: &str) -> Result<(), TestbedError> {
+        check_name(name)?;
+        if !self.folder.join(name).exists() {
+            return Ok(());
+        }
+        Err(TestbedError::Wrong(format!(
+            "make the image `{name}`: there is one; say another --name, or remove it by `plimsoll \
+             testbed images --remove {name}`"
+        )))
+    }
+
+    /// Takes an image at a cloud into the list, which is on the disk when this returns.
+    ///
+    /// # Errors
+    /// What cannot be written.
+    pub(crate) fn note(&self, image: &Image) -> Result<(), TestbedError> {
+        let new = self.begun(&image.name)?;
+        self.put(&new, image)
+    }
+
+    /// Takes an image out of the list that was never begun.
+    ///
+    /// # Errors
+    /// What cannot be removed.
+    pub(crate) fn forget(&self, name: &str) -> Result<(), TestbedError> {
+        remove_all(&self.folder.join(name))
+    }
+
+    /// The folder of an image that is not whole yet.
+    fn begun(&self, name: &str) -> Result<PathBuf, TestbedError> {
+        let new = self.folder.join(format!("{NEW}{name}"));
+        let made = DirBuilder::new().mode(0o700).recursive(true).create(&self.folder);
+        made.map_err(TestbedError::file("make", &self.folder))?;
+        remove_all(&new)?;
+        let made = DirBuilder::new().mode(0o700).create(&new);
+        made.map_err(TestbedError::file("make", &new))?;
+        Ok(new)
+    }
+
+    /// Puts an image in its place, that of one of its name.
+    fn put(&self, new: &Path, image: &Image) -> Result<(), TestbedError> {
+        let (about, place) = (new.join(ABOUT), self.folder.join(&image.name));
+        let text = serde_json::to_string_pretty(image).map_err(std::io::Error::other);
+        let written = text.and_then(|text| fs::write(&about, text + "\n"));
+        written.map_err(TestbedError::file("write", &about))?;
+        sync(new)?;
+        remove_all(&place)?;
+        fs::rename(new, &place).map_err(TestbedError::file("make", &place))
     }
 
     /// Makes an image of an instance that has ended, in the place of one of that name.
@@ -165,16 +247,11 @@ impl Images {
     /// A name that none may have; a folder that holds too much; what cannot be written.
     pub(crate) fn make(&self, of: &Source<'_>) -> Result<Image, TestbedError> {
         check_name(of.name)?;
-        let (new, place) =
-            (self.folder.join(format!("{NEW}{}", of.name)), self.folder.join(of.name));
-        let made = DirBuilder::new().mode(0o700).recursive(true).create(&self.folder);
-        made.map_err(TestbedError::file("make", &self.folder))?;
-        remove_all(&new)?;
-        for folder in [&new, &new.join(FILES)] {
-            let made = DirBuilder::new().mode(0o700).create(folder);
-            made.map_err(TestbedError::file("make", folder))?;
-        }
-        let files = capture(of.folder, &new.join(FILES), of.left_out)?;
+        let new = self.begun(of.name)?;
+        let folder = new.join(FILES);
+        let made = DirBuilder::new().mode(0o700).create(&folder);
+        made.map_err(TestbedError::file("make", &folder))?;
+        let files = capture(of.folder, &folder, of.left_out)?;
         let image = Image {
             schema: SCHEMA,
             name: of.name.to_owned(),
@@ -184,14 +261,9 @@ impl Images {
             made_unix_ns: of.made_unix_ns,
             ready_ms: of.ready_ms,
             files,
+            cloud: None,
         };
-        let about = new.join(ABOUT);
-        let text = serde_json::to_string_pretty(&image).map_err(std::io::Error::other);
-        let written = text.and_then(|text| fs::write(&about, text + "\n"));
-        written.map_err(TestbedError::file("write", &about))?;
-        sync(&new)?;
-        remove_all(&place)?;
-        fs::rename(&new, &place).map_err(TestbedError::file("make", &place))?;
+        self.put(&new, &image)?;
         Ok(image)
     }
 }
@@ -295,7 +367,7 @@ mod tests {
         assert_eq!(images.make(&source("web", &own, &left_out)).unwrap().bytes(), 10);
         let told = images.find("webb").unwrap_err();
         assert!(told.hint().is_some_and(|hint| hint.contains("did you mean web?")), "{told}");
-        images.remove("web").unwrap();
+        images.remove("web", None).unwrap();
         assert!(images.find("web").is_err() && images.all().unwrap().is_empty());
     }
 

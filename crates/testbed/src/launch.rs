@@ -35,6 +35,10 @@ pub struct Order {
     /// The same by name, where the host that has the user is another one: it knows the numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub becomes: Option<String>,
+    /// The name of the cgroups that it enters, where the host that has them is another one: it
+    /// knows their folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enters: Option<String>,
 }
 
 /// How the waiting process is started: this program, and the hidden command.

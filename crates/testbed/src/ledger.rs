@@ -86,6 +86,9 @@ pub struct Serves {
     pub port: u16,
     /// Its place in the bed.
     pub place: usize,
+    /// The host that it stands on; none where that is this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
 }
 
 impl Stood {
@@ -139,6 +142,8 @@ struct Line {
     made: Option<Thing>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     gone: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    falls: Option<bool>,
 }
 
 /// The ledger of one bed, held by this process.
@@ -160,6 +165,8 @@ pub struct Found {
     pub serving: Vec<Serves>,
     /// Whether a process holds it.
     pub is_held: bool,
+    /// Whether it is being taken down, by who holds it.
+    pub falls: bool,
     /// Where its instances are, where it was left standing.
     pub stood: Option<Stood>,
     /// What is there, as far as the ledger says; the last made first.
@@ -261,7 +268,8 @@ impl Ledger {
     /// Where it cannot be written.
     pub fn serves(&self, of: &Instance) -> Result<(), TestbedError> {
         let (name, address) = (of.name.clone(), of.address.clone());
-        let serves = Serves { name, address, port: of.port, place: of.place };
+        let host = of.host.as_ref().map(|host| host.name.clone());
+        let serves = Serves { name, address, port: of.port, place: of.place, host };
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         self.append(&mut file.0, &Line { serves: Some(serves), ..Line::default() })
     }
@@ -275,12 +283,17 @@ impl Ledger {
         let folder = root.join(bed);
         let path = folder.join(FILE);
         let file = OpenOptions::new().read(true).append(true).open(&path);
-        let file = file.map_err(TestbedError::file("open", &path))?;
+        let mut file = file.map_err(TestbedError::file("open", &path))?;
         if !is_free(&file, MOMENT) {
             return Ok(None);
         }
-        let Contents { things, stood, last, whole, .. } = read(&file);
-        file.set_len(whole).map_err(TestbedError::file("mend", &path))?;
+        let Contents { things, stood, last, whole, falls, .. } = read(&file);
+        let mended = match falls {
+            // Who began to take it down did not come to an end.
+            true => self::falls(&mut file, whole, false),
+            false => file.set_len(whole),
+        };
+        mended.map_err(TestbedError::file("mend", &path))?;
         let ledger = Self { bed: bed.to_owned(), folder, file: Mutex::new((file, last)) };
         let things = things.into_iter().map(|(id, thing)| (thing, id)).collect();
         Ok(Some(Held { ledger, stood, things }))
@@ -323,11 +336,11 @@ impl Ledger {
             let Ok(file) = File::open(entry.path().join(FILE)) else { continue };
             let is_held = flock(&file, FlockOperation::NonBlockingLockShared).is_err();
             let bed = entry.file_name().to_string_lossy().into_owned();
-            let Contents { things, of, serving, stood, .. } = read(&file);
+            let Contents { things, of, serving, stood, falls, .. } = read(&file);
             let things: Vec<Thing> = things.into_values().rev().collect();
             let lives = |of: &Serves| {
-                // Whether one lives on another host is not known here.
-                let is_its = |thing: &&Thing| match thing {
+                // Whether one lives on another host is not known here: who adopts it sees.
+                let is_its = |thing: &&Thing| match thing.itself() {
                     Thing::Process { instance, .. } | Thing::Rented { instance, .. } => {
                         *instance == of.name
                     }
@@ -336,7 +349,8 @@ impl Ledger {
                 things.iter().find(is_its).is_some_and(Thing::lives)
             };
             let serving = serving.into_values().filter(lives).collect();
-            found.push(Found { bed, of, serving, is_held, stood, things });
+            let falls = falls && is_held;
+            found.push(Found { bed, of, serving, is_held, falls, stood, things });
         }
         found.sort_by(|a, b| a.bed.cmp(&b.bed));
         Ok(found)
@@ -385,7 +399,20 @@ pub(crate) fn remove_ledger(folder: &Path) -> Result<(), TestbedError> {
     // What a killed connection has left there is of no use to anybody.
     let _ = fs::remove_dir_all(folder.join(SOCKETS));
     let removed = fs::remove_file(folder.join(FILE)).and_then(|()| fs::remove_dir(folder));
-    removed.map_err(TestbedError::file("remove", folder))
+    match removed {
+        // Somebody else has taken it down in the same moment.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        removed => removed.map_err(TestbedError::file("remove", folder)),
+    }
+}
+
+/// Writes whether a bed is being taken down, by who holds its ledger: others wait for that. A line
+/// that was cut is taken off first.
+pub(crate) fn falls(file: &mut File, whole: u64, falls: bool) -> std::io::Result<()> {
+    file.set_len(whole)?;
+    let line = Line { falls: Some(falls), ..Line::default() };
+    let text = serde_json::to_string(&line).map_err(std::io::Error::other)?;
+    file.write_all(format!("{text}\n").as_bytes())
 }
 
 /// What a ledger says.
@@ -399,10 +426,12 @@ pub(crate) struct Contents {
     serving: BTreeMap<String, Serves>,
     /// Where its instances are, where it was left standing.
     stood: Option<Stood>,
+    /// Whether somebody has begun to take it down.
+    pub(crate) falls: bool,
     /// The greatest number.
     last: u64,
     /// The length of its whole lines, bytes.
-    whole: u64,
+    pub(crate) whole: u64,
 }
 
 /// Reads a ledger. A line that is cut is the end: what it would have told of was not made.
@@ -416,6 +445,7 @@ pub(crate) fn read(file: &File) -> Contents {
             Line { of: Some(of), .. } => contents.of = Some(of),
             Line { serves: Some(of), .. } => drop(contents.serving.insert(of.name.clone(), of)),
             Line { stands: Some(stands), .. } => contents.stood = Some(stands),
+            Line { falls: Some(falls), .. } => contents.falls = falls,
             Line { id, made: Some(thing), .. } => drop(contents.things.insert(id, thing)),
             Line { id, .. } => drop(contents.things.remove(&id)),
         }

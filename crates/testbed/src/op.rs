@@ -31,6 +31,11 @@ pub enum Op {
         /// Values by the names of their files.
         settings: Vec<(String, String)>,
     },
+    /// Makes the cgroups of an instance without limits, of the kind that its host has.
+    Groups {
+        /// Their name.
+        name: String,
+    },
     /// Rents an instance; it is undone by ending it.
     Rent {
         /// The instance.
@@ -202,6 +207,7 @@ impl std::fmt::Display for Op {
                 write!(f, "make the cgroup {}", path.display())?;
                 settings.iter().try_for_each(|(name, value)| write!(f, ", {name} = {value}"))
             }
+            Self::Groups { name } => write!(f, "make the cgroups {name}, without limits"),
             Self::Rent { shown, .. } => f.write_str(shown),
             Self::Folder { path, user } => {
                 write!(f, "make the folder {}", path.display())?;

@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::cgroup::{Cgroups, LEAST_QUOTA_US, quota};
+use crate::cgroup::{Cgroups, LEAST_QUOTA_US, group_of, quota};
 use crate::command::{Words, is_there};
 use crate::error::TestbedError;
 use crate::launch::Order;
+use crate::ledger::Serves;
 use crate::op::Op;
 use crate::rents::Rents;
 use crate::role::{Instance, Limits, OnHost, Role};
@@ -48,6 +49,24 @@ pub trait Provider: Sync {
     fn spot(&self, _role: &Role, _number: u32, place: usize) -> Result<Spot, TestbedError> {
         let (address, port) = self.address(place)?;
         Ok(Spot { address, port, host: None })
+    }
+
+    /// Where an instance stands that a killed process has left.
+    fn left(&self, _role: &Role, _number: u32, of: &Serves) -> Spot {
+        Spot { address: of.address.clone(), port: Some(of.port), host: None }
+    }
+
+    /// An instance is gone: others may have its place.
+    fn frees(&self, _role: &str, _number: u32) {}
+
+    /// The other hosts that instances may stand on.
+    fn hosts(&self) -> Vec<OnHost> {
+        Vec::new()
+    }
+
+    /// Where up to so many instances of a role that come and go may stand on other hosts.
+    fn most(&self, _role: &str, _most: u32) -> Vec<Most> {
+        Vec::new()
     }
 
     /// Where the folders of instances are made, where it is on other hosts.
@@ -87,6 +106,19 @@ pub trait Provider: Sync {
     fn is_reached(&self, _: &str) -> bool {
         true
     }
+}
+
+/// The most instances that a role whose instances come and go may have on a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Most {
+    /// The host.
+    pub host: String,
+    /// How many there are at most where all hosts are there.
+    pub usual: u32,
+    /// How many where all others are away.
+    pub alone: u32,
+    /// The first and the last port that they may have then.
+    pub ports: (u16, u16),
 }
 
 /// Where an instance stands.
@@ -397,7 +429,7 @@ impl Provider for Namespace {
             Op::Make { thing: Thing::Namespace { name }, by: made },
             Op::Make { thing: Thing::Link { name: outer, alias }, by: linked },
         ];
-        ops.extend(self.cgroups.of(bed, &instance.name, &role.limits));
+        ops.extend(self.cgroups.of(&group_of(bed, &instance.name), &role.limits));
         let user = Some(role.user().to_owned());
         ops.push(Op::Folder { path: instance.folder.clone(), user });
         ops
@@ -426,7 +458,7 @@ impl Provider for Namespace {
         let more = ["unshare", "--mount", "--", "setpriv", "--reuid", &id, "--regid", &group];
         words.extend(more.map(str::to_owned));
         words.extend(["--clear-groups", "--no-new-privs", "--"].map(str::to_owned));
-        let cgroups = self.cgroups.entries(bed, &instance.name);
+        let cgroups = self.cgroups.entries(&group_of(bed, &instance.name));
         Ok(Order { cgroups, words, ..Order::default() })
     }
 }

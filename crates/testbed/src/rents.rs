@@ -4,7 +4,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use crate::cloud::Where;
 use crate::error::TestbedError;
+use crate::image::AtCloud;
 use crate::rented::Terms;
 use crate::thing::Thing;
 
@@ -61,6 +63,34 @@ pub trait Rents: Sync {
 
     /// How an instance ended that is waited for, where it has. Its cloud is asked now and then.
     fn ended(&self, instance: &str) -> Option<String>;
+
+    /// Where the instances of a role are rented.
+    ///
+    /// # Errors
+    /// A role that is not rented.
+    fn place_of(&self, role: &str) -> Result<Where, TestbedError>;
+
+    /// Has the cloud begin an image of an instance under the name that is noted. Returns its id.
+    ///
+    /// # Errors
+    /// Where the cloud refuses, or does not answer in time.
+    fn bakes(
+        &self,
+        instance: &str,
+        image: &AtCloud,
+        is_ended: &dyn Fn() -> bool,
+    ) -> Result<String, TestbedError>;
+
+    /// Waits until an image can be started from, and has the instances of a role start from it.
+    ///
+    /// # Errors
+    /// One that cannot be made; where it takes too long, or the user has ended it.
+    fn starts_from(
+        &self,
+        role: &str,
+        image: &AtCloud,
+        is_ended: &dyn Fn() -> bool,
+    ) -> Result<(), TestbedError>;
 
     /// Why nothing more may be spent, where the budget is reached, or will be that soon.
     ///

@@ -15,6 +15,7 @@ use std::time::Duration;
 use rustix::process::{Pid, kill_process};
 
 use crate::books::Books;
+use crate::cgroup::Cgroups;
 use crate::command::{Deadline, Words, is_there, run, told, wait};
 use crate::error::TestbedError;
 use crate::flow::Outputs;
@@ -27,7 +28,7 @@ use crate::output;
 use crate::ready;
 use crate::recipe::{Stop, reload_signal_of, signal_of};
 use crate::rents::Rents;
-use crate::role::Instance;
+use crate::role::{Instance, Limits};
 use crate::ssh::Client;
 use crate::ssh::hosts::Hosts;
 use crate::thing::{Thing, children, mark, remove, runs, started_at};
@@ -112,7 +113,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Of a bed that was left: ends the processes of instances that are not among those that stand,
-    /// as of one that was being started.
+    /// as of one that was being started. What is on a host that is away stays in the ledger.
     pub(crate) fn end_others(&self, stand: &[Serves]) -> Result<(), TestbedError> {
         let is_other = |thing: &Thing| {
             let name = match thing {
@@ -123,7 +124,7 @@ impl<'a> Worker<'a> {
         };
         let rows = self.rows();
         let others = rows.iter().map(|(thing, _)| thing).filter(|thing| is_other(thing));
-        others.into_iter().try_for_each(|thing| self.remove(thing).map(drop))
+        others.into_iter().try_for_each(|thing| hosts::unless_away(self.remove(thing).map(drop)))
     }
 
     /// Of a bed that was left: removes what its instances were not known to have.
@@ -178,6 +179,11 @@ impl<'a> Worker<'a> {
             Op::Cgroup { thing, settings } => {
                 self.will_make(thing)?;
                 make_cgroup(thing, settings).map(|()| String::new())
+            }
+            Op::Groups { name } => {
+                let groups = Cgroups::of_host()?.of(name, &Limits::default());
+                groups.iter().try_for_each(|op| self.act_here(op, deadline).map(drop))?;
+                Ok(String::new())
             }
             Op::Rent { instance, role, .. } => self.rent(instance, role),
             Op::Folder { path, user } => {
@@ -246,6 +252,14 @@ impl<'a> Worker<'a> {
     fn undo_here(&self, op: &Op, deadline: &Deadline) -> Result<String, TestbedError> {
         match op {
             Op::Make { thing, .. } | Op::Cgroup { thing, .. } => self.remove(thing),
+            Op::Groups { name } => {
+                let is_its = |thing: &Thing| match thing {
+                    Thing::Cgroup { path } => path.ends_with(name),
+                    _ => false,
+                };
+                let its = self.rows().into_iter().map(|(thing, _)| thing).filter(is_its);
+                its.map(|thing| self.remove(&thing)).collect::<Result<String, _>>()
+            }
             Op::Rent { instance, .. } => {
                 self.rented(instance).map_or(Ok(String::new()), |thing| self.remove(&thing))
             }

@@ -1,6 +1,7 @@
 //! Instances that are rented from a cloud, by a proxy of ours before moto: whole plans, faults of
 //! the cloud, money, credentials, and the end of what was rented.
 
+mod baking;
 mod following;
 mod proxy;
 
@@ -288,7 +289,11 @@ fn a_pool_rents_and_replaces_what_is_gone_when_its_credentials_allow() {
     let cloud = Cloud::start(&place, &moto, Kind::New);
     // 60 USD an hour: 3 instances for 16 s and two minutes are 6.80 USD at most.
     let whole = pool(&cloud.endpoint()).replace("price = 0.1", "price = 60");
-    files(&place, &whole.replace("5 USD", "60 USD"));
+    let whole = whole.replace("5 USD", "60 USD");
+    files(&place, &whole.replace("max = 3\ndecide", "max = 5\ndecide"));
+    let check = begin(&place, &["check", "plan.toml"]).wait().ended_with(0);
+    check.prints(&["pool        up to 3 instances of web at once", "keeps it from 5"]);
+    files(&place, &whole);
     let mut going = begin(&place, &["run", "plan.toml", "--new"]);
     wait_for("the load", || {
         cloud.serves();
@@ -400,8 +405,6 @@ fn what_needs_commands_on_an_instance_is_refused_by_name() {
     files(&place, &whole);
     let up = begin(&place, &["testbed", "up", "plan.toml"]).wait().ended_with(2);
     up.says(&["leave rented instances standing"]);
-    let bake = begin(&place, &["testbed", "bake", "web", "plan.toml"]).wait().ended_with(2);
-    bake.says(&["make an image of a rented instance", "have its cloud make the image"]);
     assert!(events_of_none(&place));
 }
 

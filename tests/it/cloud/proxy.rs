@@ -39,6 +39,8 @@ pub(crate) struct Books {
     pub(crate) faults: Vec<(&'static str, Fault)>,
     /// How many seconds its clock is before ours.
     pub(crate) skew_s: i64,
+    /// So often images are told to be pending still.
+    pub(crate) pending_images: u32,
     /// The answers to orders by their tokens.
     orders: BTreeMap<String, Vec<u8>>,
     /// The address of each instance, by its id, and what moto says in its place.
@@ -319,6 +321,10 @@ fn serve(mut stream: TcpStream, moto: u16, kind: Kind, books: &Mutex<Books>) -> 
     }
     if action == "DescribeInstances" {
         take_places(&mut lock(), &text);
+    }
+    if action == "DescribeImages" && !is_of_test && lock().pending_images > 0 {
+        lock().pending_images -= 1;
+        text = text.replace(">available<", ">pending<");
     }
     for (address, own) in lock().places.values() {
         for of in own {

@@ -35,10 +35,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         return Err(UsageError(text).into());
     }
     let source = Source { processes: args.processes.clone(), ..Source::default() };
-    let watched: Vec<Watched> = COLLECTORS
-        .into_iter()
-        .map(|name| Watched::open(name, &source))
-        .collect::<Result<_, _>>()?;
+    let of_host = COLLECTORS.into_iter().filter(|_| !args.no_host);
+    let of_host = of_host.map(|name| Watched::open(name, &source));
+    let mut watched: Vec<Watched> = of_host.collect::<Result<_, _>>()?;
+    watched.extend(args.cgroups.iter().map(|prefix| Watched::groups(&source.root, prefix)));
     let stop = Interrupts::to_end()?;
     let listener = TcpListener::bind(address)
         .with_context(|| format!("listen on {address}; choose another --listen"))?;

@@ -12,6 +12,7 @@ use plimsoll_experiment::money::Cost;
 use plimsoll_experiment::ready::Ready;
 use plimsoll_experiment::record::CellPlan;
 use plimsoll_testbed::outline::Planned;
+use plimsoll_testbed::provider::Most;
 use plimsoll_units::{show_count, show_duration};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -52,11 +53,23 @@ fn document(ready: &Ready, between: &Between, cost: Option<&Cost>) -> serde_json
             "instances": of.instances, "most": of.most, "budget": of.budget,
             "currency": of.currency,
         })),
+        "pool": ready.scaled().map(|of| json!({
+            "role": of.role, "instances": of.instances, "wanted": of.wanted,
+            "hosts": of.hosts.iter().map(most_json).collect::<Vec<_>>(),
+        })),
         "between": between.each,
         "standing": between.standing.iter().map(step_json).collect::<Vec<_>>(),
         "steps": ready.steps.iter().map(step_json).collect::<Vec<_>>(),
         "most_cells": ready.most_cells(),
         "cells": ready.cells.iter().map(cell).collect::<Vec<_>>(),
+    })
+}
+
+/// The most instances of a pool on a host.
+fn most_json(of: &Most) -> serde_json::Value {
+    json!({
+        "host": of.host, "usual": of.usual, "alone": of.alone,
+        "first_port": of.ports.0, "last_port": of.ports.1,
     })
 }
 
@@ -94,6 +107,9 @@ fn shown(ready: &Ready, between: &Between, cost: Option<&Cost>) -> String {
     }
     if let Some(cost) = cost {
         row("costs", &shown_cost(cost));
+    }
+    for (at, line) in ready.scaled().iter().flat_map(|of| of.told()).enumerate() {
+        row(if at == 0 { "pool" } else { "" }, &line);
     }
     if let Some(budget) = ready.budget {
         row("budget", &show_duration(u64::try_from(budget.as_nanos()).unwrap_or(u64::MAX)));

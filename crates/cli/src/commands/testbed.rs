@@ -106,6 +106,7 @@ fn up(args: &TestbedUp, here: &Path) -> Result<Exit> {
 /// How a bed is: by a word for programs, and a clause for people.
 fn state(of: &Found) -> (&'static str, &'static str) {
     match (of.is_held, &of.stood) {
+        (true, _) if of.falls => ("falls", "being taken down"),
         (true, _) => ("used", "its experiment goes on"),
         (false, Some(_)) => ("up", "left standing by `testbed up`"),
         (false, None) => ("left", "left behind"),
@@ -164,7 +165,7 @@ fn down(ledgers: &[&Path], args: &TestbedDown, means: &Means) -> Result<Exit> {
     let (mut exit, mut clouds) = (Exit::Held, Vec::new());
     for (folder, of) in all_of(ledgers)? {
         match &args.id {
-            None if of.is_held => {
+            None if of.is_held && !of.falls => {
                 say(&format!("{}: its experiment goes on; left alone", of.bed));
                 continue;
             }

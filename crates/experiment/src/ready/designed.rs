@@ -9,7 +9,7 @@ use plimsoll_runs::Kind as RunKind;
 use plimsoll_runs::experiment::Cell;
 use plimsoll_testbed::outline::Planned;
 
-use super::{Ask, Of, PARTS, Ready, With, clusters, execute_designed, pools};
+use super::{Ask, Of, PARTS, Ready, Scaled, With, clusters, execute_designed, pools};
 use crate::adaptive;
 use crate::bench::{self, Bench, Text};
 use crate::between;
@@ -38,6 +38,8 @@ pub(super) struct Designed {
     pub(super) most: u64,
     /// The quantile of the response time that its searches steer by.
     pub(super) quantile: Option<f64>,
+    /// The most that a live pool takes of hosts or of a cloud.
+    pub(super) scaled: Option<Scaled>,
     of: Kind,
 }
 
@@ -147,7 +149,7 @@ impl Design {
     fn ready(self, subject: Subject, notes: &[String], varied: Varied, of: Kind) -> Ready {
         let budget = varied.experiment.as_ref().and_then(|of| of.budget);
         let Self { kind, most, .. } = self;
-        let designed = Designed { varied, kind, most, quantile: None, of };
+        let designed = Designed { varied, kind, most, quantile: None, of, scaled: None };
         Ready {
             subject,
             cells: self.cells,
@@ -349,12 +351,16 @@ pub(super) fn live_pool(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentE
     let steps = first.as_ref().map(servers::outline).transpose()?.unwrap_or_default().steps;
     let subject = live::subject(plan, pool.subject(plan, ask.place.here)?);
     let of = Kind::LivePool(pool, Box::new(plan.clone()));
-    Ok(Ready {
+    let mut ready = Ready {
         steps,
         length_s: Some(lengths.iter().sum::<f64>() * replications),
         cell_s: lengths.iter().copied().fold(0.0, f64::max),
         ..design.ready(subject, &notes, varied, of)
-    })
+    };
+    if let Of::Designed(of) = &mut ready.of {
+        of.scaled = first.as_ref().and_then(|bed| Scaled::of(plan, bed));
+    }
+    Ok(ready)
 }
 
 /// Policies beside each other that watch a pool of somebody else's.

@@ -21,6 +21,7 @@ use plimsoll_testbed::role::OnHost;
 use plimsoll_units::{failure, secret};
 
 use crate::error::ExperimentError;
+use crate::hosts::{CGROUP, HOST};
 use crate::world::steer::Seen;
 use crate::world::webhook;
 
@@ -52,6 +53,20 @@ pub fn sources(
     servers: &[Server],
     system: &Path,
 ) -> Result<Vec<(String, Source)>, ExperimentError> {
+    let hosts: BTreeMap<&str, &OnHost> =
+        servers.iter().filter_map(|of| of.host.as_ref()).map(|of| (of.name.as_str(), of)).collect();
+    sources_on(plan, (servers, &hosts.into_values().cloned().collect::<Vec<_>>()), system)
+}
+
+/// As [`sources`], with hosts on which servers may come to stand.
+///
+/// # Errors
+/// As for [`sources`].
+pub(crate) fn sources_on(
+    plan: &Plan,
+    (servers, on): (&[Server], &[OnHost]),
+    system: &Path,
+) -> Result<Vec<(String, Source)>, ExperimentError> {
     check(plan)?;
     let source = || usual(plan, system);
     let mut all = Vec::new();
@@ -70,7 +85,9 @@ pub fn sources(
         if let Some(address) = address.filter(|_| !is_elsewhere) {
             found.push(Source { address: Some(address), ..source() });
         }
-        if found.is_empty() {
+        // Those on other hosts are told by the agents there.
+        let is_told = name == CGROUP && !on.is_empty();
+        if found.is_empty() && !is_told {
             let text = format!(
                 "watch `{name}`: no server of the plan has it; say where it is by `at` in \
                  [collect], or leave it out of `from`"
@@ -80,7 +97,7 @@ pub fn sources(
         all.extend(found.into_iter().map(|source| (name.clone(), source)));
     }
     all.extend(agents(plan, servers, &source())?);
-    all.extend(hosts(plan, servers, &source())?);
+    all.extend(hosts(plan, on, &source())?);
     Ok(all)
 }
 
@@ -105,7 +122,7 @@ fn of_server(plan: &Plan, server: &Server, name: &str, system: &Path) -> Option<
             let net = Some(network_of(server, system)?);
             Some(Source { net, address: address_of(plan, name), ..source() })
         }
-        "cgroup" => {
+        CGROUP => {
             let cgroup = server.cgroups.clone();
             (!cgroup.is_empty()).then(|| Source { cgroup, ..source() })
         }
@@ -201,22 +218,23 @@ fn agents(
     collect.agents.iter().map(one).collect()
 }
 
-/// The hosts that servers stand on, by the agents that were started there.
+/// The hosts that servers stand on, by the agents that were started there. They tell of the servers
+/// too.
 fn hosts(
     plan: &Plan,
-    servers: &[Server],
+    on: &[OnHost],
     usual: &Source,
 ) -> Result<Vec<(String, Source)>, ExperimentError> {
-    let hosts: BTreeMap<&str, &OnHost> =
-        servers.iter().filter_map(|of| of.host.as_ref()).map(|of| (of.name.as_str(), of)).collect();
-    if !plan.collect.from.iter().any(|name| name == "host") {
+    let is_asked = |name: &String| name == HOST || name == CGROUP;
+    let Some(asked) = plan.collect.from.iter().find(|name| is_asked(name)) else {
         return Ok(Vec::new());
-    }
-    let one = |(name, host): (&str, &OnHost)| {
+    };
+    let one = |host: &OnHost| {
+        let name = host.name.as_str();
         let Some(agent) = &host.agent else {
             let text = format!(
                 "watch the host `{name}` of a test-bed that stands, which has no agent; take it \
-                 down, or leave `host` out of `from` in [collect]"
+                 down, or leave `{asked}` out of `from` in [collect]"
             );
             return Err(ExperimentError::Conflict(text));
         };
@@ -227,9 +245,10 @@ fn hosts(
         }
         let (instance, address) = (Some(name.to_owned()), Some(agent.address.clone()));
         let token = Some(Token::from(agent.token.clone()));
-        Ok((AGENT.to_owned(), Source { instance, address, token, ..usual.clone() }))
+        let has_instances = true;
+        Ok((AGENT.to_owned(), Source { instance, address, token, has_instances, ..usual.clone() }))
     };
-    hosts.into_iter().map(one).collect()
+    on.iter().map(one).collect()
 }
 
 /// How far the clocks of hosts that agents watch are ahead of this one's, as facts of a run: by how

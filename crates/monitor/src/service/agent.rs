@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::ask::Page;
 use crate::agent::{Exchange, Offset};
 use crate::collector::{CollectError, Collector, Kind, Need, Source};
-use crate::sample::Samples;
+use crate::sample::{INSTANCE, Samples};
 use crate::timer::now_ns;
 
 /// The collector `agent`.
@@ -44,6 +44,8 @@ struct Asked {
 
 struct Remote {
     asked: Asked,
+    /// Whether it tells of instances on its host too.
+    has_instances: bool,
     exchanges: VecDeque<Exchange>,
     /// The moment of the last sample, by the agent's clock.
     last_unix_ns: Option<u64>,
@@ -108,7 +110,8 @@ impl Dial for Noting<'_> {
 impl Remote {
     fn of(source: &Source) -> Result<Self, ParseError> {
         let exchanges = VecDeque::with_capacity(EXCHANGES);
-        Ok(Self { asked: Asked::of(source)?, exchanges, last_unix_ns: None })
+        let (asked, has_instances) = (Asked::of(source)?, source.has_instances);
+        Ok(Self { asked, has_instances, exchanges, last_unix_ns: None })
     }
 }
 
@@ -122,7 +125,7 @@ impl Collector for Remote {
         let best = self.exchanges.iter().min_by_key(|of| of.round_trip_ns());
         let offset = best.map_or(exchange, |best| *best).offset();
         let text = self.asked.newest.text()?;
-        let at_unix_ns = parse(&text, out)?;
+        let at_unix_ns = parse(&text, self.has_instances, out)?;
         if at_unix_ns.is_none() || at_unix_ns == self.last_unix_ns {
             out.forget();
         }
@@ -132,9 +135,13 @@ impl Collector for Remote {
     }
 }
 
-/// Reads the newest values of an agent. Returns when they were read, by its clock; `None` where it
-/// has none yet.
-pub(crate) fn parse(text: &str, out: &mut Samples) -> Result<Option<u64>, CollectError> {
+/// Reads the newest values of an agent, where it `has_instances` those of instances on its host
+/// under their own names. Returns when they were read, by its clock; `None` where it has none yet.
+pub(crate) fn parse(
+    text: &str,
+    has_instances: bool,
+    out: &mut Samples,
+) -> Result<Option<u64>, CollectError> {
     let garbage = || CollectError::garbage("the newest values of an agent", text);
     let told: Value = serde_json::from_str(text).map_err(|_| garbage())?;
     let series = told.get("series").and_then(Value::as_array).ok_or_else(garbage)?;
@@ -146,6 +153,11 @@ pub(crate) fn parse(text: &str, out: &mut Samples) -> Result<Option<u64>, Collec
             Some((of.get("name")?.as_str()?, labels?, of.get("value")?.as_f64()?))
         };
         match read() {
+            Some((name, labels, value))
+                if has_instances && labels.iter().any(|(name, _)| *name == INSTANCE) =>
+            {
+                out.push_named(name, labels, value);
+            }
             Some((name, labels, value)) => out.push_foreign(name, labels, value),
             None => out.leave_out(1, format!("series {} of the agent", place + 1)),
         }

@@ -284,3 +284,32 @@ fn collectors_say_what_they_lack() {
     assert_eq!(hint.as_deref(), Some("did you mean `nginx`?"));
     assert!(unknown.to_string().contains("host, network, cgroup"), "{unknown}");
 }
+
+/// Of either version, and of both together, each group is one instance, whenever it comes; those of
+/// others are left alone.
+#[test]
+fn groups_whose_names_begin_alike_are_instances_as_they_come_and_go() {
+    let place = tempfile::tempdir().unwrap();
+    let mount = place.path().join("sys/fs/cgroup");
+    let write = |folder: &str, file: &str, text: &str| {
+        std::fs::create_dir_all(mount.join(folder)).unwrap();
+        std::fs::write(mount.join(folder).join(file), text).unwrap();
+    };
+    let mut watched = Watched::groups(place.path(), "bed-");
+    assert!(watched.collect().unwrap().is_empty(), "there is none yet");
+    write("cpuacct/bed-web-1", "cpuacct.usage", "2000000000\n");
+    write("pids/bed-web-1", "pids.current", "3\n");
+    write("cpuacct/other-web-1", "cpuacct.usage", "5\n");
+    write("cpuacct/bed-", "cpuacct.usage", "5\n");
+    write("bed-web-2", "cgroup.controllers", "cpu\n");
+    write("bed-web-2", "cpu.stat", "usage_usec 4000000\n");
+    let samples = watched.collect().unwrap();
+    let used = |of: &str| {
+        samples.value("container_cpu_usage_seconds_total", &[("instance", of)]).unwrap_or_default()
+    };
+    assert!((used("web-1") - 2.0).abs() < 1e-9 && (used("web-2") - 4.0).abs() < 1e-9);
+    assert_eq!(samples.value("container_threads", &[("instance", "web-1")]), Some(3.0));
+    assert!(samples.iter().all(|of| of.label("instance").is_some_and(|of| of.starts_with("web"))));
+    std::fs::remove_dir_all(mount.join("bed-web-2")).unwrap();
+    assert!(watched.collect().unwrap().iter().all(|of| of.label("instance") == Some("web-1")));
+}

@@ -201,6 +201,11 @@ impl Cloud {
         &self.at
     }
 
+    /// Whether what is made gets its tags as it is made.
+    pub(super) fn tags_at_start(&self) -> bool {
+        self.at.can(TAGS_AT_START)
+    }
+
     /// Looks for credentials. Nothing is asked of the cloud.
     ///
     /// # Errors
@@ -360,7 +365,7 @@ impl Cloud {
             let by = if group.starts_with("sg-") { "SecurityGroupId.1" } else { "SecurityGroup.1" };
             parameter(by, group)
         }));
-        let is_at_start = self.at.can(TAGS_AT_START);
+        let is_at_start = self.tags_at_start();
         if is_at_start && !of.tags.is_empty() {
             with.push(parameter("TagSpecification.1.ResourceType", "instance"));
             with.extend(tags_of("TagSpecification.1.Tag", &of.tags));
@@ -383,8 +388,8 @@ impl Cloud {
         Ok(found)
     }
 
-    /// Gives an instance its tags.
-    fn tag(&self, id: &str, tags: &[(String, String)]) -> Result<(), CloudError> {
+    /// Gives an instance, or an image, its tags.
+    pub(super) fn tag(&self, id: &str, tags: &[(String, String)]) -> Result<(), CloudError> {
         let mut with = vec![parameter("ResourceId.1", id)];
         with.extend(tags_of("Tag", tags));
         self.call(("CreateTags", &with), |_| Ok(()), |_| Ok(None), &|| false)
@@ -496,26 +501,10 @@ impl Cloud {
             ended => ended,
         }
     }
-
-    /// Makes an image of an instance; it is restarted for that. Returns the image's id.
-    ///
-    /// # Errors
-    /// Where the cloud refuses, or does not answer in time.
-    pub fn create_image(&self, id: &str, name: &str) -> Result<String, CloudError> {
-        let with = vec![parameter("InstanceId", id), parameter("Name", name)];
-        let read = |answer: &Element| match answer.at(&["imageId"]) {
-            image if is_plain(image) => Ok(image.to_owned()),
-            _ => Err(CloudError::Answer {
-                action: "CreateImage".to_owned(),
-                why: "it names no image".to_owned(),
-            }),
-        };
-        self.call(("CreateImage", &with), read, |_| Ok(None), &|| false)
-    }
 }
 
 /// Tags as parameters below a name.
-fn tags_of(prefix: &str, tags: &[(String, String)]) -> Parameters {
+pub(super) fn tags_of(prefix: &str, tags: &[(String, String)]) -> Parameters {
     let of = |(at, (key, value)): (usize, &(String, String))| {
         let name = |what: &str| format!("{prefix}.{}.{what}", at + 1);
         [(name("Key"), key.clone()), (name("Value"), value.clone())]

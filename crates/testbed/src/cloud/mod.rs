@@ -4,6 +4,7 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`client`](Cloud) | signs, sends and repeats the few calls that there are |
+//! | `images` | images of instances: made, waited for, removed |
 //! | `groups` | which instances an Auto Scaling group has in service |
 //! | [`members`](Members) | the instances of a group, or with a tag: looked at, never changed |
 //! | `sign` | Signature V4 |
@@ -16,6 +17,7 @@ mod client;
 mod credentials;
 mod error;
 mod groups;
+mod images;
 mod members;
 mod sign;
 mod user_data;

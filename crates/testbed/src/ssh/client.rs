@@ -3,6 +3,7 @@
 //! The first process of `ssh` holds the connection. It runs `cat` on the host, on a pipe of ours:
 //! it ends when we do, however that is, so that no connection outlives its program.
 
+use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::DirBuilderExt;
@@ -10,7 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::command::{ENVIRONMENT, Words, run_command, wait};
@@ -41,25 +42,44 @@ const OPTIONS: [&str; 10] = [
 ];
 
 /// What of this host the client of SSH needs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Client {
     /// This program's own file, which is copied to hosts.
     pub program: PathBuf,
     /// Variables of the environment that `ssh` gets beside that of every command: where the user's
     /// agent listens, and who the user is.
     pub environment: Vec<(String, String)>,
-    /// The host whose connection broke first, where one did.
+    /// The hosts whose connections broke.
     pub lost: Lost,
 }
 
-/// The host whose connection broke first, as all who use a client see it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Lost(Arc<OnceLock<String>>);
+/// How long a host is left alone whose connection broke, where it may be reached again.
+const RESTS: Duration = Duration::from_secs(30);
+
+/// The hosts whose connections broke, as all who use a client see them: by their names, with their
+/// addresses and how long each is left alone.
+#[derive(Debug, Clone, Default)]
+pub struct Lost(Arc<Mutex<BTreeMap<String, (String, Deadline)>>>);
 
 impl Lost {
-    /// Notes that the connection to a host broke.
-    pub(crate) fn note(&self, host: &str) {
-        let _ = self.0.set(host.to_owned());
+    fn all(&self) -> MutexGuard<'_, BTreeMap<String, (String, Deadline)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that the connection to a host broke, or that it could not be reached again.
+    pub(crate) fn note(&self, host: &Route) {
+        let rests = Deadline::within(RESTS);
+        self.all().insert(host.name.clone(), (host.to_string(), rests));
+    }
+
+    /// Notes that a host was reached again.
+    pub(crate) fn found(&self, name: &str) {
+        self.all().remove(name);
+    }
+
+    /// Whether a host was lost, and is to be left alone still.
+    pub(crate) fn rests(&self, name: &str) -> bool {
+        self.all().get(name).is_some_and(|(_, rests)| !rests.is_over())
     }
 }
 
@@ -68,11 +88,13 @@ pub const VARIABLES: [&str; 7] =
     ["PATH", "HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK", "KRB5CCNAME", "XDG_RUNTIME_DIR"];
 
 impl Client {
-    /// Why what stands on hosts cannot go on, where a connection broke that was in use.
+    /// Why what stands on some hosts cannot go on, where the connection to one of them broke.
     #[must_use]
-    pub fn lost(&self) -> Option<TestbedError> {
+    pub fn lost(&self, is_of_them: impl Fn(&str) -> bool) -> Option<TestbedError> {
         let why = "the connection to it broke".to_owned();
-        self.lost.0.get().map(|host| TestbedError::Away { host: host.clone(), why })
+        let all = self.lost.all();
+        let (_, (host, _)) = all.iter().find(|(name, _)| is_of_them(name))?;
+        Some(TestbedError::Away { host: host.clone(), why })
     }
 
     /// A process of `ssh`, in a group of its own.

@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::command::Words;
 use crate::error::TestbedError;
 use crate::folder::Bytes;
+use crate::route::Route;
 use crate::ssh::client::{Connection, Lost, last_line};
 use crate::ssh::wire::{Answer, Ask, Deed, next, send};
 use crate::thing::Thing;
@@ -87,10 +88,11 @@ impl Session {
         let words = Words::of(&[program, "testbed", "host"]);
         let mut child = connection.start(&words)?;
         let input = child.stdin.take();
-        let (host, lost) = (connection.route().to_string(), connection.client().lost.clone());
+        let (route, lost) = (connection.route().clone(), connection.client().lost.clone());
+        let host = route.to_string();
         let is_over = Arc::new(AtomicBool::new(false));
         let (waiting, begun) = match child.stdout.take() {
-            Some(output) => hear(output, (host.clone(), lost), Arc::clone(&is_over)),
+            Some(output) => hear(output, (route, lost), Arc::clone(&is_over)),
             None => (Arc::default(), channel().1),
         };
         let errors = child.stderr.take().map(last_line);
@@ -235,7 +237,7 @@ impl Drop for Session {
 /// Hands each answer to who waits for it, until there are no more.
 fn hear(
     output: impl std::io::Read + Send + 'static,
-    (host, lost): (String, Lost),
+    (host, lost): (Route, Lost),
     is_over: Arc<AtomicBool>,
 ) -> (Arc<Mutex<Waiting>>, Receiver<()>) {
     let waiting = Arc::new(Mutex::new(Some(BTreeMap::new())));

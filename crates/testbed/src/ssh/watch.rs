@@ -8,6 +8,7 @@ use std::time::Duration;
 use plimsoll_units::show_duration;
 
 use crate::agent::Agent;
+use crate::cgroup::group_of;
 use crate::launch::Order;
 use crate::op::Op;
 use crate::recipe::Stop;
@@ -23,10 +24,19 @@ pub struct Watch {
     pub every: Duration,
     /// Names of programs whose processes are counted.
     pub processes: Vec<String>,
+    /// Whether hosts themselves are watched.
+    pub hosts: bool,
+    /// Whether instances are, by cgroups that each gets.
+    pub cgroups: bool,
 }
 
-/// What is done on the host, whose program is in `folder`.
-pub(crate) fn ops(agent: &Agent, host: &str, folder: &Path, watch: &Watch) -> Vec<Op> {
+/// What is done on the host of a bed, whose program is in `folder`.
+pub(crate) fn ops(
+    agent: &Agent,
+    (bed, host): (&str, &str),
+    folder: &Path,
+    watch: &Watch,
+) -> Vec<Op> {
     let own = folder.join("agent");
     let every = u64::try_from(watch.every.as_nanos()).unwrap_or(u64::MAX);
     let program = folder.join(PROGRAM);
@@ -36,6 +46,10 @@ pub(crate) fn ops(agent: &Agent, host: &str, folder: &Path, watch: &Watch) -> Ve
     words.extend([token.display().to_string(), "--every".to_owned(), show_duration(every)]);
     if !watch.processes.is_empty() {
         words.extend(["--processes".to_owned(), watch.processes.join(",")]);
+    }
+    if watch.cgroups {
+        words.extend(["--cgroups".to_owned(), group_of(bed, "")]);
+        words.extend((!watch.hosts).then(|| "--no-host".to_owned()));
     }
     let folder = || own.clone();
     vec![

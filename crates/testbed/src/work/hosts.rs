@@ -1,7 +1,7 @@
 //! What a worker does on other hosts: it goes to this program's copy there, and what that makes is
 //! written into the ledger here first.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +16,8 @@ use crate::ssh::wire::{Ask, Deed};
 use crate::thing::Thing;
 use crate::time::Deadline;
 
+/// How long it may take to reach a host again: this program may have to be copied.
+const REACHES: Duration = Duration::from_secs(120);
 /// How long it may take to undo one thing on a host.
 const SHORT: Duration = Duration::from_secs(20);
 
@@ -40,6 +42,14 @@ impl Hears for Written<'_, '_> {
     }
 }
 
+/// What was done on a host, of which it is no error that it is away.
+pub(super) fn unless_away(done: Result<(), TestbedError>) -> Result<(), TestbedError> {
+    match done {
+        Err(TestbedError::Away { .. }) => Ok(()),
+        done => done,
+    }
+}
+
 impl Worker<'_> {
     fn hosts(&self) -> Result<&Hosts, TestbedError> {
         let text = "reach a host from a host";
@@ -60,17 +70,8 @@ impl Worker<'_> {
         if let Some(found) = self.hosts()?.reached().get(name) {
             return Ok(Arc::clone(found));
         }
-        let is_it =
-            |thing: &Thing| matches!(thing, Thing::Host { route, .. } if route.name == name);
-        match self.rows().into_iter().map(|(thing, _)| thing).find(is_it) {
-            Some(Thing::Host { route, folder }) => {
-                self.reach(&route, &folder, &|| Ok(()), deadline)
-            }
-            _ => Err(TestbedError::Away {
-                host: name.to_owned(),
-                why: "no connection to it was made".to_owned(),
-            }),
-        }
+        let (route, folder) = self.way_to(name)?;
+        self.reach(&route, &folder, &|| Ok(()), deadline)
     }
 
     fn reach(
@@ -90,6 +91,66 @@ impl Worker<'_> {
         let reached = Arc::new(reached);
         hosts.reached().insert(route.name.clone(), Arc::clone(&reached));
         Ok(reached)
+    }
+
+    /// The way to a host, as the ledger has it, and the folder there.
+    fn way_to(&self, name: &str) -> Result<(Route, PathBuf), TestbedError> {
+        let found = self.rows().into_iter().find_map(|(thing, _)| match thing {
+            Thing::Host { route, folder } if route.name == name => Some((route, folder)),
+            _ => None,
+        });
+        found.ok_or_else(|| TestbedError::Away {
+            host: name.to_owned(),
+            why: "no connection to it was made".to_owned(),
+        })
+    }
+
+    /// Of a bed that was left: makes anew what the process before had on a host for itself, as an
+    /// agent that it asked. A host that is away is noted as such.
+    pub(crate) fn renew(&self, name: &str, ops: &[Op]) -> Result<(), TestbedError> {
+        let (route, _) = self.way_to(name)?;
+        let limit = || Deadline::within(SHORT);
+        let own = || ops.iter().filter(|op| !matches!(op, Op::Host { .. }));
+        let renewed = self.host(name, &Deadline::within(REACHES)).and_then(|_| {
+            own().rev().try_for_each(|op| self.undo_on(name, op, &limit()).map(drop))?;
+            own().try_for_each(|op| self.act_on(name, op, &limit()).map(drop))
+        });
+        if let Err(TestbedError::Away { .. }) = renewed {
+            self.hosts()?.client.lost.note(&route);
+        }
+        unless_away(renewed)
+    }
+
+    /// Whether a host can be asked.
+    pub(crate) fn stands_on(&self, name: &str) -> bool {
+        let hosts = self.hosts();
+        hosts.is_ok_and(|of| of.reached().get(name).is_some_and(|host| host.session.stands()))
+    }
+
+    /// Reaches a host again whose connection broke. All that was left there is removed, and what
+    /// all its instances share is made anew.
+    ///
+    /// # Errors
+    /// Where it is still away.
+    pub(crate) fn regain(&self, name: &str, ops: &[Op]) -> Result<(), TestbedError> {
+        let (route, folder) = self.way_to(name)?;
+        let (deadline, hosts) = (Deadline::within(REACHES), self.hosts()?);
+        let before = hosts.reached().remove(name);
+        drop(before);
+        let regained = self.reach(&route, &folder, &|| Ok(()), &deadline).and_then(|reached| {
+            let hears = Written { worker: self, host: name };
+            for (thing, row) in self.rows_of(name).into_iter().rev() {
+                reached.remove(&thing, &hears)?;
+                self.is_gone(row)?;
+            }
+            let own = ops.iter().filter(|op| !matches!(op, Op::Host { .. }));
+            own.into_iter().try_for_each(|op| self.act_on(name, op, &deadline).map(drop))
+        });
+        match regained {
+            Ok(()) => hosts.client.lost.found(name),
+            Err(_) => hosts.client.lost.note(&route),
+        }
+        regained
     }
 
     /// Does one thing on a host. Returns what was said.

@@ -7,11 +7,12 @@ use crate::place::place;
 use crate::terminal::error::Result;
 use crate::terminal::{pretty, print, say};
 use crate::testbed_args::{TestbedBake, TestbedImages};
+use plimsoll_experiment::image_folder::images as all;
 use plimsoll_experiment::images::bake as make;
-use plimsoll_experiment::servers::images as all;
+use plimsoll_experiment::servers::means;
 use plimsoll_testbed::Action;
 use plimsoll_testbed::bed::Hears;
-use plimsoll_testbed::image::Image;
+use plimsoll_testbed::image::{AtCloud, Image};
 use plimsoll_units::{show_duration, show_size};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -41,9 +42,8 @@ pub(super) fn bake(args: &TestbedBake, here: &Path) -> Result<Exit> {
         print(&pretty(&document)?)?;
         return Ok(Exit::Held);
     }
-    let Image { name, role, files, .. } = &baked.image;
-    let size = show_size(baked.image.bytes());
-    print(&format!("{name}  of role.{role}: {} files, {size}\n", files.len()))?;
+    let Image { name, role, .. } = &baked.image;
+    print(&format!("{name}  of role.{role}: {}\n", held(&baked.image)))?;
     let shown = |of: Duration| show_duration(u64::try_from(of.as_nanos()).unwrap_or(u64::MAX));
     print(&format!("  ready after {} without it, {} with it\n", shown(without), shown(with)))?;
     print(&format!("start from it with: image = \"{name}\" in [role.{role}]\n"))?;
@@ -52,8 +52,9 @@ pub(super) fn bake(args: &TestbedBake, here: &Path) -> Result<Exit> {
 
 /// Lists the images, or removes some.
 pub(super) fn images(args: &TestbedImages, here: &Path) -> Result<Exit> {
-    let images = all(&place(here));
-    args.remove.iter().try_for_each(|name| images.remove(name))?;
+    let place = place(here);
+    let (images, surroundings) = (all(&place), means(&place).surroundings);
+    args.remove.iter().try_for_each(|name| images.remove(name, surroundings))?;
     let found = images.all()?;
     if args.json {
         let found: Vec<Value> = found.iter().map(image).collect();
@@ -65,10 +66,20 @@ pub(super) fn images(args: &TestbedImages, here: &Path) -> Result<Exit> {
         print("no image\n")?;
     }
     for of in &found {
-        let (name, role, size) = (&of.name, &of.role, show_size(of.bytes()));
-        print(&format!("{name:<20}role.{role}, {} files, {size}\n", of.files.len()))?;
+        print(&format!("{:<20}role.{}, {}\n", of.name, of.role, held(of)))?;
     }
     Ok(Exit::Held)
+}
+
+/// What an image holds, or where it is.
+fn held(of: &Image) -> String {
+    match &of.cloud {
+        None => format!("{} files, {}", of.files.len(), show_size(of.bytes())),
+        Some(AtCloud { at, name, id }) if id.is_empty() => {
+            format!("{name} in {at}, not made to its end")
+        }
+        Some(AtCloud { at, id, .. }) => format!("{id} in {at}"),
+    }
 }
 
 fn ms(of: Duration) -> u64 {
@@ -79,5 +90,8 @@ fn image(of: &Image) -> Value {
     json!({
         "name": of.name, "role": of.role, "provider": of.provider, "recipe": of.recipe,
         "made_unix_ns": of.made_unix_ns, "files": of.files.len(), "bytes": of.bytes(),
+        "cloud": of.cloud.as_ref().map(|of| json!({
+            "region": of.at.region, "endpoint": of.at.endpoint, "name": of.name, "id": of.id,
+        })),
     })
 }

@@ -54,10 +54,11 @@ fn bed_of(
     let (elastic, role) = found.ok_or_else(|| {
         conflict("run a pool live: `role` in [pool] says which role is scaled".to_owned())
     })?;
-    if plan.testbed.as_ref().is_some_and(|of| of.provider == Provider::Ssh) {
+    let is_on_hosts = plan.testbed.as_ref().is_some_and(|of| of.provider == Provider::Ssh);
+    if is_on_hosts && plan.experiment.as_ref().is_some_and(|of| of.at_once > 1) {
         return Err(conflict(
-            "run a pool live by the provider `ssh`, which starts no instances while a load goes \
-             on; say provider = \"process\" or \"namespace\" in [testbed]"
+            "run several pools at once on the same hosts, where they would want the same ports: \
+             leave `at_once` out"
                 .to_owned(),
         ));
     }

@@ -217,7 +217,7 @@ impl<'a> Followed<'a> {
         while !yard.life().is_over {
             self.told(yard, control);
             let living = self.who.living();
-            // Those that failed are asked again whether they are well, as others that come.
+            // One that could not be given to the balancer comes again, as others do.
             known.retain(|_, (number, _)| yard.is_there(*number));
             let gone: Vec<String> = known
                 .iter()
@@ -232,6 +232,14 @@ impl<'a> Followed<'a> {
                 {
                     scope.spawn(move || yard.parts(number, &server, self.check.as_deref()));
                 }
+            }
+            let resting = std::mem::take(&mut yard.life().resting);
+            for number in resting {
+                // It is the same one: it was not ended, and is charged from its start on.
+                let of =
+                    living.iter().find(|of| known.get(&of.name).map(|of| of.0) == Some(number));
+                let Some(server) = of.map(|of| self.server(of)) else { continue };
+                scope.spawn(move || yard.configures(number, &server, self.check.as_deref()));
             }
             for of in living {
                 if let Entry::Vacant(entry) = known.entry(of.name.clone()) {

@@ -68,6 +68,7 @@ use super::model::{Model, Named, simulates};
 use crate::control::{Control, News, PoolNow};
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
+use crate::hosts::OnHosts;
 use crate::money;
 use crate::prepare::{Place, Prepared, prepare};
 use crate::record::Subject;
@@ -77,7 +78,7 @@ use crate::speed::compressed;
 use crate::world::load::ended;
 use crate::world::load::execute::{Beside, Setting, execute, meta};
 use crate::world::steer::Rules;
-use crate::world::watch::{Watching, clocks, sources};
+use crate::world::watch::{Watching, clocks, sources_on};
 
 /// What a cell is of.
 #[derive(Clone, Copy)]
@@ -287,10 +288,17 @@ impl<'a> Live<'a> {
         let ledgers = money::ledgers(of.plan, &self.place);
         let make = |hears: Hears<'_>| {
             with_crew(&bed, &role, &ledgers, hears, |servers, crew| {
-                // What no command reaches has no processors that are read from here.
-                let is_its = |of: &&Role| of.name == role && bed.provider.is_reached(&of.name);
+                // What no command reaches, or stands on another host, has no processors that are
+                // read from here.
+                let is_here = bed.provider.hosts().is_empty();
+                let is_its =
+                    |of: &&Role| of.name == role && is_here && bed.provider.is_reached(&of.name);
                 let role = bed.roles.iter().find(is_its);
                 let follows = who.as_deref();
+                // Instances are replaced whose host is gone; the other servers are not.
+                let control = OnHosts::new(to.control, &bed.client, servers);
+                let under = to.under(&control);
+                let to = if is_here { to } else { &under };
                 self.on((cell, role, follows), to, of, (servers, crew, &settings, &kept.actions()))
             })
         };
@@ -342,7 +350,7 @@ impl<'a> Live<'a> {
         let plan = plan_on(of.plan, &front, cell)?;
         let others = servers.iter().filter(|of| of.role != ROLE).cloned();
         let servers: Vec<Server> = others.chain(yard.life().servers()).collect();
-        let sources = sources(of.plan, &servers, self.place.system)?;
+        let sources = sources_on(of.plan, (&servers, &crew.hosts()), self.place.system)?;
         // The built-in target works without a processor; its busy workers stand for one.
         let has_processors =
             role.is_some_and(|role| role.recipe.is_own || !is_target(of.plan, &role.name));

@@ -23,8 +23,15 @@ impl LivePlant<'_, '_, '_> {
     /// are as many instances as were wanted last.
     pub(super) fn mend(&mut self, before: &Look, look: &Look, seconds: f64) {
         let yard = self.yard;
+        for (number, server) in yard.stranded() {
+            // What it has it may answer still.
+            self.scope.spawn(move || yard.lower(number, &server));
+        }
         for (number, server) in yard.failed(before, look, seconds) {
-            self.scope.spawn(move || yard.bury(number, &server));
+            self.scope.spawn(move || match yard.is_followed {
+                true => yard.rest(number, &server),
+                false => yard.bury(number, &server),
+            });
         }
         while yard.life().lacks() && self.start() {
             let mut life = yard.life();

@@ -151,6 +151,10 @@ impl Servers for Tested<'_> {
     fn weight(&self, server: &Server) -> f64 {
         self.scores().weight(server.number)
     }
+
+    fn is_away(&self, server: &Server) -> Option<TestbedError> {
+        self.servers.is_away(server)
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The instances of a live pool through their lives: each is started and ended on a thread of its
 //! own, while the pool goes on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -47,6 +47,11 @@ pub(super) trait Servers: Sync {
     fn weight(&self, _: &Server) -> f64 {
         1.0
     }
+
+    /// Why one can neither be ended nor asked any more, as the host that it stands on is gone.
+    fn is_away(&self, _: &Server) -> Option<TestbedError> {
+        None
+    }
 }
 
 impl Servers for Crew<'_> {
@@ -60,6 +65,10 @@ impl Servers for Crew<'_> {
 
     fn again(&self, server: &Server) -> Result<(), TestbedError> {
         self.again(server)
+    }
+
+    fn is_away(&self, server: &Server) -> Option<TestbedError> {
+        self.is_away(server)
     }
 }
 
@@ -95,6 +104,8 @@ pub(super) struct Life {
     wanted: u32,
     /// How many failed, and have nobody in their place.
     pub(super) owed: u64,
+    /// Those of somebody else's that are out, and are asked again whether they are well.
+    pub(super) resting: BTreeSet<usize>,
     pub(super) patience: Patience,
     /// The end of the names of the figures that the policy goes by, where collectors watch them,
     /// and their sum within the tick, with how many values it is of.
@@ -194,6 +205,7 @@ impl<'a> Yard<'a> {
             lost_from: Lost::default(),
             wanted: 0,
             owed: 0,
+            resting: BTreeSet::new(),
             patience: Patience::default(),
             watched: None,
             last_fault: None,
@@ -425,8 +437,15 @@ impl Yard<'_> {
         let now_ns = life.now_ns();
         for (number, server) in &found {
             life.servers.remove(number);
-            life.pool.end(*number, now_ns);
-            life.owed += 1;
+            let state = if self.is_followed {
+                // It is somebody else's, and goes on: it comes in again when it is well.
+                life.pool.out(*number, now_ns);
+                "out"
+            } else {
+                life.pool.end(*number, now_ns);
+                life.owed += 1;
+                "failed"
+            };
             let taken = |of: &Look| {
                 let member = of.instances.iter().find(|of| of.name == server.name);
                 member.map_or((0, 0.0), |member| (member.ended(), of.active_at(member)))
@@ -435,7 +454,7 @@ impl Yard<'_> {
             let rate = is.0.saturating_sub(was.0) as f64 / seconds.max(1e-3);
             let most = rate * DETECTED_S + was.1.max(is.1);
             life.note(*number, &format!(
-                "failed: {} answered no health check in time; it may have lost {most:.0} requests \
+                "{state}: {} answered no health check in time; it may have lost {most:.0} requests \
                  until then ({rate:.1}/s for {DETECTED_S} s, and what it had)",
                 server.name
             ));
@@ -443,11 +462,37 @@ impl Yard<'_> {
         found
     }
 
+    /// Takes out the instances whose host is gone: whatever they answer, they can be ended no more.
+    /// Returns them.
+    pub(super) fn stranded(&self) -> Vec<(usize, Server)> {
+        let mut life = self.life();
+        let away = |(number, server): (&usize, &Server)| {
+            Some((*number, server.clone(), self.crew.is_away(server)?))
+        };
+        let found: Vec<_> = life.servers.iter().filter_map(away).collect();
+        let now_ns = life.now_ns();
+        for (number, server, error) in &found {
+            life.servers.remove(number);
+            life.pool.end(*number, now_ns);
+            life.owed += 1;
+            life.note(*number, &format!("failed: {}: {}", server.name, chain(error)));
+        }
+        found.into_iter().map(|(number, server, _)| (number, server)).collect()
+    }
+
     /// Removes a server that takes no requests any more.
     pub(super) fn bury(&self, number: usize, server: &Server) {
         // A balancer that was made anew does not know it.
         drop(self.balancer.remove(&server.name));
         self.end(number, server);
+    }
+
+    /// Removes a server of somebody else's that takes no requests, until it is well again.
+    pub(super) fn rest(&self, number: usize, server: &Server) {
+        drop(self.balancer.remove(&server.name));
+        self.gate.get().into_iter().for_each(|gate| gate.leaves(server));
+        self.life().resting.insert(number);
+        self.changed.notify_all();
     }
 
     /// Makes the balancer anew in its place, with the instances that take requests. `lost` is what
