@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::money::{BasisPoints, WHOLE};
 
-/// A real-time prediction market over REST and WebSocket. It stores money in MariaDB, and tells what
-/// changes through Redis, so any number of processes serve the same market.
+/// A real-time prediction market over REST and WebSocket. Money is in MariaDB, and what changes is
+/// told through Redis, so any number of processes serve the same market.
 #[derive(Debug, Clone, clap::Parser)]
 #[command(name = "market", version, max_term_width = 100)]
 pub(crate) struct Args {
@@ -76,6 +76,10 @@ pub(crate) struct Args {
     /// How long such a match lasts
     #[arg(long, value_name = "DURATION", default_value = "90s", value_parser = duration)]
     pub(crate) match_time: Duration,
+
+    /// Answer every WebSocket message at /echo with itself, for suites that judge WebSocket
+    #[arg(long)]
+    pub(crate) echo: bool,
 
     /// Connections of clients, at most; more wait until one ends
     #[arg(long, value_name = "N", default_value_t = 18_000,

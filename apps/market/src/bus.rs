@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::aio::{ConnectionManager, ConnectionManagerConfig};
+// tidy: allow(words, the names of the library)
+use redis::aio::{ConnectionManager as Connection, ConnectionManagerConfig as Settings};
 use redis::{Client, RedisError, Script};
 
 use crate::metrics::Metrics;
@@ -56,8 +57,8 @@ pub(crate) enum Told {
 /// A connection to Redis, and one to its replica where there is one.
 #[derive(Clone)]
 pub(crate) struct Bus {
-    primary: ConnectionManager,
-    reader: ConnectionManager,
+    primary: Connection,
+    reader: Connection,
     announce: Arc<Script>,
     fill: Arc<Script>,
     metrics: Arc<Metrics>,
@@ -195,12 +196,12 @@ impl Bus {
     }
 }
 
-async fn connect(url: &str) -> Result<ConnectionManager, RedisError> {
-    let config = ConnectionManagerConfig::new()
+async fn connect(url: &str) -> Result<Connection, RedisError> {
+    let config = Settings::new()
         .set_number_of_retries(2)
         .set_connection_timeout(Some(PATIENCE))
         .set_response_timeout(Some(PATIENCE));
-    ConnectionManager::new_with_config(Client::open(url)?, config).await
+    Connection::new_with_config(Client::open(url)?, config).await
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -1,5 +1,5 @@
-//! Matches that play themselves: kick-off, goals, the end. What happens follows from the seed and the
-//! number of the match alone. Demand is lumpy, as the questions come with the events.
+//! Matches that play themselves: kick-off, goals, the end. What happens follows from the seed and
+//! the number of the match alone. Demand is lumpy, as the questions come with the events.
 
 use std::time::Duration;
 

@@ -83,7 +83,10 @@ struct Outbox {
 impl Outbox {
     /// Gives how many distributions will not be sent.
     fn distribution(&mut self, broadcast: Arc<Broadcast>, skipped: u64) -> u64 {
-        let is_earlier = |one: &Waiting| matches!(one, Waiting::Distribution { broadcast: earlier, .. } if earlier.pool == broadcast.pool);
+        let is_earlier = |one: &Waiting| match one {
+            Waiting::Distribution { broadcast: earlier, .. } => earlier.pool == broadcast.pool,
+            Waiting::Text(_) => false,
+        };
         let oldest = |one: &Waiting| matches!(one, Waiting::Distribution { .. });
         let mut gone = self.waiting.iter().position(is_earlier);
         if gone.is_none() && self.waiting.len() >= MAX_WAITING {

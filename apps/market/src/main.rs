@@ -1,8 +1,9 @@
 //! `market`: a real-time prediction market, an application to put under load.
 //!
 //! Users stake on the outcomes of games; whoever was right divides the pool. It is an ordinary web
-//! application: REST and WebSocket by axum, money in MariaDB, Redis between its processes, which keep
-//! nothing of their own. docs/market.md tells how to start it, its API, and what each switch shows.
+//! application: REST and WebSocket by axum, money in MariaDB, Redis between its processes, which
+//! keep nothing of their own. docs/market.md tells how to start it, its API, and what each switch
+//! shows.
 //!
 //! Where to look: `money` has the payout rule, `store` the transactions, `bus` and `announcer` what
 //! goes through Redis and when, `hub` who is told of it; `ws`, `rest` and `admin` are its three

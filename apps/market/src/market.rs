@@ -79,6 +79,7 @@ pub(crate) struct Settings {
     /// SHA-256 of the administrator's token, where there is one.
     pub(crate) admin: Option<Vec<u8>>,
     pub(crate) list_predictions: bool,
+    pub(crate) echo: bool,
     pub(crate) rake: BasisPoints,
 }
 
@@ -249,7 +250,8 @@ impl Market {
         Ok(list)
     }
 
-    /// Places a prediction; what has come into the pool is to be told of after the user has the answer.
+    /// Places a prediction. What has come into the pool is to be told of, after the user has the
+    /// answer.
     pub(crate) async fn predict(
         &self,
         user: u64,

@@ -1,7 +1,7 @@
 //! What stakes come to: the payout rule, in integer cents, without clock, store or network.
 //!
 //! A payout is ⌊stake × (pool − rake) / Σ stakes on the outcome⌋. What is rounded away goes to the
-//! house, with the rake. Where nobody was right everybody has the stake back, and the house nothing.
+//! house, with the rake. Where nobody was right all have their stakes back, and the house nothing.
 //! Products are taken in 128 bits, so no stake and no pool overflows them.
 
 /// An amount of money in cents.

@@ -62,7 +62,13 @@ impl IntoResponse for Fault {
 
 /// All that is answered.
 pub(crate) fn routes(market: Market) -> Router {
+    let echo = if market.settings.echo {
+        Router::new().route("/echo", get(ws::echo))
+    } else {
+        Router::new()
+    };
     Router::new()
+        .merge(echo)
         .route("/", get(page))
         .route("/openapi.json", get(openapi))
         .route("/metrics", get(metrics))
@@ -112,7 +118,7 @@ async fn himself(market: &Market, headers: &HeaderMap, of: u64) -> Result<u64, F
 
 async fn page() -> impl IntoResponse {
     let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
-                  connect-src 'self'; base-uri 'none'; form-action 'none'";
+                  connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'";
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CONTENT_SECURITY_POLICY, policy),

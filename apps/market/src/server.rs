@@ -94,6 +94,7 @@ pub(crate) async fn serve(args: Args) -> Result<(), ServerError> {
     let settings = Settings {
         admin: admin(&args)?,
         list_predictions: args.list_predictions == Switch::On,
+        echo: args.echo,
         rake: args.rake,
     };
     let (later, look_again) = mpsc::unbounded_channel();

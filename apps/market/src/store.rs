@@ -67,13 +67,17 @@ impl Store {
         log: Arc<Log>,
     ) -> Stored<Self> {
         let pool = |url: &str| -> Stored<Pool> {
-            let constraints = PoolConstraints::new(0, usize::from(connections)).unwrap_or_default();
+            // Those above the lower bound are closed as soon as they are idle: both are the same,
+            // and each is opened when it is needed first.
+            let connections = usize::from(connections);
+            let constraints = PoolConstraints::new(connections, connections).unwrap_or_default();
             // What a connection was told first holds for its life, so nothing is reset.
             let options =
                 PoolOpts::default().with_constraints(constraints).with_reset_connection(false);
             let builder = OptsBuilder::from_opts(Opts::from_url(url)?)
                 .pool_opts(options)
                 .tcp_nodelay(true)
+                .prefer_socket(false)
                 .init(schema::SESSION.to_vec());
             Ok(Pool::new(builder))
         };

@@ -56,7 +56,8 @@ impl Work {
                 given = self.given.recv() => match given {
                     Some((stream, place)) => {
                         let going = self.going.clone();
-                        tokio::spawn(connection(stream, place, router.clone(), market.clone(), going));
+                        let (router, market) = (router.clone(), market.clone());
+                        tokio::spawn(connection(stream, place, router, market, going));
                     }
                     None => break,
                 },

@@ -22,6 +22,9 @@ use crate::store::Answer;
 /// The most bytes of a message of a client.
 const MAX_MESSAGE: usize = 4 << 10;
 
+/// The most bytes of a message that is answered with itself.
+const MAX_ECHO: usize = 1 << 20;
+
 /// What a connection reads at once: the library's own choice would be 128 KiB of memory each.
 const READ_BUFFER: usize = 4 << 10;
 
@@ -72,6 +75,23 @@ pub(crate) async fn upgrade(
         drop(permit);
     };
     Ok(upgrade.on_upgrade(session).into_response())
+}
+
+/// Answers every message with itself, within the bounds of a suite's cases and not of a market.
+pub(crate) async fn echo(
+    Extension(permit): Extension<Permit>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let upgrade = upgrade.read_buffer_size(READ_BUFFER).max_message_size(MAX_ECHO);
+    upgrade.on_upgrade(move |mut socket| async move {
+        while let Some(Ok(message)) = socket.recv().await {
+            let is_data = matches!(message, Message::Text(_) | Message::Binary(_));
+            if is_data && socket.send(message).await.is_err() {
+                break;
+            }
+        }
+        drop(permit);
+    })
 }
 
 /// Why a session ends.

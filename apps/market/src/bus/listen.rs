@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
+use futures_streams::StreamExt as _;
 use redis::{Client, RedisError};
 use tokio::sync::mpsc::Sender;
 

@@ -29,8 +29,8 @@ pub(crate) struct Placed {
 }
 
 impl Store {
-    /// Places a prediction of this user. What has come into the pool is told beside the answer: none
-    /// where it was refused, or was there already.
+    /// Places a prediction of this user. What has come into the pool is told beside the answer:
+    /// none where it was refused, or was there already.
     pub(crate) async fn predict(
         &self,
         user: u64,

@@ -35,6 +35,9 @@ pub(crate) struct Own {
     pub(crate) placed_at: String,
 }
 
+/// A row of [`Own`], in the order of its fields.
+type OwnRow = (u64, u64, u64, u32, Cents, Cents, Option<Cents>, String);
+
 /// Where all money is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Ledger {
@@ -89,7 +92,7 @@ impl Store {
         .await
     }
 
-    /// The user whose token has this hash. What a replica does not know yet would lock new users out.
+    /// The user whose token has this hash. Who is not in a replica yet would be locked out by it.
     pub(crate) async fn user_of(&self, token_hash: &[u8]) -> Stored<Option<u64>> {
         self.timed(Operation::User, async {
             let sql = "SELECT id FROM users WHERE token = ?";
@@ -119,8 +122,7 @@ impl Store {
                  WHERE p.user = ? AND pools.game = COALESCE(?, pools.game)
                  ORDER BY p.id DESC LIMIT {MAX_OWN}"
             );
-            let rows: Vec<(u64, u64, u64, u32, Cents, Cents, Option<Cents>, String)> =
-                self.reader().await?.exec(sql, (user, game)).await?;
+            let rows: Vec<OwnRow> = self.reader().await?.exec(sql, (user, game)).await?;
             let own = |(prediction, pool, n, outcome, stake, balance, payout, placed_at)| Own {
                 prediction,
                 pool,
@@ -181,7 +183,8 @@ impl Store {
             let sql = "SELECT id FROM games WHERE feed = ? AND state = 'open' ORDER BY id";
             let games: Vec<u64> = conn.exec(sql, (feed,)).await?;
             let sql = "SELECT pools.id FROM pools JOIN games ON games.id = pools.game \
-                       WHERE games.feed = ? AND pools.state IN ('open', 'closed') ORDER BY pools.id";
+                       WHERE games.feed = ? AND pools.state IN ('open', 'closed') \
+                       ORDER BY pools.id";
             Ok((conn.exec(sql, (feed,)).await?, games))
         })
         .await

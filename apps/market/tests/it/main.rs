@@ -6,6 +6,7 @@
 
 mod broadcasts;
 mod client;
+mod conformance;
 mod doors;
 mod ends;
 mod money;

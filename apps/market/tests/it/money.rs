@@ -1,4 +1,5 @@
-//! The money line: whatever comes twice, at once, too late, or not to its end, no money is made or lost.
+//! The money line: whatever comes twice, at once, too late, or not to its end, no money is made or
+//! lost.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};

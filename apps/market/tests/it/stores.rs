@@ -1,5 +1,5 @@
-//! MariaDB, shared by the tests that run at the same time, a database for each; a Redis for each; and
-//! the market on both.
+//! MariaDB, shared by the tests that run at the same time, a database for each; a Redis for each;
+//! and the market on both.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -71,6 +71,26 @@ fn lists_are_read_from_the_replica_and_money_is_not() {
 }
 
 #[test]
+fn connections_to_the_database_are_kept() {
+    let Some(stores) = Stores::start("connections_to_the_database_are_kept") else { return };
+    let market = stores.market(&["--db-connections", "2"]);
+    let pool = market.pool(market.game(), "10m");
+    let mut socket = market.http.socket(&market.user("Ann").1);
+    assert_eq!(socket.predict(pool, 0, 10, 1)["op"], "ok");
+    let ids = || {
+        let sql = "SELECT id FROM information_schema.processlist \
+                   WHERE user = 'market' AND db = DATABASE() ORDER BY id";
+        stores.sql(sql)
+    };
+    let before = ids();
+    for n in 2..50 {
+        assert_eq!(socket.predict(pool, 0, 10, n)["op"], "ok");
+    }
+    assert!((2..=6).contains(&before.lines().count()), "{before}");
+    assert_eq!(ids(), before);
+}
+
+#[test]
 fn a_list_with_predictions_grows_by_each() {
     let Some(stores) = Stores::start("a_list_with_predictions_grows_by_each") else { return };
     let market = stores.market(&["--list-predictions", "on"]);
