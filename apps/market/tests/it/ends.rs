@@ -1,10 +1,40 @@
-//! Games that play themselves, and what a process leaves that is killed while it plays them.
+//! Games that play themselves, what a process leaves that is killed while it plays them, and what
+//! the stores of the manual leave.
+
+use std::net::TcpStream;
+use std::process::Command;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::program::wait_for;
+use crate::client::Http;
+use crate::program::{Running, free, installed, wait_for};
 use crate::stores::{Market, Stores};
+
+/// What the manual starts a market with.
+#[test]
+fn the_stores_of_the_manual_start_and_leave_nothing_when_they_end() {
+    let test = "the_stores_of_the_manual_start_and_leave_nothing_when_they_end";
+    if installed(test, "mariadbd").is_none() || installed(test, "redis-server").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let ports = [free(), free()];
+    let mut command = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/stores.sh"));
+    command.arg(folder.path()).args(ports.map(|address| address.port().to_string()));
+    let (mut stores, told) = Running::telling(&mut command);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_market"));
+    command.args(["--listen", "127.0.0.1:0"]).args(told.split_whitespace());
+    let (market, address) = Running::listening(&mut command);
+    let games = Http { address }.ask("GET", "/games", None, &Value::Null);
+    assert_eq!(games, (200, json!({"games": []})), "{told}");
+    drop(market);
+    stores.signal(Signal::TERM);
+    assert!(stores.ended().success());
+    for address in ports {
+        assert!(TcpStream::connect(address).is_err(), "{address} still answers");
+    }
+}
 
 fn count(stores: &Stores, sql: &str) -> u64 {
     stores.sql(&format!("SELECT COUNT(*) FROM {sql}")).parse().unwrap()

@@ -63,12 +63,17 @@ impl Running {
         Self(command.stdin(Stdio::null()).spawn().unwrap())
     }
 
-    /// Starts a program that says where it listens by a line `… at http://ADDRESS`.
-    pub(crate) fn listening(command: &mut Command) -> (Self, SocketAddr) {
+    /// Starts a program, and waits for the line that it says.
+    pub(crate) fn telling(command: &mut Command) -> (Self, String) {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let running = Self(child);
+        (Self(child), line)
+    }
+
+    /// Starts a program that says where it listens by a line `… at http://ADDRESS`.
+    pub(crate) fn listening(command: &mut Command) -> (Self, SocketAddr) {
+        let (running, line) = Self::telling(command);
         let address = line.trim().rsplit("http://").next().unwrap();
         (running, address.parse().unwrap_or_else(|_| panic!("it said {line:?}")))
     }
