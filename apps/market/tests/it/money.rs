@@ -185,10 +185,22 @@ fn stakes(addresses: &[Http], token: &str, pools: &[u64], told: &Confirmed, stop
 }
 
 #[test]
-fn the_money_line_holds_over_a_kill_with_four_processes() {
-    let test = "the_money_line_holds_over_a_kill_with_four_processes";
+fn the_money_line_holds_over_kills_with_four_processes_and_a_late_replica() {
+    let test = "the_money_line_holds_over_kills_with_four_processes_and_a_late_replica";
     let Some(stores) = Stores::start(test) else { return };
-    let all: Vec<_> = (0..4).map(|_| stores.market(&[])).collect();
+    // Lists and balances are read where they are late by two seconds.
+    let replica = stores.replica(test, 2);
+    let switches = ["--database-replica", &replica.url];
+    let all: Vec<_> = (0..4).map(|_| stores.market(&switches)).collect();
+    let status = |(user, token): &(u64, String)| {
+        all[0].http.ask("GET", &format!("/users/{user}"), Some(token), &Value::Null).0
+    };
+    for (name, at_once) in [("Ann", [404, 503]), ("Bob", [404, 404])] {
+        // Before the first of them, the replica has not even the tables.
+        let user = all[0].user(name);
+        assert!(at_once.contains(&status(&user)), "the replica knows {name} at once");
+        wait_for("the replica", || (status(&user) == 200).then_some(()));
+    }
     let users: Vec<_> = (0..6).map(|user| all[0].user(&format!("user {user}"))).collect();
     let game = all[0].game();
     let pools = [(); 3].map(|()| all[0].pool(game, "10m"));

@@ -35,7 +35,7 @@ static SHARED: Mutex<Weak<MariaDb>> = Mutex::new(Weak::new());
 static DATABASES: AtomicU64 = AtomicU64::new(0);
 
 impl MariaDb {
-    fn start(test: &str) -> Option<Self> {
+    fn start(test: &str, more: &[&str]) -> Option<Self> {
         let program = installed(test, "mariadbd")?;
         let install = installed(test, "mariadb-install-db")?;
         let client = installed(test, "mariadb")?;
@@ -54,7 +54,7 @@ impl MariaDb {
         let address = free();
         let mut command = Command::new(program);
         command.args(["--no-defaults", "--user=root", "--bind-address=127.0.0.1"]);
-        command.args(["--skip-name-resolve", "--max-connections=500"]).args(SMALL);
+        command.args(["--skip-name-resolve", "--max-connections=500"]).args(SMALL).args(more);
         command.args([named("--datadir", "data"), named("--pid-file", "pid")]);
         command.args([named("--socket", "socket"), format!("--port={}", address.port())]);
         command.env("TMPDIR", folder.path()).stdout(std::process::Stdio::null());
@@ -71,7 +71,8 @@ impl MariaDb {
         if let Some(going) = shared.upgrade() {
             return Some(going);
         }
-        let started = Arc::new(Self::start(test)?);
+        // It can be replicated.
+        let started = Arc::new(Self::start(test, &["--server-id=1", "--log-bin=changes"])?);
         *shared = Arc::downgrade(&started);
         Some(started)
     }
@@ -84,6 +85,12 @@ impl MariaDb {
         assert!(output.status.success(), "{text}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
     }
+}
+
+/// A replica of a market's database, late by so much.
+pub(crate) struct Replica {
+    _going: MariaDb,
+    pub(crate) url: String,
 }
 
 /// Stores of a market, and what it needs to start.
@@ -129,6 +136,24 @@ impl Stores {
         self.mariadb
             .sql(&format!("CREATE DATABASE {name}; GRANT ALL ON {name}.* TO market@'127.0.0.1'"));
         self.url_of(&name)
+    }
+
+    /// A replica of the market's database that is late by so many seconds.
+    pub(crate) fn replica(&self, test: &str, late_s: u32) -> Replica {
+        let only = format!("--replicate-wild-do-table={}.%", self.database);
+        let going = MariaDb::start(test, &["--server-id=2", &only]).unwrap();
+        self.mariadb
+            .sql("GRANT REPLICATION REPLICA ON *.* TO replica@'127.0.0.1' IDENTIFIED BY 'r'");
+        going.sql(&format!(
+            "GRANT SELECT ON {0}.* TO market@'127.0.0.1' IDENTIFIED BY 'market'; \
+             CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = {1}, \
+             MASTER_USER = 'replica', MASTER_PASSWORD = 'r', \
+             MASTER_DELAY = {late_s}; START REPLICA",
+            self.database,
+            self.mariadb.address.port()
+        ));
+        let url = format!("mysql://market:market@{}/{}", going.address, self.database);
+        Replica { _going: going, url }
     }
 
     fn url_of(&self, database: &str) -> String {
