@@ -7,6 +7,7 @@
 mod broadcasts;
 mod client;
 mod conformance;
+mod distance;
 mod doors;
 mod ends;
 mod money;

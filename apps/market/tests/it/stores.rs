@@ -108,19 +108,25 @@ pub(crate) struct Market {
     pub(crate) http: Http,
 }
 
+/// Starts a Redis that keeps nothing on its disk.
+fn redis(program: &Path, folder: &Path, more: &[&str]) -> (Running, SocketAddr) {
+    let address = free();
+    let mut command = Command::new(program);
+    command.args(["--bind", "127.0.0.1", "--port", &address.port().to_string()]);
+    command.args(["--save", "", "--appendonly", "no", "--loglevel", "warning"]).args(more);
+    command.arg("--dir").arg(folder).stdout(std::process::Stdio::null());
+    let mut going = Running::start(&mut command);
+    going.wait_for(address);
+    (going, address)
+}
+
 impl Stores {
     /// Stores of their own for a test; `None`, said by name, where they are not installed.
     pub(crate) fn start(test: &str) -> Option<Self> {
         let program = installed(test, "redis-server")?;
         let mariadb = MariaDb::shared(test)?;
         let folder = tempfile::tempdir().unwrap();
-        let redis = free();
-        let mut command = Command::new(program);
-        command.args(["--bind", "127.0.0.1", "--port", &redis.port().to_string()]);
-        command.args(["--save", "", "--appendonly", "no", "--loglevel", "warning"]);
-        command.arg("--dir").arg(folder.path()).stdout(std::process::Stdio::null());
-        let mut going = Running::start(&mut command);
-        going.wait_for(redis);
+        let (going, redis) = redis(&program, folder.path(), &[]);
         let database = format!("market{}", DATABASES.fetch_add(1, Ordering::Relaxed));
         mariadb.sql(&format!(
             "CREATE DATABASE {database}; GRANT ALL ON {database}.* TO market@'127.0.0.1' \
@@ -156,8 +162,26 @@ impl Stores {
         Replica { _going: going, url }
     }
 
+    /// A replica of the market's Redis, and its URL.
+    pub(crate) fn redis_replica(&self, test: &str) -> (Running, String) {
+        let of = ["--replicaof", "127.0.0.1", &self.redis.port().to_string()];
+        let program = installed(test, "redis-server").unwrap();
+        let (going, address) = redis(&program, self.folder(), &of);
+        (going, format!("redis://{address}/"))
+    }
+
     fn url_of(&self, database: &str) -> String {
         format!("mysql://market:market@{}/{database}", self.mariadb.address)
+    }
+
+    /// Where MariaDB listens.
+    pub(crate) fn mariadb(&self) -> SocketAddr {
+        self.mariadb.address
+    }
+
+    /// The market's database by another way to it.
+    pub(crate) fn url_through(&self, way: SocketAddr) -> String {
+        format!("mysql://market:market@{way}/{}", self.database)
     }
 
     pub(crate) fn folder(&self) -> &Path {

@@ -112,6 +112,29 @@ fn lists_are_read_from_the_replica_and_money_is_not() {
 }
 
 #[test]
+fn broadcasts_come_through_a_replica_of_redis() {
+    let test = "broadcasts_come_through_a_replica_of_redis";
+    let Some(stores) = Stores::start(test) else { return };
+    let (replica, url) = stores.redis_replica(test);
+    let (near, far) = (stores.market(&[]), stores.market(&["--redis-replica", &url]));
+    let game = near.game();
+    let pool = near.pool(game, "10m");
+    let (ann, bob) = (near.user("Ann"), far.user("Bob"));
+    let mut looks = far.http.socket(&ann.1);
+    looks.ask(&json!({"op": "subscribe", "game": game}));
+    // Whoever is at the replica writes where the other does.
+    assert_eq!(far.http.socket(&bob.1).predict(pool, 1, 30, 1)["op"], "ok");
+    assert_eq!(looks.pushed()["shares"], json!([0, 30]));
+    let near_told = near.figure("market_broadcasts_total");
+    assert_eq!((near_told, far.figure("market_broadcasts_total")), (1, 1));
+    // Without it the others go on, and money does not need it.
+    drop(replica);
+    assert_eq!(near.http.socket(&ann.1).predict(pool, 1, 30, 1)["op"], "ok");
+    assert_eq!(looks.predict(pool, 1, 30, 2)["op"], "ok");
+    assert_eq!(near.assert_money_line()["staked"], 90);
+}
+
+#[test]
 fn connections_to_the_database_are_kept() {
     let Some(stores) = Stores::start("connections_to_the_database_are_kept") else { return };
     let market = stores.market(&["--db-connections", "2"]);
