@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use crate::announcer::{Announcer, Rules, Waiting};
 use crate::args::{Args, Switch, Waiting as HowToWait};
@@ -30,6 +30,9 @@ const OWN_CONNECTIONS: u16 = 4;
 
 /// Events and connections that wait for a worker.
 const QUEUE: usize = 1_024;
+
+/// How long Redis may take until others are heard.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long clients have when the process ends.
 const GRACE: Duration = Duration::from_secs(10);
@@ -110,8 +113,6 @@ pub(crate) async fn serve(args: Args) -> Result<(), ServerError> {
     };
     let announcer = process.announcer(OWN_CONNECTIONS).await?;
     announcer.store.make_tables().await?;
-    let listener = bind(process.args.listen)?;
-
     let (going, is_going) = watch::channel(false);
     let (done, is_done) = watch::channel(false);
     let mut givers = Vec::new();
@@ -123,7 +124,10 @@ pub(crate) async fn serve(args: Args) -> Result<(), ServerError> {
         threads.push(start(work, &process).await?);
         givers.push(giver);
     }
-    alongside(&process, announcer, look_again);
+    // Who subscribes at once hears of what comes at once; a Redis that is lost meanwhile is looked
+    // for while the process serves.
+    let _ = tokio::time::timeout(PATIENCE, alongside(&process, announcer, look_again)).await;
+    let listener = bind(process.args.listen)?;
     let places =
         Arc::new(Semaphore::new(usize::try_from(process.args.max_connections).unwrap_or(1)));
     tokio::select! {
@@ -152,7 +156,7 @@ async fn start(work: Work, process: &Process) -> Result<std::thread::JoinHandle<
             Some((announcer, Calls::Blocking(Handle::current())))
         }
     };
-    let (ready, is_ready) = tokio::sync::oneshot::channel();
+    let (ready, is_ready) = oneshot::channel();
     let body = move || {
         let executor = match executor() {
             Ok(executor) => executor,
@@ -184,12 +188,12 @@ async fn start(work: Work, process: &Process) -> Result<std::thread::JoinHandle<
     }
 }
 
-/// What the process does beside its workers.
+/// What the process does beside its workers. It tells when it hears what others publish.
 fn alongside(
     process: &Process,
     announcer: Announcer,
     look_again: mpsc::UnboundedReceiver<crate::announcer::Later>,
-) {
+) -> oneshot::Receiver<()> {
     let args = &process.args;
     let resolver = Resolver { store: announcer.store.clone(), bus: announcer.bus.clone() };
     tokio::spawn(resolver.clone().close_overdue());
@@ -200,7 +204,8 @@ fn alongside(
     tokio::spawn(announcer.clone().look_again(look_again));
     let (heard, mut hear) = mpsc::channel(QUEUE);
     let url = args.redis_replica.clone().unwrap_or_else(|| args.redis.clone());
-    tokio::spawn(async move { listen(&url, &heard).await });
+    let (ready, is_ready) = oneshot::channel();
+    tokio::spawn(async move { listen(&url, &heard, ready).await });
     let process = process.clone();
     tokio::spawn(async move {
         while let Some(heard) = hear.recv().await {
@@ -208,6 +213,7 @@ fn alongside(
             process.workers.tell(&event).await;
         }
     });
+    is_ready
 }
 
 /// What the workers' clients have to know of what was heard.

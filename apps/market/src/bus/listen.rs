@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures_streams::StreamExt as _;
 use redis::{Client, RedisError};
 use tokio::sync::mpsc::Sender;
+use tokio::sync::oneshot;
 
 use super::CHANNEL;
 use crate::hub::Broadcast;
@@ -19,19 +20,29 @@ pub(crate) enum Heard {
     Resolved { game: u64, pool: u64, outcome: Option<u32> },
 }
 
-/// Listens for good, and gives what it hears. It comes back when nobody wants to hear any more.
-pub(crate) async fn listen(url: &str, heard: &Sender<Heard>) {
+/// Listens for good, and gives what it hears, after it has said once that it does. It comes back when
+/// nobody wants to hear any more.
+pub(crate) async fn listen(url: &str, heard: &Sender<Heard>, ready: oneshot::Sender<()>) {
+    let mut ready = Some(ready);
     while !heard.is_closed() {
         // Whatever ended it, it begins again.
-        let _ = once(url, heard).await;
+        let _ = once(url, heard, &mut ready).await;
         tokio::time::sleep(PAUSE).await;
     }
 }
 
-async fn once(url: &str, heard: &Sender<Heard>) -> Result<(), RedisError> {
+async fn once(
+    url: &str,
+    heard: &Sender<Heard>,
+    ready: &mut Option<oneshot::Sender<()>>,
+) -> Result<(), RedisError> {
     let mut connection = Client::open(url)?.get_async_pubsub().await?;
     connection.subscribe(CHANNEL).await?;
     let mut messages = connection.into_on_message();
+    if let Some(ready) = ready.take() {
+        // Nobody waits any more where it took too long.
+        let _ = ready.send(());
+    }
     while let Some(message) = messages.next().await {
         let text: String = message.get_payload()?;
         if let Some(one) = read(&text)

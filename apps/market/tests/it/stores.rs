@@ -1,7 +1,8 @@
 //! MariaDB, shared by the tests that run at the same time, a database for each; a Redis for each;
 //! and the market on both.
 
-use std::net::SocketAddr;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +11,7 @@ use std::sync::{Arc, Mutex, Weak};
 use serde_json::{Value, json};
 
 use crate::client::Http;
-use crate::program::{Running, free, installed};
+use crate::program::{Running, free, installed, wait_for};
 
 /// The administrator's token.
 pub(crate) const ADMIN: &str = "admin-7Kq2vLx9Tz4w";
@@ -113,7 +114,8 @@ fn redis(program: &Path, folder: &Path, more: &[&str]) -> (Running, SocketAddr) 
     let address = free();
     let mut command = Command::new(program);
     command.args(["--bind", "127.0.0.1", "--port", &address.port().to_string()]);
-    command.args(["--save", "", "--appendonly", "no", "--loglevel", "warning"]).args(more);
+    command.args(["--save", "", "--appendonly", "no", "--loglevel", "warning"]);
+    command.args(["--repl-diskless-sync-delay", "0"]).args(more);
     command.arg("--dir").arg(folder).stdout(std::process::Stdio::null());
     let mut going = Running::start(&mut command);
     going.wait_for(address);
@@ -162,11 +164,18 @@ impl Stores {
         Replica { _going: going, url }
     }
 
-    /// A replica of the market's Redis, and its URL.
+    /// A replica of the market's Redis that has all of it, and its URL.
     pub(crate) fn redis_replica(&self, test: &str) -> (Running, String) {
         let of = ["--replicaof", "127.0.0.1", &self.redis.port().to_string()];
         let program = installed(test, "redis-server").unwrap();
         let (going, address) = redis(&program, self.folder(), &of);
+        wait_for("the replica of Redis", || {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.write_all(b"INFO replication\r\nQUIT\r\n").unwrap();
+            let mut text = String::new();
+            stream.read_to_string(&mut text).unwrap();
+            text.contains("master_link_status:up").then_some(())
+        });
         (going, format!("redis://{address}/"))
     }
 
