@@ -20,8 +20,8 @@ pub(crate) enum Heard {
     Resolved { game: u64, pool: u64, outcome: Option<u32> },
 }
 
-/// Listens for good, and gives what it hears, after it has said once that it does. It comes back when
-/// nobody wants to hear any more.
+/// Listens for good, and gives what it hears, after it has said once that it does. It comes back
+/// when nobody wants to hear any more.
 pub(crate) async fn listen(url: &str, heard: &Sender<Heard>, ready: oneshot::Sender<()>) {
     let mut ready = Some(ready);
     while !heard.is_closed() {
