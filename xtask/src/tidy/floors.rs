@@ -21,11 +21,15 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("5", &["cli"]),
 ];
 
+/// Applications under test that are shipped: none of our crates but these is theirs to import, and
+/// nothing imports an application.
+const APPLICATIONS: Applications<'static> = (&["market"], &["units"]);
+
 const PAGE: &str = "docs/architecture.md";
 
 pub(super) fn check(tree: &Tree) -> Vec<(String, Found)> {
     let Some(metadata) = &tree.metadata else { return Vec::new() };
-    let mut found = imports(FLOORS, metadata);
+    let mut found = imports(FLOORS, APPLICATIONS, metadata);
     match tree.file(PAGE) {
         Some(page) => {
             let faults = table(FLOORS, &page.text).into_iter();
@@ -41,6 +45,9 @@ pub(super) fn check(tree: &Tree) -> Vec<(String, Found)> {
 
 type Floors<'a> = [(&'a str, &'a [&'a str])];
 
+/// The applications, and the crates that they may import.
+type Applications<'a> = (&'a [&'a str], &'a [&'a str]);
+
 fn floor_of(floors: &Floors<'_>, name: &str) -> Option<usize> {
     floors.iter().position(|(_, crates)| crates.contains(&name))
 }
@@ -50,11 +57,26 @@ fn crate_name(package: &str) -> Option<&str> {
     if package == "plimsoll" { Some("cli") } else { package.strip_prefix("plimsoll-") }
 }
 
-fn imports(floors: &Floors<'_>, metadata: &Value) -> Vec<(String, Found)> {
+fn imports(
+    floors: &Floors<'_>,
+    (applications, known): Applications<'_>,
+    metadata: &Value,
+) -> Vec<(String, Found)> {
     let mut found = Vec::new();
     let none = Vec::new();
     for package in metadata["packages"].as_array().unwrap_or(&none) {
         let Some(name) = package["name"].as_str().and_then(crate_name) else { continue };
+        let dependencies = package["dependencies"].as_array().unwrap_or(&none);
+        let imported =
+            dependencies.iter().filter_map(|it| it["name"].as_str().and_then(crate_name));
+        if applications.contains(&name) {
+            for other in imported.filter(|other| !known.contains(other)) {
+                let what = format!("the application `{name}` imports `{other}`");
+                let remedy = format!("an application knows none of our crates but {known:?}");
+                found.push((format!("apps/{name}/Cargo.toml"), (1, what, remedy)));
+            }
+            continue;
+        }
         let path = format!("crates/{name}/Cargo.toml");
         let Some(own) = floor_of(floors, name) else {
             let what = format!("the crate `{name}` has no floor");
@@ -62,8 +84,12 @@ fn imports(floors: &Floors<'_>, metadata: &Value) -> Vec<(String, Found)> {
             found.push((path, (1, what, remedy.to_owned())));
             continue;
         };
-        for dependency in package["dependencies"].as_array().unwrap_or(&none) {
-            let Some(other) = dependency["name"].as_str().and_then(crate_name) else { continue };
+        for other in imported {
+            if applications.contains(&other) {
+                let what = format!("`{name}` imports `{other}`, which is an application");
+                let remedy = "an application is run, and asked over the network".to_owned();
+                found.push((path.clone(), (1, what, remedy)));
+            }
             // A crate without a floor is named once, at its own package.
             if floor_of(floors, other).is_some_and(|floor| floor >= own) {
                 let what = format!("`{name}` imports `{other}`, which is on no lower floor");
@@ -117,7 +143,10 @@ mod tests {
 
     fn whats(metadata: &str) -> Vec<String> {
         let metadata = serde_json::from_str(metadata).expect("the fixture is JSON");
-        imports(SMALL, &metadata).into_iter().map(|(_, (_, what, _))| what).collect()
+        imports(SMALL, (&["shop"], &["base"]), &metadata)
+            .into_iter()
+            .map(|(_, (_, what, _))| what)
+            .collect()
     }
 
     #[test]
@@ -142,6 +171,24 @@ mod tests {
             "the crate `three` has no floor",
         ];
         assert_eq!(whats(bad), expected);
+    }
+
+    #[test]
+    fn applications_stand_beside_the_floors() {
+        let of = |of_shop: &str, of_cli: &str| {
+            whats(&format!(
+                r#"{{"packages": [
+                {{"name": "plimsoll-base", "dependencies": []}},
+                {{"name": "plimsoll-shop", "dependencies": [{{"name": "plimsoll-{of_shop}"}}]}},
+                {{"name": "plimsoll", "dependencies": [{{"name": "plimsoll-{of_cli}"}}]}}]}}"#
+            ))
+        };
+        assert_eq!(of("base", "one"), Vec::<String>::new());
+        let expected = [
+            "the application `shop` imports `one`",
+            "`cli` imports `shop`, which is an application",
+        ];
+        assert_eq!(of("one", "shop"), expected);
     }
 
     #[test]
