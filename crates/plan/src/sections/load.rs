@@ -200,11 +200,11 @@ impl Load {
 
     /// The files that the section names.
     pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        let trace = match &self.shape {
-            LoadShape::Open { source: RateSource::Trace(trace), .. } => Some(&trace.file),
-            LoadShape::Open { .. } | LoadShape::Replay | LoadShape::Closed { .. } => None,
+        let files: &[PathBuf] = match &self.shape {
+            LoadShape::Open { source: RateSource::Trace(trace), .. } => &trace.files,
+            LoadShape::Open { .. } | LoadShape::Replay | LoadShape::Closed { .. } => &[],
         };
-        trace.into_iter()
+        files.iter()
     }
 }
 
@@ -244,7 +244,8 @@ fn check_users(section: &Section<'_>, target: &Target, load: &Load, is_search: b
         let message = "a scenario goes with a load, not with a search";
         section.fault("threads", message, Some("leave [search] out"));
     }
-    for key in ["connections", "max_waiting"].into_iter().filter(|key| section.has(key)) {
+    for key in ["connections", "max_waiting"].into_iter().filter(|key| section.has(key))
+    {
         let message = format!("`{key}` goes with requests, not with the users of a scenario");
         section.fault(key, message, Some("each user has connections of his own: leave it out"));
     }
