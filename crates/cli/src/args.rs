@@ -231,6 +231,8 @@ pub(crate) struct Capacity {
     #[arg(long, value_name = "FILE")]
     pub(crate) model_out: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) web: Web,
+    #[command(flatten)]
     pub(crate) ci: Ci,
     #[command(flatten)]
     pub(crate) series: SeriesFlags,
