@@ -293,6 +293,9 @@ fn a_browser_shows_the_page_as_it_grows_and_the_report_in_the_end() {
     assert_eq!(seen["faults"], serde_json::json!([]), "{seen:#}");
     assert_ne!(seen["first"], seen["later"], "{seen:#}");
     assert_eq!((&seen["isOpen"], &seen["isChosen"]), (&true.into(), &true.into()), "{seen:#}");
+    for held in ["isDragged", "isBack", "isCloser", "isOff"] {
+        assert_eq!(seen[held], true, "{held}: {seen:#}");
+    }
     let text = |key: &str| seen[key].as_str().unwrap().to_owned();
     assert!(text("says").starts_with("Live ") && text("says").contains(" of 30 s"), "{seen:#}");
     assert!(text("readout").contains("offered"), "{seen:#}");
