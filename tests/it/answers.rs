@@ -117,6 +117,17 @@ fn samples_can_be_read() {
         assert_eq!(object["kind"].as_str().unwrap_or(""), row["kind"]);
         assert_eq!(object["name"].as_str().unwrap(), row["name"]);
     }
+    // What it was built without is said, and with what it would have it.
+    let table = ["export", path, "--format", "samples-parquet", "-o", "s.parquet"];
+    let done = place.plimsoll(&table);
+    if cfg!(feature = "parquet") {
+        done.ended_with(0);
+        let bytes = std::fs::read(place.path("s.parquet")).unwrap();
+        assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{}", bytes.len());
+    } else {
+        done.ended_with(2).says(&["samples-parquet", "left out", "--features parquet"]);
+        assert!(!place.path("s.parquet").exists(), "nothing was written");
+    }
     // A run that kept none says so.
     let other = place.another();
     let without = other.load(&[&url, "-n", "2", "--users", "1", "--json"]);

@@ -242,3 +242,51 @@ fn what_a_plan_needs_and_no_log_says_is_asked_for() {
         .collect();
     assert!(left.is_empty(), "{left:?}");
 }
+
+/// The log of two servers, one of them packed, beside that of both.
+#[test]
+fn several_logs_lead_to_one_plan_that_names_them_all() {
+    let place = Place::new();
+    let whole = busy_log();
+    let of = |server: usize| -> String {
+        let lines = whole.split_inclusive('\n').enumerate();
+        lines.filter(|(at, _)| at % 2 == server).map(|(_, line)| line).collect()
+    };
+    place.write("both.log", &whole);
+    place.write("web1.log", of(0));
+    place.write("web2.log", of(1));
+    let packed = std::process::Command::new("gzip").arg(place.path("web1.log")).status().unwrap();
+    assert!(packed.success());
+    let more = ["--service", "exp:70ms", "--policy", "hpa", "--price", "0.17", "--json"];
+    let simulated =
+        |logs: &[&str]| place.plimsoll(&[&["simulate"], logs, &more[..]].concat()).ended_with(0);
+    let several = simulated(&["web2.log", "web1.log.gz"]);
+    several.says(&["web2.plan.toml is the plan to start from"]);
+    let several = several.json();
+    assert_eq!(figures(&several), figures(&simulated(&["both.log"]).json()));
+    let plan = std::fs::read_to_string(place.path("web2.plan.toml")).unwrap();
+    assert!(plan.contains("file = [\"web2.log\", \"web1.log.gz\"]"), "{plan}");
+    // `run` takes that plan, and so do loads take a trace of several logs.
+    let run = ["run", "web2.plan.toml", "--simulated", "--quiet", "--json"];
+    let ran = place.plimsoll(&run).ended_with(0).json();
+    for figure in ["cost", "offered", "served"] {
+        let run = ran["cells"][0]["figures"][figure].as_f64().unwrap();
+        let direct = several["policies"][0][figure].as_f64().unwrap();
+        assert!((run - direct).abs() <= 1e-9 * direct, "{figure}: {run} {direct}");
+    }
+    let traced = ["load", "http://127.0.0.1:9/", "--trace", "web2.log", "--trace", "web1.log.gz"];
+    let printed = place.plimsoll(&[&traced[..], &["--print-plan"]].concat()).ended_with(0);
+    printed.prints(&["web2.log", "web1.log.gz"]);
+    for (inputs, part) in [
+        (["web2.log", "web2.plan.toml"], "simulate web2.plan.toml beside others"),
+        (["web2.log", "-"], "simulate - beside others"),
+        (["web2.log", "nowhere.log"], "nowhere.log"),
+    ] {
+        place
+            .plimsoll(&[&["simulate"], &inputs[..], &more[..]].concat())
+            .ended_with(2)
+            .says(&[part]);
+    }
+    let wrong = [&traced[..], &["--columns", "time,rate", "--print-plan"]].concat();
+    place.plimsoll(&wrong).ended_with(2).says(&["`columns` goes with one trace"]);
+}

@@ -86,6 +86,7 @@ mod testbed_secrets;
 mod testbeds;
 mod transport;
 mod users;
+mod users_http2;
 mod warm_up;
 mod watching;
 mod web;

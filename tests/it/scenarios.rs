@@ -8,11 +8,12 @@ use std::time::Duration;
 use plimsoll_workload::scenario::cookies::Jar;
 use plimsoll_workload::scenario::take::{Answer, Headers, Take};
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 use toml_edit::{DocumentMut, TableLike};
 
 use crate::place::Place;
 use crate::program::{PLIMSOLL, wait_for};
+use crate::recording::Recording;
 
 /// Status, headers and body of an answer, over a connection of its own.
 fn ask(address: &str, head: &str, body: &str) -> (u16, Vec<(String, String)>, String) {
@@ -246,5 +247,46 @@ fn what_is_no_recording_or_log_is_said() {
     ] {
         let done = place.plimsoll(&[&["scenario"], arguments].concat()).ended_with(2);
         done.says(parts);
+    }
+}
+
+/// A path that begins with two slashes is asked of the target as it was recorded, and of no host
+/// that it might name.
+#[test]
+fn a_path_with_two_slashes_is_asked_as_it_was_recorded() {
+    let place = Place::new();
+    let server = Recording::start();
+    let url = server.url();
+    let line = |second: u32, path: &str| {
+        format!(
+            "192.0.2.1 - - [20/Nov/2026:05:00:{second:02} +0000] \"GET {path} HTTP/1.1\" 200 1\n"
+        )
+    };
+    place.write("access.log", line(0, "//images/a?x=1"));
+    let entry = |second: u32, path: &str, kind: &str| {
+        json!({
+            "startedDateTime": format!("2026-11-20T05:00:{second:02}.000Z"), "time": 10,
+            "request": { "method": "GET", "url": format!("http://shop.example{path}"),
+                         "headers": [], "queryString": [] },
+            "response": { "status": 200, "headers": [], "redirectURL": "",
+                          "content": { "size": 2, "mimeType": kind } },
+        })
+    };
+    let entries = [entry(0, "//home?y=2", "text/html"), entry(1, "//style.css", "text/css")];
+    let har = json!({ "log": { "version": "1.2", "entries": entries } });
+    place.write("shop.har", har.to_string());
+    for (command, recorded, asked) in [
+        ("from-log", "access.log", &["GET //images/a?x=1"][..]),
+        ("from-har", "shop.har", &["GET //home?y=2", "GET //style.css"]),
+    ] {
+        let before = server.asked().len();
+        place.plimsoll(&["scenario", command, recorded, "-o", "made.toml"]).ended_with(0);
+        let tried = place.plimsoll(&["scenario", "try", "made.toml", &url]).ended_with(0);
+        tried.prints(&[asked[0].strip_prefix("GET ").unwrap()]);
+        let load = ["load", &url, "--scenario", "made.toml", "--users", "1", "-n", "1", "--quiet"];
+        place.plimsoll(&load);
+        let lines: Vec<String> =
+            server.asked()[before..].iter().map(|of| of.line().to_owned()).collect();
+        assert_eq!(lines, [asked, asked].concat(), "{command}");
     }
 }

@@ -186,12 +186,12 @@ fn a_wrong_scenario_is_told_before_any_load() {
             .says(&["checkout.toml:2:11: expected a variable that an earlier step takes"]);
     }
     let plan = "[target]\nurl = \"http://127.0.0.1:9/\"\nscenario = \"checkout.toml\"\n\
-                method = \"PUT\"\nhttp = \"2\"\n[load]\nrate = \"1/s\"\nfor = \"1s\"\n\
+                method = \"PUT\"\nhttp = \"2\"\n[load]\nstreams = 4\nrate = \"1/s\"\nfor = \"1s\"\n\
                 connections = 3\nconnect_rate = \"1/s\"\n";
     place.write("p.toml", plan);
     place.plimsoll(&["check", "p.toml"]).ended_with(2).says(&[
         "`method` and `scenario` exclude each other",
-        "users ask by HTTP/1.1, found http 2",
+        "`streams` goes with requests",
         "`connections` goes with requests",
         "`connect_rate` goes with `users` and a scenario",
     ]);

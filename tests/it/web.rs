@@ -293,6 +293,9 @@ fn a_browser_shows_the_page_as_it_grows_and_the_report_in_the_end() {
     assert_eq!(seen["faults"], serde_json::json!([]), "{seen:#}");
     assert_ne!(seen["first"], seen["later"], "{seen:#}");
     assert_eq!((&seen["isOpen"], &seen["isChosen"]), (&true.into(), &true.into()), "{seen:#}");
+    for held in ["isDragged", "isBack", "isCloser", "isOff"] {
+        assert_eq!(seen[held], true, "{held}: {seen:#}");
+    }
     let text = |key: &str| seen[key].as_str().unwrap().to_owned();
     assert!(text("says").starts_with("Live ") && text("says").contains(" of 30 s"), "{seen:#}");
     assert!(text("readout").contains("offered"), "{seen:#}");
@@ -300,4 +303,85 @@ fn a_browser_shows_the_page_as_it_grows_and_the_report_in_the_end() {
     assert!(text("ended").contains("alid") && !text("ended").contains("goes on"), "{seen:#}");
     let kept = std::fs::read_to_string(place.run().join("artifacts/report.html")).unwrap();
     assert!(kept.contains("6,000 due") && text("main").contains("Response time"), "{seen:#}");
+}
+
+/// A search has its page while it goes on, with the windows so far, and its report in the end.
+#[test]
+fn a_search_has_a_page_while_it_goes_on() {
+    let place = Place::new();
+    let target = place.target(&["--service-time", "exp:4ms", "--workers", "8"]);
+    let url = target.url();
+    let search = ["capacity", &url, "--slo", "p90<30ms", "--max-time", "8s", "--quiet"];
+    let refused = place.plimsoll(&[&search[..], &["--web", "0.0.0.0:0"]].concat());
+    refused.ended_with(2).says(&["on this host only"]);
+    let mut going = place.start(place.command(PLIMSOLL, &[&search[..], &["--web"]].concat()));
+    let address = address(&mut going);
+    let has_windows = |page: &String| page.contains("id=\"staircase-0\"");
+    let page = wait_for("windows so far", || get(&address, "/").filter(has_windows));
+    assert!(page.contains("is still going on. These are the windows up to then."), "{page}");
+    let told = parsed(&events(&address, &path_of(&page)).join().unwrap());
+    assert!(told.iter().any(|(name, text)| name == "now" && text.contains(" offered")), "{told:?}");
+    assert_eq!(told.last().unwrap().0, "end");
+    let done = going.wait();
+    assert!(matches!(done.code(), Some(0 | 4)), "{}", done.err);
+    done.says(&["report: "]);
+    assert!(TcpStream::connect(&address).is_err(), "it ends with the search");
+    let kept = std::fs::read_to_string(place.run().join("artifacts/report.html")).unwrap();
+    let parts = last_parts(&told);
+    assert!(parts.values().all(|part| kept.contains(part)), "{kept}");
+    assert!(kept.contains("id=\"staircase-0\"") && !kept.contains("still going on"), "{kept}");
+}
+
+/// Searches of a series follow each other on one page, which becomes that of the series.
+#[test]
+fn a_series_of_searches_has_one_page() {
+    let place = Place::new();
+    let target = place.target(&["--service-time", "exp:4ms", "--workers", "8"]);
+    let url = target.url();
+    let search = ["capacity", &url, "--slo", "p90<30ms", "--max-time", "3s", "--repeat", "2"];
+    let mut going =
+        place.start(place.command(PLIMSOLL, &[&search[..], &["--quiet", "--web"]].concat()));
+    let address = address(&mut going);
+    let page = get(&address, "/").unwrap();
+    let told = parsed(&events(&address, &path_of(&page)).join().unwrap());
+    let runs = |number: &str| {
+        let parts = told.iter().filter(|(name, _)| name == "part");
+        parts.filter(|(_, data)| data.contains(number)).count()
+    };
+    going.wait().says(&["report: "]);
+    let left = std::fs::read_dir(place.path("runs")).unwrap();
+    let names: Vec<String> =
+        left.map(|of| of.unwrap().file_name().into_string().unwrap()).collect();
+    let report = names.iter().find_map(|name| name.strip_suffix(".report.html"));
+    let series = report.unwrap_or_else(|| panic!("no report among {names:?}"));
+    assert!(runs(&format!("{series}-1")) > 0 && runs(&format!("{series}-2")) > 0, "{told:?}");
+}
+
+/// Cells of a simulated experiment are shown when they are done, while others go on.
+#[test]
+fn simulated_cells_are_shown_as_they_are_done() {
+    let place = Place::new();
+    let plan = "name = \"pools\"\nrepeat = 40\n[load]\nrate = \"400/s\"\nfor = \"10m\"\n\
+                [instance]\nservice = \"exp:10ms\"\n[pool]\nmax = 20\n\
+                [policy.few]\nkind = \"fixed\"\nstart = 6\n[policy.more]\nkind = \"fixed\"\n\
+                start = 9\n";
+    place.write("pools.toml", plan);
+    let run = ["run", "pools.toml", "--simulated", "--quiet", "--threads", "1", "--web"];
+    let mut going = place.start(place.command(PLIMSOLL, &run));
+    let address = address(&mut going);
+    let page = get(&address, "/").unwrap();
+    let told = parsed(&events(&address, &path_of(&page)).join().unwrap());
+    let done = |text: &str| -> Option<u64> {
+        let (before, _) = text.split_once(" of 80 cells done")?;
+        before.rsplit(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    };
+    let headers = told.iter().filter(|(name, data)| name == "part" && data.starts_with("header\n"));
+    let seen: Vec<u64> = headers.filter_map(|(_, data)| done(data)).collect();
+    assert!(seen.windows(2).all(|pair| pair[0] < pair[1]), "{seen:?}");
+    assert!(seen.len() >= 2 && seen[0] < 80 && seen.last() == Some(&80), "{seen:?}");
+    let lines = told.iter().filter(|(name, text)| name == "now" && text.ends_with(" done."));
+    assert!(lines.count() >= 2, "{told:?}");
+    going.wait().went_well().says(&["report: "]);
+    let kept = std::fs::read_to_string(place.run().join("report.html")).unwrap();
+    assert!(kept.contains(last_parts(&told)["header"]), "{kept}");
 }

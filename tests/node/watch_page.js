@@ -74,7 +74,31 @@ async function until(expression) {
   await call('Page.navigate', { url });
   await whole;
   await until("document.querySelector('#load .plot')");
+  const key = (name) => see(`document.querySelector('#load .plot').dispatchEvent(
+    new KeyboardEvent('keydown', { key: '${name}' }))`);
+  const isCloser = "document.querySelector('#load .plot').classList.contains('closer')";
+  const isOff = "document.querySelector('#load .legend [role=button]').ariaPressed === 'false'"
+    + " && document.querySelectorAll('#load .data .off').length > 0";
+  // A stretch of a chart that is dragged over fills it.
+  const box = JSON.parse(await see(`(() => {
+    document.querySelector('#load .plot').scrollIntoView({ block: 'center' });
+    const { x, y, width, height } = document.querySelector('#load svg.chart').getBoundingClientRect();
+    return JSON.stringify({ x, y: y + height / 2, width });
+  })()`));
+  const mouse = (type, share) => call('Input.dispatchMouseEvent', {
+    type, x: box.x + share * box.width, y: box.y, button: 'left', buttons: 1, clickCount: 1,
+  });
+  await mouse('mousePressed', 0.1);
+  await mouse('mouseMoved', 0.3);
+  await mouse('mouseMoved', 0.5);
+  await mouse('mouseReleased', 0.5);
+  const isDragged = await see(isCloser);
+  await key('0');
+  const isBack = !(await see(isCloser));
+  await call('Input.dispatchMouseEvent', { type: 'mouseMoved', x: 1, y: 1 });
   // What the user opens and chooses stays so while parts are exchanged.
+  await key('+');
+  await see("document.querySelector('#load .legend [role=button]').click()");
   await see("document.querySelector('#response details').open = true");
   await see("document.querySelector('#response .pick-lin').checked = true");
   const due = "document.querySelector('.tile .detail').textContent";
@@ -88,7 +112,12 @@ async function until(expression) {
     isOpen: await see("document.querySelector('#response details').open"),
     isChosen: await see("document.querySelector('#response .pick-lin').checked"),
     says: await see("document.querySelector('#live').textContent"),
+    isDragged, isBack,
+    isCloser: await see(isCloser),
+    isOff: await see(isOff),
   };
+  await key('0');
+  await see("document.querySelector('#load .legend [role=button]').click()");
   // A chart that was exchanged has its read-out, and is left alone while that is shown.
   await see("document.querySelector('#load .plot').focus()");
   for (const key of ['ArrowRight', 'ArrowRight']) {

@@ -27,6 +27,7 @@ are shown as …. Think times are not waited for, and loops without an end go ro
 Examples:
   plimsoll scenario try checkout.toml https://shop.example/
   plimsoll scenario try checkout.toml http://127.0.0.1:8080/ --user 7 --json
+  plimsoll scenario try checkout.toml https://shop.example/ --http auto
 
 Exit codes: 0 all steps held, 2 a wrong scenario, 4 a step failed.")]
 pub(crate) struct Try {
@@ -41,6 +42,9 @@ pub(crate) struct Try {
     /// Where all that is drawn comes from
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: String,
+    /// The version of HTTP: 1.1, 2 or auto (as agreed by TLS)
+    #[arg(long, value_name = "VERSION", default_value = "1.1")]
+    pub(crate) http: String,
     /// How long an answer may take
     #[arg(long, value_name = "DURATION", default_value = "10s")]
     pub(crate) timeout: String,

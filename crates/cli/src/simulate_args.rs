@@ -13,14 +13,15 @@ Examples:
   plimsoll simulate plan.toml --only auto-scale --set instance.boot=const:60s,const:5m
   plimsoll simulate plan.toml --trace day.csv --scale 35/s..600/s --json
   plimsoll simulate access.log --service exp:70ms --policy hpa --price 0.17
+  plimsoll simulate web1.log web2.log.gz --service exp:70ms --policy hpa
 
-An access log in the place of the plan makes one: it is written to the working folder, and said.
+Access logs in the place of the plan make one: it is written to the working folder, and said.
 
 Exit codes: 0 simulated, 2 wrong use or plan, 4 interrupted.")]
 pub(crate) struct Simulate {
-    /// A plan file with a pool, or an access log
-    #[arg(required_unless_present = "list_policies")]
-    pub(crate) plan: Option<String>,
+    /// A plan file with a pool; or access logs, in any order
+    #[arg(required_unless_present = "list_policies", value_name = "PLAN")]
+    pub(crate) inputs: Vec<String>,
     /// One more policy: its kind and parameters, such as 'slo headroom=0.2' or 'calm: threshold'
     #[arg(long, value_name = "POLICY", help_heading = "What is simulated")]
     pub(crate) policy: Vec<String>,
@@ -68,6 +69,13 @@ pub(crate) struct Simulate {
     /// Show no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+impl Simulate {
+    /// The plan, or the first of the logs; empty where there is none.
+    pub(crate) fn plan(&self) -> &str {
+        self.inputs.first().map_or("", String::as_str)
+    }
 }
 
 #[derive(Args)]

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-#[derive(Args)]
+#[derive(Args, Clone, Default)]
 pub(crate) struct Web {
     /// Serve the report to a browser on this host while it grows, and keep it; at this port or
     /// loopback address, without one at a free port. It ends with the run

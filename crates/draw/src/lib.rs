@@ -15,3 +15,6 @@ pub use page::{page, styled};
 pub const STYLE: &str = include_str!("style.css");
 /// The script of the charts' read-outs; without it nothing is missing.
 pub const READOUT: &str = include_str!("readout.js");
+/// The script by which charts are looked at closer, and series are taken out of them and put back;
+/// without it nothing is missing.
+pub const EXPLORE: &str = include_str!("explore.js");

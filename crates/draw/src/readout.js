@@ -49,10 +49,18 @@
       return item;
     }
 
+    // Where a column stands in what is seen of the chart, as a share of its width.
+    function placeOf(column) {
+      const [left, right] = plot.view || [0, 1];
+      const place = places ? places[column] : (column + 0.5) / columns;
+      return (place - left) / (right - left);
+    }
+
     // The series whose values are shown: of a heat map, the bucket at the height of the pointer.
     function chosen(row, height) {
+      const isOn = (index) => heads[index].dataset.off === undefined;
       const all = heads.map((head, index) => index).slice(1);
-      if (!buckets) return wanted || all;
+      if (!buckets) return (wanted || all).filter(isOn);
       if (height === null) return all.filter((index) => row.cells[index].textContent);
       const bucket = Math.floor((1 - height) * buckets);
       return [Math.min(Math.max(bucket, 0), buckets - 1) + 1];
@@ -73,8 +81,8 @@
       }
       const inside = area();
       const outside = plot.getBoundingClientRect();
-      const place = places ? places[column] : (column + 0.5) / columns;
-      const x = inside.left - outside.left + place * inside.width;
+      plot.place = places ? places[column] : (column + 0.5) / columns;
+      const x = inside.left - outside.left + placeOf(column) * inside.width;
       line.hidden = box.hidden = false;
       line.style.left = x + 'px';
       line.style.top = inside.top - outside.top + 'px';
@@ -84,18 +92,25 @@
 
     function hide() {
       line.hidden = box.hidden = true;
+      plot.place = undefined;
       at = -1;
     }
 
     plot.addEventListener('pointermove', (event) => {
       const inside = area();
-      const share = (event.clientX - inside.left) / inside.width;
-      if (share < 0 || share >= 1) return hide();
+      const [left, right] = plot.view || [0, 1];
+      const across = (event.clientX - inside.left) / inside.width;
+      if (across < 0 || across >= 1) return hide();
+      const share = left + across * (right - left);
       const height = (event.clientY - inside.top) / PLOT_HEIGHT;
       const column = from
-        ? from.findIndex((left, index) => share >= left && share < to[index])
+        ? from.findIndex((begin, index) => share >= begin && share < to[index])
         : Math.floor(share * columns);
       show(column, Math.min(Math.max(height, 0), 0.9999));
+    });
+    plot.addEventListener('viewed', () => {
+      if (placeOf(at) >= 0 && placeOf(at) <= 1) show(at, null);
+      else hide();
     });
     plot.addEventListener('pointerleave', hide);
     plot.addEventListener('blur', hide);
@@ -104,7 +119,9 @@
       if (event.key === 'Escape') return hide();
       if (!step || !rows.length) return;
       event.preventDefault();
-      show(Math.min(Math.max(at + step, 0), rows.length - 1), null);
+      const seen = Array.from(rows, (row, column) => column)
+        .filter((column) => placeOf(column) >= 0 && placeOf(column) <= 1);
+      if (seen.length) show(Math.min(Math.max(at + step, seen[0]), seen[seen.length - 1]), null);
     });
   }
 

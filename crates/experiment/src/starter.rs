@@ -31,9 +31,9 @@ const BUSY_NS: u64 = 60_000_000_000;
 /// What a plan is started from.
 #[derive(Debug)]
 pub struct Starter<'a> {
-    /// The access log, as it was named.
-    pub log: &'a Path,
-    /// How it is written, where that was said.
+    /// The access logs, as they were named; at least one, by the first of which the plan is called.
+    pub logs: &'a [PathBuf],
+    /// How they are written, where that was said.
     pub format: Option<LogFormat>,
     /// What was said beside it, in the order in which it was.
     pub settings: Vec<Setting>,
@@ -50,15 +50,21 @@ impl Starter<'_> {
         let mut out = String::new();
         let _ = writeln!(out, "# A plan to start from, made by\n#     {}", self.command);
         out.push_str("# Predict with it: plimsoll run PLAN --simulated\n");
-        let _ = writeln!(out, "\nname = {}", quoted(&stem(self.log)));
+        let _ = writeln!(out, "\nname = {}", quoted(&stem(self.first())));
         self.keys("", &mut out);
         out.push_str("\n[load]\n");
         if !self.has("load.arrivals") {
-            out.push_str("# As many in each second as the log has, anywhere in it.\n");
+            let have = if self.logs.len() > 1 { "the logs have" } else { "the log has" };
+            let _ = writeln!(out, "# As many in each second as {have}, anywhere in it.");
             out.push_str("arrivals = \"random\"\n");
         }
         self.keys("load", &mut out);
-        let file = quoted(&self.log.display().to_string());
+        let files: Vec<String> =
+            self.logs.iter().map(|log| quoted(&log.display().to_string())).collect();
+        let file = match &files[..] {
+            [only] => only.clone(),
+            several => format!("[{}]", several.join(", ")),
+        };
         let _ = writeln!(out, "\n[load.trace]\nfile = {file}");
         if let Some(format) = &self.format {
             let _ = writeln!(out, "format = {}", quoted(&format.to_string()));
@@ -76,6 +82,11 @@ impl Starter<'_> {
             self.keys(&section, &mut out);
         }
         Ok(out)
+    }
+
+    /// The first of the logs.
+    fn first(&self) -> &Path {
+        self.logs.first().map_or(Path::new(""), PathBuf::as_path)
     }
 
     fn has(&self, key: &str) -> bool {
@@ -117,7 +128,7 @@ impl Starter<'_> {
             return Ok((LEAST_MAX * 5, "Instances at most; an assumption.".to_owned()));
         };
         let cores = said("instance.cores").and_then(|text| text.parse().ok()).unwrap_or(1.0_f64);
-        let trace = Trace::from_log(self.log, self.format.as_ref())?;
+        let trace = Trace::from_logs(self.logs, self.format.as_ref())?;
         // Of a log that is shorter than two minutes, its seconds.
         let every_ns = Some(BUSY_NS).filter(|every_ns| trace.duration_ns() >= 2 * every_ns);
         let minutes = trace.resampled(&TraceOptions::default(), every_ns)?;
@@ -129,8 +140,9 @@ impl Starter<'_> {
         )]
         let most = (2.0 * busy * service_s / cores).ceil().clamp(0.0, f64::from(MOST_MAX)) as u32;
         let why = format!(
-            "Twice the work of the busiest {}, {busy:.1} requests a second, as the log has it.",
-            if every_ns.is_some() { "minute" } else { "second" }
+            "Twice the work of the busiest {}, {busy:.1} requests a second, as {} it.",
+            if every_ns.is_some() { "minute" } else { "second" },
+            if self.logs.len() > 1 { "the logs have" } else { "the log has" }
         );
         Ok((most.max(LEAST_MAX), why))
     }

@@ -1,12 +1,15 @@
 //! One user's way through a scenario, step by step, with all that was sent, came back and was
 //! taken: for a person who writes one. Nothing is recorded, and think times are not waited for.
 
+mod http2;
 mod talk;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use plimsoll_net::http::client::{Answer, Dial, Error, Limits, Peer, Request, exchange};
+use plimsoll_load::http2::ALPN;
+use plimsoll_net::http::client::{Answer, Deadline, Dial, Peer, Request, Wire, exchange_over};
+use plimsoll_plan::Http;
 use plimsoll_units::failure::chain;
 use plimsoll_workload::scenario::take::Headers;
 use plimsoll_workload::scenario::{
@@ -83,6 +86,8 @@ pub struct Walk<'a> {
     pub number: u64,
     /// How he connects.
     pub dial: &'a dyn Dial,
+    /// By which version of HTTP he asks.
+    pub http: Http,
     /// How long an answer may take.
     pub timeout: Duration,
     /// Tells nanoseconds since 1970.
@@ -251,8 +256,29 @@ impl Walk<'_> {
             body: message.body.as_deref().unwrap_or_default(),
         };
         let peer = Peer { secure: url.scheme.is_secure, ..Peer::new(&url.host, url.port) };
-        let limits = Limits { total: self.timeout, answer_bytes: MOST_BYTES };
-        let answer = exchange(self.dial, peer, &request, limits);
-        (shown, answer.map_err(|error: Error| chain(&error)))
+        let deadline = Deadline::after(self.timeout);
+        let mut wire = match self.dial.dial(peer, &deadline) {
+            Ok(wire) => wire,
+            Err(error) => return (shown, Err(chain(&error))),
+        };
+        let agrees = wire.agreed() == Some(ALPN);
+        let answer = match self.http {
+            Http::Two if peer.secure && !agrees => Err("it agrees on no HTTP/2".to_owned()),
+            Http::Auto if !agrees => by_http1(&mut *wire, &request, &deadline),
+            Http::One => by_http1(&mut *wire, &request, &deadline),
+            Http::Two | Http::Auto => {
+                http2::exchange(&mut *wire, message, (self.scenario, &url), &deadline)
+            }
+        };
+        (shown, answer)
     }
+}
+
+/// Asks by HTTP/1.1 over a connection.
+fn by_http1(
+    wire: &mut dyn Wire,
+    request: &Request<'_>,
+    deadline: &Deadline,
+) -> Result<Answer, String> {
+    exchange_over(wire, request, deadline, MOST_BYTES).map_err(|error| chain(&error))
 }

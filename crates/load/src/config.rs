@@ -72,6 +72,13 @@ pub struct Users {
     pub connect_rate: Option<f64>,
 }
 
+impl Users {
+    /// The schemes of the servers that they ask, by their numbers.
+    pub(crate) fn schemes(&self) -> Vec<&'static str> {
+        self.scenario.origins().iter().map(|url| url.scheme.name).collect()
+    }
+}
+
 /// A session's settings.
 #[derive(Clone)]
 pub struct Config {

@@ -434,6 +434,10 @@ fn spawn(
             let driver = Http2::new(requests, head, render, streams, once);
             let driver = driver.following(config.follow);
             let driver = if keeps { driver.keeping() } else { driver };
+            let driver = match &config.users {
+                Some(users) => driver.of_users(users.schemes()),
+                None => driver,
+            };
             start(config, line, driver, source, recorder)?
         }
         Protocol::Store(store) => {

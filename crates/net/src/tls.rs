@@ -37,6 +37,8 @@ pub struct Tls {
     files: Arc<Files>,
     current: Arc<Mutex<Current>>,
     say: fn(&str),
+    /// The protocols that are offered, by their names in ALPN; none says nothing of one.
+    offered: &'static [&'static [u8]],
 }
 
 #[derive(Debug)]
@@ -97,13 +99,24 @@ impl Tls {
         let files = Files { ca: ca.map(Path::to_owned), identity: identity.map(owned) };
         let seen = files.stamps();
         let current = Current { config: Arc::new(files.read()?), seen, trouble: None };
-        Ok(Self { files: Arc::new(files), current: Arc::new(Mutex::new(current)), say: |_| () })
+        Ok(Self {
+            files: Arc::new(files),
+            current: Arc::new(Mutex::new(current)),
+            say: |_| (),
+            offered: &[],
+        })
     }
 
     /// Has it tell, in a line, when a file cannot be read again, and when it can.
     #[must_use]
     pub fn saying(self, say: fn(&str)) -> Self {
         Self { say, ..self }
+    }
+
+    /// Offers these protocols (ALPN, RFC 7301), the first of them rather than others.
+    #[must_use]
+    pub fn offering(self, offered: &'static [&'static [u8]]) -> Self {
+        Self { offered, ..self }
     }
 
     /// What is in force now.
@@ -206,7 +219,12 @@ impl Dial for Tls {
         let failed = |error: rustls::Error| Error::Exchange(io::Error::other(error));
         let name = ServerName::try_from(peer.host.to_owned())
             .map_err(|_| Error::Encryption(peer.host.to_owned()))?;
-        let mut connection = ClientConnection::new(self.config(), name).map_err(failed)?;
+        let mut config = self.config();
+        if !self.offered.is_empty() {
+            let offered = self.offered.iter().map(|protocol| protocol.to_vec()).collect();
+            Arc::make_mut(&mut config).alpn_protocols = offered;
+        }
+        let mut connection = ClientConnection::new(config, name).map_err(failed)?;
         while connection.is_handshaking() {
             plain.limit(deadline.left()?).map_err(Error::Exchange)?;
             step(&mut connection, &mut plain).map_err(|error| match error.kind() {
@@ -280,5 +298,9 @@ impl Write for Encrypted {
 impl Wire for Encrypted {
     fn limit(&mut self, time: Duration) -> io::Result<()> {
         self.0.sock.limit(time)
+    }
+
+    fn agreed(&self) -> Option<&[u8]> {
+        self.0.conn.alpn_protocol()
     }
 }

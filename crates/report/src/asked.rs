@@ -26,7 +26,7 @@ pub(crate) fn load(plan_text: &str) -> Option<String> {
         } else if let RateSource::Schedule(schedule) = source {
             schedule.to_string()
         } else if let RateSource::Trace(trace) = source {
-            format!("the trace {}{}", trace.file.display(), faster(trace.options.speed))
+            format!("the trace {}{}", trace.shown(), faster(trace.options.speed))
         } else if let RateSource::Profile(profile) = source {
             let ProfileName::ClarknetDay = profile.name;
             format!("the profile clarknet-day{}", faster(profile.options.speed))

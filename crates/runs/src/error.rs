@@ -141,6 +141,14 @@ pub enum RunError {
         /// The run's folder.
         path: PathBuf,
     },
+    /// The form of the export was left out of the program.
+    #[error("export as {format}: it was left out of this program")]
+    LeftOut {
+        /// The form.
+        format: &'static str,
+        /// The feature of the build that brings it.
+        feature: &'static str,
+    },
     /// The export's destination refused.
     #[error("write the export")]
     Export(#[source] std::io::Error),
@@ -172,6 +180,7 @@ impl Failure for RunError {
             Self::NotARun { .. }
             | Self::OtherPlan { .. }
             | Self::NoSamples { .. }
+            | Self::LeftOut { .. }
             | Self::InUse { .. } => Kind::Usage,
             _ => Kind::Incomplete,
         }
@@ -192,6 +201,12 @@ impl Failure for RunError {
             Self::OfOneRun { path } => {
                 let cell = path.join("cells/0001");
                 return Some(format!("name one of its cells, such as {}", cell.display()));
+            }
+            Self::LeftOut { feature, .. } => {
+                return Some(format!(
+                    "build it with the feature `{feature}`: cargo build --release --features \
+                     {feature}"
+                ));
             }
             Self::NoSamples { .. } => "keep them with --samples, or `samples = true` in [measure]",
             Self::File { source, .. } => return hint_for_write(source),

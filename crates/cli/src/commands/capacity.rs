@@ -5,6 +5,7 @@ mod restart;
 mod series;
 mod shown;
 
+use super::web::Web;
 use crate::args::Capacity;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
@@ -69,7 +70,8 @@ fn perform(args: &Capacity) -> Result<Exit> {
 fn once(asked: &Asked<'_>) -> Result<Exit> {
     let args = asked.args;
     let (interrupts, id) = (Interrupts::watch()?, run_id(unix_ns()));
-    let hear = asked.hear();
+    let web = Web::start(&args.web, (&id, asked.name()))?;
+    let hear = |news: &News<'_>| asked.hear(news, web.as_ref());
     let screen = asked.screen(&interrupts, &hear);
     let came = Mutex::new(None);
     let take = |of: Came| {
@@ -108,6 +110,9 @@ fn once(asked: &Asked<'_>) -> Result<Exit> {
         print(&format!("  {:<14}{}\n", "run", run.display()))?;
     }
     args.ci.write_of(&run, exit(&result))?;
+    if let Some(web) = web {
+        web.finish(&run, &interrupts)?;
+    }
     Ok(exit(&result))
 }
 
@@ -135,12 +140,16 @@ impl<'a> Asked<'a> {
         self.args.quiet || self.args.json
     }
 
-    /// Says what becomes of each window.
-    fn hear(&self) -> impl Fn(&News<'_>) + Sync + use<> {
-        let (quiet, (quantile, _)) = (self.is_quiet(), self.search.method.slo());
-        move |news| match news {
-            News::Window(judged) if !quiet => say(&line(judged, quantile)),
-            _ => {}
+    /// The plan's name; empty where it has none.
+    fn name(&self) -> &str {
+        self.plan.name.as_deref().unwrap_or_default()
+    }
+
+    /// Says what becomes of each window, and tells the live page where there is one.
+    fn hear(&self, news: &News<'_>, web: Option<&Web>) {
+        web.into_iter().for_each(|web| web.hear(news));
+        if let (News::Window(judged), false) = (news, self.is_quiet()) {
+            say(&line(judged, self.search.method.slo().0));
         }
     }
 

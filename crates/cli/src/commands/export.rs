@@ -8,7 +8,7 @@ use plimsoll_runs::experiment::{Experiment, cell_folder};
 use plimsoll_runs::export::{Format, export, export_cell_periods, export_cells, export_periods};
 use plimsoll_runs::{Run, RunError};
 use plimsoll_units::{ParseError, duration};
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 /// Runs the command.
@@ -48,9 +48,15 @@ pub(crate) fn run(args: &Export) -> Result<Exit> {
 /// Exports a run. Samples, of which there may be any number, are streamed.
 fn of_run(args: &Export, path: &Path, format: Format) -> Result<Exit> {
     let run = Run::open(path)?;
-    let are_samples = matches!(format, Format::SamplesCsv | Format::SamplesJsonl);
-    if !are_samples || args.output.is_some() {
+    if let Some(feature) = format.left_out() {
+        return Err(RunError::LeftOut { format: format.name(), feature }.into());
+    }
+    if !format.is_of_samples() || args.output.is_some() {
         return write(args.output.as_deref(), |out| export(&run, format, out));
+    }
+    if format == Format::SamplesParquet && std::io::stdout().is_terminal() {
+        let text = "write a table of Parquet to a terminal: name a file by -o";
+        return Err(UsageError(text.to_owned()).into());
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
     match export(&run, format, &mut out) {

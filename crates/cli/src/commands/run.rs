@@ -23,7 +23,7 @@ use plimsoll_experiment::{ExperimentError, plans};
 use plimsoll_plan::{Setting, Written};
 use plimsoll_report::ci::Checks;
 use plimsoll_runs::experiment::{Experiment, Layout, combinations, is_experiment};
-use plimsoll_runs::{Ended, Kind, Run as Recorded};
+use plimsoll_runs::{Ended, Kind, Run as Recorded, World};
 use plimsoll_stats::figure;
 use plimsoll_units::{ParseError, duration, share, show_count};
 use std::path::Path;
@@ -49,6 +49,8 @@ fn perform(args: &Run) -> Result<Exit> {
     let quiet = args.quiet || args.json;
     let (record, id) = record(args, &ready, plan_file, found)?;
     let web = Web::start(&args.web, (&id, &ready.subject.name))?;
+    let is_simulated = ready.subject.world == World::Simulated;
+    let web = if is_simulated { web.map(|web| web.of_cells(args.out.join(&id))) } else { web };
     let hear = |news: &News<'_>| {
         web.iter().for_each(|web| web.hear(news));
         if let (News::Window(judged), Some(quantile), false) = (news, ready.quantile(), quiet) {

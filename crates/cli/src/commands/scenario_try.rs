@@ -9,9 +9,9 @@ use plimsoll_experiment::prepare::scenario::read as read_file;
 use plimsoll_experiment::walk::{Asked, Ending, Said, Walk, Walked};
 use plimsoll_net::http::client::{Answer, Dial};
 use plimsoll_net::tls::Tls;
-use plimsoll_plan::Environment;
+use plimsoll_plan::{Environment, Http};
 use plimsoll_units::secret::hidden;
-use plimsoll_units::{ParseError, count, duration, show_duration, show_size, truncate};
+use plimsoll_units::{ParseError, Words as _, count, duration, show_duration, show_size, truncate};
 use plimsoll_workload::request::Url;
 use plimsoll_workload::scenario::unpack::unpack;
 use serde_json::{Value, json};
@@ -34,14 +34,20 @@ pub(crate) fn run(args: &Try) -> Result<Exit> {
         text.trim().parse::<u64>().map_err(|_| wrong())
     })?;
     let timeout = read("--timeout", &args.timeout, duration)?;
+    let http = read("--http", &args.http, |text| {
+        Http::of_word(text).ok_or_else(|| ParseError::new("1.1, 2 or auto", text, 0, text.len()))
+    })?;
     let scenario = read_file(&args.scenario, Environment::Of(environment), None)?;
     let scenario = scenario.with_an_end().at(&url, seed);
     let is_secure = scenario.origins().iter().any(|server| server.scheme.is_secure);
     let dial: Box<dyn Dial> = match is_secure || args.ca.is_some() {
-        true => Box::new(Tls::new(args.ca.as_deref(), None).map_err(Unexpected::new)?),
+        true => {
+            let tls = Tls::new(args.ca.as_deref(), None).map_err(Unexpected::new)?;
+            Box::new(tls.offering(offered(http)))
+        }
         false => Box::new(plimsoll_net::http::client::Plain),
     };
-    let walk = Walk { scenario: &scenario, number, dial: &*dial, timeout, now_ns: unix_ns };
+    let walk = Walk { scenario: &scenario, number, dial: &*dial, http, timeout, now_ns: unix_ns };
     let (mut steps, mut failed, mut asked) = (Vec::new(), 0_u32, 0_u32);
     let ending = walk.all(&mut |walked: Walked| {
         let (is_asked, has_failed) = match &walked {
@@ -81,6 +87,15 @@ pub(crate) fn run(args: &Try) -> Result<Exit> {
         print(&last(ending, asked, failed))?;
     }
     Ok(if ending == Ending::Finished && failed == 0 { Exit::Held } else { Exit::Incomplete })
+}
+
+/// What is offered to a server by TLS (RFC 7301).
+fn offered(http: Http) -> &'static [&'static [u8]] {
+    match http {
+        Http::One => &[b"http/1.1"],
+        Http::Two => &[b"h2"],
+        Http::Auto => &[b"h2", b"http/1.1"],
+    }
 }
 
 /// The last line.

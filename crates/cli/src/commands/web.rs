@@ -14,7 +14,7 @@ use plimsoll_runs::{ErrorKind, Interval, Tag};
 use plimsoll_stats::percentiles::is_stated;
 use plimsoll_units::{ParseError, show_count, show_rate};
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -35,6 +35,9 @@ pub(crate) struct Web {
     /// is not known.
     total_ns: AtomicU64,
     warmup_ns: AtomicU64,
+    /// The folder of the experiment whose cells are shown as they are done, in the place of the run
+    /// that goes on, and how many are.
+    cells: Option<(PathBuf, AtomicU64)>,
 }
 
 impl Web {
@@ -58,7 +61,15 @@ impl Web {
             .with_context(|| format!("serve the page at {address}; choose another --web"))?;
         say(&format!("live page: http://{}/", server.address()));
         let (total_ns, warmup_ns) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Some(Self { live, server: Some(server), stays: args.web_stay, total_ns, warmup_ns }))
+        let (server, stays) = (Some(server), args.web_stay);
+        Ok(Some(Self { live, server, stays, total_ns, warmup_ns, cells: None }))
+    }
+
+    /// The same of an experiment in that folder, of simulated cells: they go on side by side, and
+    /// each is shown when it is done.
+    pub(crate) fn of_cells(mut self, folder: PathBuf) -> Self {
+        self.cells = Some((folder, AtomicU64::new(0)));
+        self
     }
 
     /// Takes what is told.
@@ -70,6 +81,11 @@ impl Web {
             }
             News::Writes(folder) => self.live.begins(folder),
             News::Second(second, true) => self.live.second(self.line(second)),
+            News::Done(..) => self.cells.iter().for_each(|(folder, done)| {
+                let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+                let cells = if done == 1 { "cell" } else { "cells" };
+                self.live.cell(folder, || format!("{} {cells} done.", show_count(done)));
+            }),
             _ => {}
         }
     }

@@ -67,6 +67,14 @@ impl Axis {
         }
     }
 
+    /// How long it is, seconds; `None` where it is not time.
+    pub fn span_s(self) -> Option<f64> {
+        match self {
+            Self::Time { columns, column_s, .. } => Some(columns.max(1) as f64 * column_s),
+            Self::Value { .. } | Self::Range { .. } | Self::Log { .. } | Self::Nines { .. } => None,
+        }
+    }
+
     /// How many columns there are.
     pub fn columns(self) -> usize {
         match self {

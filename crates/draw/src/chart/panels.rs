@@ -6,7 +6,8 @@ use super::frame::{self, HEIGHT, WIDTH};
 use super::scale::Scale;
 use super::{Chart, around};
 use super::{heat, lines, stack, table};
-use crate::Markup;
+use crate::{Attribute, Markup};
+use std::fmt::Display;
 
 impl Chart for Figure {
     fn caption(&self) -> (&str, &str) {
@@ -131,20 +132,19 @@ impl Figure {
             let table = format!("{}-table-{index}", self.id);
             let columns = self.axis.columns();
             let heat = if self.draw == Draw::Heat { panel.series.len() } else { 0 };
-            m.tag(
-                "div",
-                &[
-                    ("class", &"plot"),
-                    ("data-table", &table),
-                    ("data-columns", &columns),
-                    ("data-heat", &heat),
-                ],
-                |m| {
-                    for (class, scale) in self.scales() {
-                        write_chart(m, self, panel, scale, class);
-                    }
-                },
-            );
+            let span = self.axis.span_s();
+            let mut attributes: Vec<Attribute<'_>> = vec![
+                ("class", &"plot"),
+                ("data-table", &table),
+                ("data-columns", &columns),
+                ("data-heat", &heat),
+            ];
+            attributes.extend(span.iter().map(|span| ("data-span", span as &dyn Display)));
+            m.tag("div", &attributes, |m| {
+                for (class, scale) in self.scales() {
+                    write_chart(m, self, panel, scale, class);
+                }
+            });
             frame::write_across_title(m, &self.measure, self.axis);
             table::of(self, panel, &table).write(m);
         });

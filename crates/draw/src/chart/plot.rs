@@ -1,7 +1,7 @@
 //! A plot on which every value stands at its own place, not in one of equal columns: steps of
 //! uneven length, curves over a rate. Frame, colours and read-outs are those of the other charts.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use super::Chart;
 use super::axis::Axis;
@@ -174,16 +174,18 @@ impl Plot {
         let shown: Vec<String> = self.readout.1.iter().map(ToString::to_string).collect();
         let shown = shown.join(" ");
         let heat = self.contour.as_ref().map_or(0, Contour::rows);
-        let attributes: [Attribute<'_>; 8] = [
+        let (columns, span) = (self.rows.len(), self.axis.span_s().map(|_| self.end - self.start));
+        let mut attributes: Vec<Attribute<'_>> = vec![
             ("class", &"plot"),
             ("data-table", &self.readout.0),
-            ("data-columns", &self.rows.len()),
+            ("data-columns", &columns),
             ("data-heat", &heat),
             ("data-from", &from),
             ("data-at", &at),
             ("data-to", &to),
             ("data-show", &shown),
         ];
+        attributes.extend(span.iter().map(|span| ("data-span", span as &dyn Display)));
         m.tag("div", &attributes, |m| {
             let label = format!("{}. The values are in the table.", self.title);
             let attributes: &[Attribute<'_>] = &[

@@ -97,7 +97,7 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
     let to = tls::To { endpoint: &endpoint, proxies: way.proxies.as_ref() };
     let (tls, protocol) = tls::spoken(plan, &url, to, secure && ask, &certificate)?;
     let warmup_ns = nanoseconds(plan.load.longest_warm_up());
-    let users = scenario::users(plan, &url, place, ask, &certificate, &mut notes)?;
+    let users = scenario::users(plan, (&url, protocol), place, ask, &certificate, &mut notes)?;
     let called = users.as_ref().map_or(asked.called, |users| scenario::called(&users.scenario));
     let connections = connections(plan, users.as_ref());
     let threads = threads::count(plan, offer::peak_of(&offer), place.cores);

@@ -109,12 +109,12 @@ pub(crate) fn schedule(
             recorded::trace(trace, notes)?.schedule(&trace.options)?.0
         }
         RateSource::Trace(trace) => {
-            let read = match &trace.format {
-                Some(format) => Trace::from_log(&trace.file, Some(format))?,
-                None => Trace::read_as(&trace.file, trace.counts_per, trace.columns.as_deref())?,
+            let read = match (&trace.files[..], &trace.format) {
+                ([file], None) => Trace::read_as(file, trace.counts_per, trace.columns.as_deref())?,
+                (logs, format) => Trace::from_logs(logs, format.as_ref())?,
             };
             let (schedule, found) = read.schedule(&trace.options)?;
-            let name = trace.file.display().to_string();
+            let name = trace.shown();
             notes.extend(read.remarks().iter().map(|remark| format!("{name}: {remark}")));
             note(&name, &found, notes);
             schedule

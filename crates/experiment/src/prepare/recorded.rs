@@ -15,7 +15,7 @@ const RATE: &str = "pool_offered_requests_per_second";
 
 /// Whether a trace is a run: a folder.
 pub(super) fn is_run(of: &TraceSource) -> bool {
-    of.file.is_dir()
+    of.files.iter().any(|file| file.is_dir())
 }
 
 /// The rate that a run offered in its measured phase, in the time that it stands for: a run of
@@ -24,7 +24,12 @@ pub(super) fn is_run(of: &TraceSource) -> bool {
 /// # Errors
 /// A folder that is no run; a run that offered nothing; columns, which a run has none of.
 pub(super) fn trace(of: &TraceSource, notes: &mut Vec<String>) -> Result<Trace, ExperimentError> {
-    let path = &of.file;
+    let [path] = &of.files[..] else {
+        let several = of.shown();
+        let text =
+            format!("offer what {several} offered: a run is a trace by itself; name it alone");
+        return Err(ExperimentError::Conflict(text));
+    };
     let name = path.display().to_string().trim_end_matches('/').to_owned();
     let refused = |why: &str| Err(ExperimentError::Conflict(format!("offer what {name} {why}")));
     if of.counts_per.is_some() || of.columns.is_some() {

@@ -4,10 +4,10 @@
 use super::requests::Called;
 use super::{Place, endpoint, tls};
 use crate::error::ExperimentError;
-use plimsoll_load::{Endpoint, Tls, Users};
+use plimsoll_load::{Endpoint, Protocol, Tls, Users};
 use plimsoll_net::tls::CertificateEnd;
 use plimsoll_plan::{
-    Asked, Connections, Environment, LoadShape, Places, Plan, WrittenScenario, read_scenario,
+    Asked, Connections, Environment, Http, LoadShape, Places, Plan, WrittenScenario, read_scenario,
 };
 use plimsoll_runs::{NameKind, Naming};
 use plimsoll_units::failure::FileError;
@@ -47,10 +47,10 @@ fn open(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The users of a plan with a scenario, who ask this server.
+/// The users of a plan with a scenario, who ask this server, by its protocol.
 pub(super) fn users(
     plan: &Plan,
-    url: &Url,
+    (url, protocol): (&Url, Protocol),
     place: &Place<'_>,
     ask: bool,
     end: &CertificateEnd,
@@ -61,21 +61,25 @@ pub(super) fn users(
     let scenario = read(file, Environment::Of(place.environment), places)?;
     let scenario = scenario.shared(url, plan.seed);
     let others = scenario.origins().iter().skip(1);
-    let others = others.map(|url| other(plan, url, ask, end, notes)).collect::<Result<_, _>>()?;
+    let others = others
+        .map(|url| other(plan, (url, protocol), ask, end, notes))
+        .collect::<Result<_, _>>()?;
     Ok(Some(Users { scenario, others, connect_rate: plan.load.connect_rate }))
 }
 
-/// A server besides the target: where it is, and what TLS is spoken there.
+/// A server besides the target: where it is, and what TLS is spoken there. All are spoken to by one
+/// protocol, that of the target.
 fn other(
     plan: &Plan,
-    url: &Url,
+    (url, protocol): (&Url, Protocol),
     ask: bool,
     end: &CertificateEnd,
     notes: &mut Vec<String>,
 ) -> Result<(Endpoint, Option<Tls>), ExperimentError> {
     let (endpoint, _) = endpoint::resolve(&plan.target, url, ask, notes)?;
     // The name that the plan gives is that of the target.
-    let target = plimsoll_plan::Target { sni: None, ..plan.target.clone() };
+    let http = if protocol == Protocol::Http2 { Http::Two } else { Http::One };
+    let target = plimsoll_plan::Target { sni: None, http, ..plan.target.clone() };
     let to = tls::To { endpoint: &endpoint, proxies: None };
     let (tls, _) = tls::choose(&target, plan.load.resumes_tls(), url, to, false, end)?;
     Ok((endpoint, tls))

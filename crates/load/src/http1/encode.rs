@@ -159,12 +159,12 @@ pub fn is_repeatable(request: &Request) -> bool {
 }
 
 /// Whether doing what a method asks for twice does no more than doing it once.
-pub(super) fn is_repeatable_method(method: &str) -> bool {
+pub(crate) fn is_repeatable_method(method: &str) -> bool {
     matches!(method, "GET" | "HEAD" | "OPTIONS" | "PUT" | "DELETE")
 }
 
 /// Whether lines of headers have one of that name, whatever its case.
-fn has_line(lines: &[u8], name: &str) -> bool {
+pub(crate) fn has_line(lines: &[u8], name: &str) -> bool {
     lines.split(|byte| *byte == b'\n').any(|line| {
         line.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
             && line.get(name.len()) == Some(&b':')

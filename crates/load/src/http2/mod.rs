@@ -31,13 +31,14 @@ mod streams;
 mod tests;
 
 use crate::driver::{Driver, Event, Fate, Follow, Slot, Words};
-use crate::http1::encode::{Head, is_repeatable};
+use crate::http1::encode::{Head, is_repeatable, is_repeatable_method};
 use crate::redirects::Redirects;
 use frame::{code, kind, setting};
 use hpack::decode::Decoder;
 use hpack::texts::Texts;
 use plimsoll_workload::check::Answer;
 use plimsoll_workload::request::{RenderState, Requests};
+use plimsoll_workload::scenario::Message;
 use request::{Encoder, Table};
 use send::Sending;
 use std::collections::BTreeMap;
@@ -64,8 +65,29 @@ pub struct Http2 {
     begun: Vec<u32>,
     /// Whether answers are kept.
     keeps: bool,
+    /// What users send, where there is a scenario in place of a list.
+    users: Option<Made>,
     words: Words,
     redirects: Redirects,
+}
+
+/// What users send.
+struct Made {
+    /// The schemes of the servers that they ask, by their numbers.
+    schemes: Vec<&'static str>,
+    /// By the users' seats.
+    messages: Vec<MadeMessage>,
+}
+
+/// What a user sends.
+#[derive(Default)]
+struct MadeMessage {
+    block: Vec<u8>,
+    body: Option<Arc<[u8]>>,
+    is_head: bool,
+    is_repeatable: bool,
+    /// How much of the answer's body is kept, bytes.
+    keep: usize,
 }
 
 /// What is kept of the answers on a connection, where that is wanted.
@@ -133,6 +155,7 @@ impl Http2 {
             text: Vec::new(),
             begun: Vec::new(),
             keeps: false,
+            users: None,
             words: Words::default(),
             redirects: Redirects::default(),
         }
@@ -149,6 +172,19 @@ impl Http2 {
     #[must_use]
     pub fn keeping(self) -> Self {
         Self { keeps: true, ..self }
+    }
+
+    /// The same for users, whose requests are given one by one; the servers that they ask have
+    /// these schemes, by their numbers.
+    #[must_use]
+    pub fn of_users(self, schemes: Vec<&'static str>) -> Self {
+        let users = Some(Made { schemes, messages: Vec::new() });
+        Self { keeps: true, users, ..self }
+    }
+
+    /// What the user in a seat sends, where there are users.
+    fn made(&self, seat: u32) -> Option<&MadeMessage> {
+        self.users.as_ref()?.messages.get(seat as usize)
     }
 
     /// Whether nothing is or will be under way on a connection.
@@ -252,6 +288,21 @@ impl Driver for Http2 {
     ) -> &'a [u8] {
         let id = connection.next_id;
         connection.next_id = id.saturating_add(2);
+        if let Some(made) = self.users.as_ref().and_then(|of| of.messages.get(index as usize)) {
+            connection.streams.add(id, slot, made.is_head);
+            if let Some(kept) = &mut connection.kept {
+                let answer = Answer { most: Some(made.keep), ..Answer::default() };
+                kept.answers.insert(slot.0, answer);
+            }
+            self.block.clear();
+            connection.resize(&mut self.block);
+            self.block.extend_from_slice(&made.block);
+            frame::headers(&self.block, made.body.is_none(), id, out);
+            if let Some(body) = made.body.clone() {
+                connection.send_body(id, body, out);
+            }
+            return out;
+        }
         if self.redirects.is_on() {
             if self.redirects.request(slot).is_none() && !self.encoder.request(index).is_static() {
                 self.redirects.begin(slot, self.encoder.rendered(index));
@@ -294,7 +345,24 @@ impl Driver for Http2 {
         out
     }
 
+    fn prepare(&mut self, seat: u32, message: &Message, host: &str, keep: u64) {
+        let Some(Made { schemes, messages }) = &mut self.users else { return };
+        let at = seat as usize;
+        if at >= messages.len() {
+            messages.resize_with(at + 1, MadeMessage::default);
+        }
+        let made = &mut messages[at];
+        let scheme = schemes.get(usize::from(message.origin)).copied().unwrap_or("http");
+        made.body = self.encoder.make_message(message, (scheme, host), &mut made.block);
+        made.is_head = message.method == "HEAD";
+        made.is_repeatable = is_repeatable_method(&message.method);
+        made.keep = usize::try_from(keep).unwrap_or(usize::MAX);
+    }
+
     fn is_repeatable(&self, slot: Slot, index: u32) -> bool {
+        if let Some(made) = self.made(index) {
+            return made.is_repeatable;
+        }
         is_repeatable(self.redirects.request(slot).unwrap_or(self.encoder.request(index)))
     }
 

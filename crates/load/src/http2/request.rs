@@ -12,8 +12,9 @@
 use super::frame;
 use super::hpack::encode::{self, Literal};
 use super::hpack::{ENTRY_OVERHEAD, TABLE_SIZE};
-use crate::http1::encode::Head;
+use crate::http1::encode::{Head, has_line};
 use plimsoll_workload::request::{RenderState, Request, Requests, Template};
+use plimsoll_workload::scenario::Message;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -129,6 +130,47 @@ impl Encoder {
         let (render, value, none) = (&mut self.render, &mut self.value, Shared::none());
         write(request, &self.head, &none, Table::None, body.len(), render, value, block);
         (!body.is_empty()).then(|| body.into())
+    }
+
+    /// The header block, in the place of what `block` held, of what a user sends to a host by a
+    /// scheme: it has no field in the peer's table. Gives its body.
+    pub(super) fn make_message(
+        &self,
+        message: &Message,
+        (scheme, host): (&str, &str),
+        block: &mut Vec<u8>,
+    ) -> Option<Arc<[u8]>> {
+        block.clear();
+        let own = self.head.host.as_deref().filter(|_| message.origin == 0);
+        let pseudo = [
+            (":method", message.method.as_str()),
+            (":scheme", scheme),
+            (":authority", own.unwrap_or(host)),
+            (":path", message.target.as_str()),
+        ];
+        let usual = [("user-agent", self.head.user_agent.as_str()), ("accept", "*/*")];
+        let usual = usual.into_iter().filter(|(name, _)| !has_line(&message.head, name));
+        for (name, value) in pseudo.into_iter().chain(usual) {
+            encode::field(name, value.as_bytes(), Literal::Plain, block);
+        }
+        for line in message.head.split(|byte| *byte == b'\n') {
+            let Some(at) = line.iter().position(|byte| *byte == b':') else { continue };
+            let name = String::from_utf8_lossy(&line[..at]).to_ascii_lowercase();
+            let value = line[at + 1..].trim_ascii();
+            let is_dropped = DROPPED.contains(&name.as_str())
+                || name == "content-length"
+                || (name == "te" && value != b"trailers");
+            if !is_dropped {
+                let literal = if is_secret(&name) { Literal::Never } else { Literal::Plain };
+                encode::field(&name, value, literal, block);
+            }
+        }
+        let body = message.body.as_deref();
+        if body.is_some() || has_body_by_meaning(&message.method) {
+            let length = body.map_or(0, <[u8]>::len).to_string();
+            encode::field("content-length", length.as_bytes(), Literal::Plain, block);
+        }
+        body.filter(|body| !body.is_empty()).map(Into::into)
     }
 
     /// Whether a request was made before the run.
@@ -315,11 +357,14 @@ fn write(
     if in_pseudo {
         out.extend_from_slice(regular);
     }
-    // A body of nothing is said where the method has one by its meaning (RFC 9110, section 8.6).
-    let expected = matches!(request.method.as_str(), "POST" | "PUT" | "PATCH");
-    if body_len > 0 || expected {
+    if body_len > 0 || has_body_by_meaning(&request.method) {
         encode::field("content-length", body_len.to_string().as_bytes(), Literal::Plain, out);
     }
+}
+
+/// Whether a body of nothing is said (RFC 9110, section 8.6).
+fn has_body_by_meaning(method: &str) -> bool {
+    matches!(method, "POST" | "PUT" | "PATCH")
 }
 
 /// Goes through the fields of a request whose names are wanted, pseudo-header fields first.

@@ -12,6 +12,7 @@ use crate::http1::encode::Head;
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::arrivals::Share;
 use plimsoll_workload::request::{RenderState, Request, Requests, Template, Url};
+use plimsoll_workload::scenario::Message;
 use std::sync::Arc;
 
 const SHARE: Share = Share { index: 0, of: 1 };

@@ -1,6 +1,7 @@
 //! Starting requests: the oldest due one first, on the connection that [`super::free`] chooses.
 
 use super::Worker;
+use super::explain::Why;
 use crate::connection::State;
 use crate::driver::{Driver, Slot};
 use crate::in_flight::Sent;
@@ -9,6 +10,9 @@ use crate::source::{Due, Source};
 use plimsoll_runs::names::{NO_NAME, OTHER};
 use plimsoll_runs::{ErrorKind, Phase};
 use std::sync::atomic::Ordering;
+
+/// Said of a connection whose peer has refused its user's request.
+const REFUSED: &str = "the connection was closed by us, as its peer refused a request";
 
 /// The number of the name of a request.
 #[inline]
@@ -64,6 +68,23 @@ impl<D: Driver> Worker<D> {
             self.again.pop_front();
         }
         started
+    }
+
+    /// Sends again what the peers of users have refused, each on a connection that is opened for it
+    /// in the place of the one before.
+    pub(super) fn start_refused_of_users(&mut self) {
+        while let Some(slot) = self.again.pop_front() {
+            if !self.in_flight.awaits_retry(slot) {
+                continue;
+            }
+            let Some((sent, _)) = self.in_flight.get_mut(slot) else { continue };
+            let seat = sent.request;
+            let before = self.users().and_then(|users| users.connection(seat));
+            if let Some(at) = before.filter(|at| self.connections[*at as usize].owner == seat) {
+                self.close(at, ErrorKind::Reset, Why::Words(REFUSED), None);
+            }
+            self.open_again_for(slot);
+        }
     }
 
     /// The list has been gone through: there is nothing more to ask for, and the load ends.

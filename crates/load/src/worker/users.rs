@@ -52,6 +52,7 @@ impl<D: Driver> Worker<D> {
         users.arrive(now);
         let turns = users.ready();
         let mut worked = turns > 0;
+        self.start_refused_of_users();
         while let Some(at) = self.users().and_then(|users| users.usable.pop_front()) {
             self.start_on(at);
             worked = true;

@@ -185,6 +185,11 @@ pub trait Wire: Read + Write + Send {
     /// # Errors
     /// Where the system refuses.
     fn limit(&mut self, time: Duration) -> io::Result<()>;
+
+    /// The protocol that was agreed on by TLS (ALPN, RFC 7301), where one was.
+    fn agreed(&self) -> Option<&[u8]> {
+        None
+    }
 }
 
 impl Wire for TcpStream {
@@ -283,9 +288,22 @@ pub fn exchange(
     request: &Request<'_>,
     limits: Limits,
 ) -> Result<Answer, Error> {
-    let bytes = request.encode()?;
     let deadline = Deadline::after(limits.total);
     let mut wire = dial.dial(peer, &deadline)?;
+    exchange_over(&mut *wire, request, &deadline, limits.answer_bytes)
+}
+
+/// Sends a request over a connection and reads its answer, of so many bytes at most.
+///
+/// # Errors
+/// As [`exchange`].
+pub fn exchange_over(
+    wire: &mut dyn Wire,
+    request: &Request<'_>,
+    deadline: &Deadline,
+    most: usize,
+) -> Result<Answer, Error> {
+    let bytes = request.encode()?;
     wire.limit(deadline.left()?).map_err(Error::Exchange)?;
     wire.write_all(&bytes).map_err(|error| deadline.named(error))?;
     let (mut read, mut chunk) = (Vec::new(), [0; 4096]);
@@ -305,8 +323,8 @@ pub fn exchange(
         if let Some(answer) = answer {
             return Ok(answer);
         }
-        if read.len() > limits.answer_bytes {
-            return Err(Error::Long(limits.answer_bytes));
+        if read.len() > most {
+            return Err(Error::Long(most));
         }
     }
 }

@@ -160,9 +160,10 @@ impl Load {
     /// Writes the section; of a search without what its load follows from.
     pub(crate) fn write(&self, out: &mut Writer, target: &Target, is_search: bool) {
         let shape = is_search.then_some("shape");
-        let streams = (!target.shares_connections()).then_some("streams");
         // Users have connections of their own.
-        let connections = target.has_scenario().then_some("connections");
+        let has_own = target.has_scenario();
+        let streams = (has_own || !target.shares_connections()).then_some("streams");
+        let connections = has_own.then_some("connections");
         let from = self.from_address.is_empty().then_some("from_address");
         let left_out = shape.into_iter().chain(streams).chain(connections).chain(from);
         let left_out: Vec<&str> = left_out.collect();
@@ -200,11 +201,11 @@ impl Load {
 
     /// The files that the section names.
     pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        let trace = match &self.shape {
-            LoadShape::Open { source: RateSource::Trace(trace), .. } => Some(&trace.file),
-            LoadShape::Open { .. } | LoadShape::Replay | LoadShape::Closed { .. } => None,
+        let files: &[PathBuf] = match &self.shape {
+            LoadShape::Open { source: RateSource::Trace(trace), .. } => &trace.files,
+            LoadShape::Open { .. } | LoadShape::Replay | LoadShape::Closed { .. } => &[],
         };
-        trace.into_iter()
+        files.iter()
     }
 }
 
@@ -244,7 +245,8 @@ fn check_users(section: &Section<'_>, target: &Target, load: &Load, is_search: b
         let message = "a scenario goes with a load, not with a search";
         section.fault("threads", message, Some("leave [search] out"));
     }
-    for key in ["connections", "max_waiting"].into_iter().filter(|key| section.has(key)) {
+    for key in ["connections", "max_waiting", "streams"].into_iter().filter(|key| section.has(key))
+    {
         let message = format!("`{key}` goes with requests, not with the users of a scenario");
         section.fault(key, message, Some("each user has connections of his own: leave it out"));
     }

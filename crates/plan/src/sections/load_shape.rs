@@ -133,7 +133,11 @@ impl Part for LoadShape {
                 check_constant(section, rate_per_s, duration)?;
                 RateSource::Constant { rate_per_s, duration }
             }
-            "trace" => RateSource::Trace(keys.trace?),
+            "trace" => {
+                let trace = keys.trace?;
+                trace.check(section);
+                RateSource::Trace(trace)
+            }
             "profile" => RateSource::Profile(keys.profile?),
             _ => {
                 let think = keys.think.unwrap_or(Distribution::NONE);

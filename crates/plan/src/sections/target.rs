@@ -248,11 +248,6 @@ impl Target {
             let message = format!("`{key}` and `scenario` exclude each other");
             section.fault_beside(key, "scenario", message, Some(hint));
         }
-        if self.http == Http::Two {
-            let message = "users ask by HTTP/1.1, found http 2".to_owned();
-            let hint = "leave `http` out: scenarios over HTTP/2 are not built yet";
-            section.fault_beside("http", "scenario", message, Some(hint));
-        }
         let has_user = matches!(&self.auth, Some(Auth::Basic(_))) && !section.has("basic");
         if has_user && !section.has("basic_env") {
             let message = "a user in the URL and `scenario` exclude each other".to_owned();

@@ -13,17 +13,17 @@ use plimsoll_workload::trace::{Moment, TraceOptions, check_columns};
 use crate::flag::Group;
 use crate::section::{Part, Section};
 use crate::sections::replay::LOG_FORMAT;
-use crate::takes::{FACTOR, File, Form, MOMENT, Parsed, SHARE, Switch, TIME, word};
+use crate::takes::{Each, FACTOR, File, Form, MOMENT, Parsed, SHARE, Switch, TIME, word};
 
 section! {
     /// A recorded trace, and what is made of it.
     ["load.trace", shorthand "file"; nested]
     pub struct TraceSource {
         /// The trace: CSV, or an access log, plain or gzip; or the folder of a run, of which what
-        /// it offered is taken.
-        file: PathBuf { File, required "`file`", "day.csv" }
+        /// it offered is taken. Of several access logs, the lines are merged by time.
+        files: Vec<PathBuf> ["file"] { Each(File, "file or list"), required "`file`", "day.csv" }
             flag [Group::Shape.flag("trace", "FILE")
-                .says("Rate of a recorded trace: CSV, an access log, or a run's folder")]
+                .says("Rate of a recorded trace: CSV, access logs (repeatable), or a run's folder")]
         /// What each count is of, where the file does not say.
         counts_per: Option<Duration> { TIME, "1m" }
             flag [Group::Shape.flag("counts-per", "DURATION")
@@ -38,6 +38,28 @@ section! {
                 .says("How an access log is written: a name, or the words of nginx or Apache")]
         /// What is made of it.
         options: TraceOptions { part }
+    }
+}
+
+impl TraceSource {
+    /// The names of its files.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let names: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();
+        names.join(", ")
+    }
+
+    /// Notes where its files do not go together with what is said of them; the section is `[load]`.
+    pub(crate) fn check(&self, section: &Section<'_>) {
+        if self.files.is_empty() {
+            let hint = Some("name a file: trace = \"day.csv\"");
+            section.fault("trace", "expected a trace, found an empty list", hint);
+        }
+        let said = [("counts_per", self.counts_per.is_some()), ("columns", self.columns.is_some())];
+        for (key, _) in said.into_iter().filter(|(_, is_said)| *is_said && self.files.len() > 1) {
+            let message = format!("`{key}` goes with one trace: of several, each is an access log");
+            section.fault("trace", message, Some("leave it out, or name one file"));
+        }
     }
 }
 

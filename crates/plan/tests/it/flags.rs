@@ -114,7 +114,7 @@ fn a_table_may_be_shortened_and_its_details_set() {
     let LoadShape::Open { source: RateSource::Trace(trace), .. } = &plan.load.shape else {
         panic!("{plan:?}")
     };
-    assert_eq!(trace.file, PathBuf::from("plans/day.csv"));
+    assert_eq!(trace.files, [PathBuf::from("plans/day.csv")]);
     let plan = with(text, &[("load.trace.speed", "60"), ("load.trace", "other.csv")]);
     assert_eq!(plan.files(), [PathBuf::from("other.csv")]);
     let plan = with(RATE, &[("load.profile", "clarknet-day"), ("load.profile.speed", "60")]);

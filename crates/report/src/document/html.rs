@@ -1,7 +1,7 @@
 //! A document for a browser: one file without any outside reference.
 
 use plimsoll_draw::chart::Chart;
-use plimsoll_draw::{Markup, READOUT, styled};
+use plimsoll_draw::{EXPLORE, Markup, READOUT, styled};
 
 use super::{Block, Cell, Document, Grid, Manner, Tile, Verdict};
 
@@ -68,7 +68,8 @@ impl Parts {
             above(m);
             m.tag("header", &[], |m| m.append(&self.header));
             m.tag("main", &[], |m| m.append(&self.main()));
-            for script in [READOUT].iter().chain(scripts) {
+            m.tag("script", &[], |m| [READOUT, EXPLORE].iter().for_each(|of| m.verbatim(of)));
+            for script in scripts {
                 m.tag("script", &[], |m| m.verbatim(script));
             }
         });

@@ -8,8 +8,8 @@
 //! # What it costs
 //!
 //! The page is drawn where somebody looks at it, and nowhere else: after a second of the run was
-//! written, at most once a second, and so seldom that drawing takes at most 2% of a core. The
-//! thread that draws gives way to those of the load.
+//! written, or a cell of an experiment was done, at most once a second, and so seldom that drawing
+//! takes at most 2% of a core. The thread that draws gives way to those of the load.
 //!
 //! # Who may ask
 //!
@@ -22,9 +22,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use plimsoll_analysis::analyse;
 use plimsoll_load::clock::{Clock, thread_cpu_ns};
 use plimsoll_net::http::access::is_for_loopback;
 use plimsoll_net::http::respond::{Answer, Body, Parts, Request};
+use plimsoll_runs::experiment::{Experiment, place};
 use plimsoll_runs::{Run, RunError};
 use plimsoll_units::failure::chain;
 
@@ -37,6 +39,8 @@ use page::{Page, event};
 const PERIOD_NS: u64 = 1_000_000_000;
 /// Drawing takes at most one part in so many of the time of a core.
 const ONE_PART_IN: u64 = 50;
+/// How often at most browsers are told that further cells are done, nanoseconds.
+const CELLS_NS: u64 = 200_000_000;
 /// How long a stream of events waits for news before it looks whether its client is still there.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long the end waits until every stream was told of it.
@@ -64,8 +68,10 @@ pub struct Live {
 
 struct State {
     page: Arc<Page>,
-    /// The folder of the run that goes on; `None` before one does.
+    /// The folder of the run or experiment that goes on; `None` before one does.
     folder: Option<PathBuf>,
+    /// When it may be told next that further cells are done, nanoseconds of the clock.
+    cells_ns: u64,
     /// Whether something was written since the page was drawn.
     is_behind: bool,
     /// Whether a thread draws it.
@@ -92,6 +98,7 @@ impl Live {
         let state = State {
             page: Arc::new(Page::first(first.parts())),
             folder: None,
+            cells_ns: 0,
             is_behind: false,
             is_drawn: false,
             due_ns: 0,
@@ -114,6 +121,21 @@ impl Live {
     pub fn second(&self, now: String) {
         let mut state = self.state();
         (state.now, state.is_behind) = (now, true);
+        self.news.notify_all();
+    }
+
+    /// Another cell is done of the experiment that is written to a folder; `now` says in a line how
+    /// it stands.
+    pub fn cell(&self, folder: &Path, now: impl FnOnce() -> String) {
+        let at_ns = self.clock.now();
+        let mut state = self.state();
+        state.is_behind = true;
+        // There may be thousands in a second.
+        if at_ns < state.cells_ns {
+            return;
+        }
+        (state.cells_ns, state.now) = (at_ns + CELLS_NS, now());
+        state.folder = Some(folder.to_owned());
         self.news.notify_all();
     }
 
@@ -216,13 +238,16 @@ impl Live {
     }
 }
 
-/// The report of a run so far; `None` before it has one.
+/// The report of a run or an experiment so far; `None` before it has one.
 fn so_far(folder: &Path) -> Option<Document> {
-    let drawn = Run::open_going_on(folder)
-        .map_err(ReportError::within(&folder.display().to_string()))
-        .and_then(|run| document(Source::Runs(&[run]), None));
+    let drawn = match place(folder) {
+        Some(_) => of_cells(folder),
+        None => Run::open_going_on(folder)
+            .map_err(ReportError::within(&folder.display().to_string()))
+            .and_then(|run| document(Source::Runs(&[run]), None).map(Some)),
+    };
     match drawn {
-        Ok(document) => Some(document),
+        Ok(document) => document,
         Err(ReportError::Run { source, .. }) if matches!(*source, RunError::NotARun { .. }) => None,
         Err(error) => Some(Document {
             title: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -231,6 +256,18 @@ fn so_far(folder: &Path) -> Option<Document> {
             is_several: false,
         }),
     }
+}
+
+/// The report of an experiment by the cells that are done; `None` before one is.
+fn of_cells(folder: &Path) -> Result<Option<Document>, ReportError> {
+    let id = folder.display().to_string();
+    let failed = ReportError::within(&id);
+    let experiment = Experiment::open(folder).map_err(&failed)?;
+    if experiment.progress().map_err(&failed)?.done == 0 {
+        return Ok(None);
+    }
+    let analysis = analyse(&experiment).map_err(&failed)?;
+    document(Source::Experiment(&experiment, &analysis), None).map(Some)
 }
 
 /// The events of one browser.

@@ -5,6 +5,8 @@ mod cells;
 mod csv;
 mod intervals;
 mod names;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod periods;
 mod sampled;
 mod samples;
@@ -38,12 +40,21 @@ pub enum Format {
     SamplesCsv,
     /// The same as an object of JSON a line.
     SamplesJsonl,
+    /// The same as a table of Parquet; the feature `parquet` of the build brings it.
+    SamplesParquet,
 }
 
 impl Format {
     /// Every form.
-    pub const ALL: [Self; 6] =
-        [Self::Csv, Self::Json, Self::Hgrm, Self::NamesCsv, Self::SamplesCsv, Self::SamplesJsonl];
+    pub const ALL: [Self; 7] = [
+        Self::Csv,
+        Self::Json,
+        Self::Hgrm,
+        Self::NamesCsv,
+        Self::SamplesCsv,
+        Self::SamplesJsonl,
+        Self::SamplesParquet,
+    ];
 
     /// The name on the command line.
     #[must_use]
@@ -55,7 +66,20 @@ impl Format {
             Self::NamesCsv => "names-csv",
             Self::SamplesCsv => "samples-csv",
             Self::SamplesJsonl => "samples-jsonl",
+            Self::SamplesParquet => "samples-parquet",
         }
+    }
+
+    /// Whether it has every request of a run that kept its samples.
+    #[must_use]
+    pub fn is_of_samples(self) -> bool {
+        matches!(self, Self::SamplesCsv | Self::SamplesJsonl | Self::SamplesParquet)
+    }
+
+    /// The feature of the build that would bring it, where it was left out.
+    #[must_use]
+    pub fn left_out(self) -> Option<&'static str> {
+        (self == Self::SamplesParquet && !cfg!(feature = "parquet")).then_some("parquet")
     }
 }
 
@@ -64,7 +88,8 @@ impl std::str::FromStr for Format {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
-            let wanted = "a format: csv, json, hgrm, names-csv, samples-csv or samples-jsonl";
+            let wanted = "a format: csv, json, hgrm, names-csv, samples-csv, samples-jsonl or \
+                          samples-parquet";
             let error = plimsoll_units::ParseError::new(wanted, text, 0, text.len());
             match plimsoll_units::nearest(text, Self::ALL.map(Self::name)) {
                 Some(name) => error.hint(format!("did you mean `{name}`?")),
@@ -85,6 +110,7 @@ pub fn export(run: &Run, format: Format, out: &mut dyn Write) -> Result<(), RunE
         Format::NamesCsv => names::csv(run, out),
         Format::SamplesCsv => samples::csv(run, out),
         Format::SamplesJsonl => samples::jsonl(run, out),
+        Format::SamplesParquet => samples_parquet(run, out),
         Format::Csv if has_seconds => intervals::csv(run, out),
         Format::Json if has_seconds => intervals::json(run, out),
         Format::Csv => sampled::csv(run, out),
@@ -110,7 +136,11 @@ pub fn export_cells(
     match format {
         Format::Csv => cells::csv(experiment, out),
         Format::Json => cells::json(experiment, out),
-        Format::Hgrm | Format::NamesCsv | Format::SamplesCsv | Format::SamplesJsonl => {
+        Format::Hgrm
+        | Format::NamesCsv
+        | Format::SamplesCsv
+        | Format::SamplesJsonl
+        | Format::SamplesParquet => {
             Err(RunError::OfOneRun { path: experiment.folder().to_path_buf() })
         }
     }?;
@@ -138,6 +168,18 @@ pub fn export_cell_periods(
 ) -> Result<(), RunError> {
     periods::cells(experiment, every, out)?;
     out.flush().map_err(RunError::Export)
+}
+
+#[cfg(feature = "parquet")]
+fn samples_parquet(run: &Run, out: &mut dyn Write) -> Result<(), RunError> {
+    parquet::write(run, out)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn samples_parquet(_: &Run, _: &mut dyn Write) -> Result<(), RunError> {
+    let format = Format::SamplesParquet;
+    let feature = format.left_out().unwrap_or_default();
+    Err(RunError::LeftOut { format: format.name(), feature })
 }
 
 fn text(out: &mut dyn Write, text: &str) -> Result<(), RunError> {

@@ -12,7 +12,7 @@ use crate::names::{NO_NAME, OTHER, OTHER_NAME};
 use crate::run::Run;
 
 /// A request's columns. Times are nanoseconds since the first due time; what never came is empty.
-const NAMES: [&str; 11] = [
+pub(super) const NAMES: [&str; 11] = [
     "due_ns",
     "sent_ns",
     "first_byte_ns",
@@ -27,7 +27,7 @@ const NAMES: [&str; 11] = [
 ];
 
 /// What a sample is told by, in the order of [`NAMES`].
-fn values(run: &Run, sample: &Sample) -> [Value; NAMES.len()] {
+pub(super) fn values(run: &Run, sample: &Sample) -> [Value; NAMES.len()] {
     let came = |ns: u64| if ns > 0 { json!(ns) } else { Value::Null };
     let is_sent = sample.sent_ns > 0;
     let sent = |value: u32| if is_sent { json!(value) } else { Value::Null };
@@ -60,7 +60,10 @@ fn name(run: &Run, number: u16) -> Value {
 }
 
 /// Calls `each` with every sample of a run.
-fn every(run: &Run, mut each: impl FnMut(&Sample) -> Result<(), RunError>) -> Result<(), RunError> {
+pub(super) fn every(
+    run: &Run,
+    mut each: impl FnMut(&Sample) -> Result<(), RunError>,
+) -> Result<(), RunError> {
     let Some(samples) = run.samples()? else {
         return Err(RunError::NoSamples { path: run.path().to_path_buf() });
     };

@@ -154,7 +154,7 @@ fn formats_have_names_and_hints() {
     }
     let error = "jsn".parse::<Format>().unwrap_err();
     assert_eq!(error.hint.as_deref(), Some("did you mean `json`?"));
-    assert!(error.to_string().contains("samples-csv or samples-jsonl"), "{error}");
+    assert!(error.to_string().contains("samples-jsonl or samples-parquet"), "{error}");
 }
 
 #[test]

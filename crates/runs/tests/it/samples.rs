@@ -184,3 +184,46 @@ fn what_the_first_version_wrote_can_still_be_read() {
     };
     assert_eq!(read(&file).unwrap(), [answered, cut]);
 }
+
+/// A table of Parquet, read by the reader of its own library, says what the lines of JSON say: in
+/// more rows than one group has.
+#[cfg(feature = "parquet")]
+#[test]
+fn a_table_of_parquet_has_what_the_lines_have() {
+    use parquet::file::reader::{FileReader as _, SerializedFileReader};
+    use plimsoll_runs::export::{Format, export};
+
+    let root = tempfile::tempdir().unwrap();
+    let mut writer = writer(root.path());
+    let mut all: Vec<Sample> = (0..140_000).map(ordinary).collect();
+    let nothing = Sample { sent_ns: 0, first_byte_ns: 0, done_ns: 0, status: 0, ..ordinary(9) };
+    all.push(Sample { phase: Phase::WarmUp, error: Some(ErrorKind::Cut), ..nothing });
+    for some in all.chunks(512) {
+        writer.samples(some).unwrap();
+    }
+    let run = writer.finish(made::end(Ended::Complete)).unwrap();
+    let exported = |format: Format| {
+        let mut out = Vec::new();
+        export(&run, format, &mut out).unwrap();
+        out
+    };
+    let path = root.path().join("samples.parquet");
+    fs::write(&path, exported(Format::SamplesParquet)).unwrap();
+    let reader = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
+    assert_eq!(reader.num_row_groups(), 2);
+    let lines = String::from_utf8(exported(Format::SamplesJsonl)).unwrap();
+    let (mut lines, mut count) = (lines.lines(), 0);
+    for row in reader.get_row_iter(None).unwrap() {
+        let row = row.unwrap();
+        let line: serde_json::Value = serde_json::from_str(lines.next().unwrap()).unwrap();
+        let columns: Vec<_> = row.get_column_iter().collect();
+        assert_eq!(columns.len(), line.as_object().unwrap().len());
+        for (name, field) in columns {
+            assert_eq!(field.to_string(), line[name].to_string(), "{name} of {line}");
+        }
+        count += 1;
+    }
+    assert_eq!((count, lines.next()), (140_001, None));
+    let bytes = fs::metadata(&path).unwrap().len();
+    assert!(bytes < 20 * 140_000, "{bytes} bytes for 140,001 samples");
+}

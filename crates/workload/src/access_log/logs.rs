@@ -61,7 +61,7 @@ impl Logs {
 }
 
 /// The names of logs, as messages have them.
-pub(super) fn names(paths: &[PathBuf]) -> String {
+pub(crate) fn names(paths: &[PathBuf]) -> String {
     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     names.join(", ")
 }

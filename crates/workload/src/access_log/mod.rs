@@ -45,6 +45,7 @@ pub use left_out::LeftOut;
 pub use lines::{Line, Lines, MAX_LINE_BYTES};
 pub use log_format::LogFormat;
 pub use logs::MOST_LOGS;
+pub(crate) use logs::names;
 pub use pattern::Pattern;
 pub use reader::{Answered, LogLine, LogReader};
 pub use reading::excerpt;

@@ -10,6 +10,9 @@ use crate::request::Url;
 use crate::scenario::cookies::Jar;
 use crate::scenario::reference::resolve;
 
+/// How a path that begins with two slashes stands in a step (the URL Standard, section 4.5).
+pub(super) const TWO_SLASHES: &[u8] = b"/.//";
+
 /// A request. Its buffers are used again for the next one of its user.
 #[derive(Debug, Clone, Default)]
 pub struct Message {
@@ -110,12 +113,18 @@ impl Message {
         Ok(())
     }
 
-    /// Where it goes: a path of the step's own server, or what a link means there.
+    /// Where it goes: a path of the step's own server, or what a link means there. A path that
+    /// begins with `//` would be a link to another server: it stands as `/.//`, as in URLs without
+    /// a host.
     fn aim(&mut self, origin: u16, target: &[u8], scenario: &Scenario) -> Result<(), Failure> {
-        if target.first() == Some(&b'/') && target.get(1) != Some(&b'/') {
-            let end = target.iter().position(|byte| *byte == b'#').unwrap_or(target.len());
+        if target.starts_with(TWO_SLASHES) {
             self.origin = origin;
-            self.target.push_str(&String::from_utf8_lossy(&target[..end]));
+            self.target.push_str(&String::from_utf8_lossy(before_fragment(&target[2..])));
+            return Ok(());
+        }
+        if target.first() == Some(&b'/') && target.get(1) != Some(&b'/') {
+            self.origin = origin;
+            self.target.push_str(&String::from_utf8_lossy(before_fragment(target)));
             return Ok(());
         }
         let wrong = |what| Failure { kind: FailureKind::Variable, what };
@@ -190,6 +199,11 @@ impl Message {
             at += len + 2;
         }
     }
+}
+
+/// What no server is told stands behind a `#`.
+fn before_fragment(target: &[u8]) -> &[u8] {
+    target.split(|byte| *byte == b'#').next().unwrap_or_default()
 }
 
 /// What is said of a hole that nothing was there for.

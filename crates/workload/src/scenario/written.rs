@@ -3,6 +3,7 @@
 //! TOML 1.0. A text that was recorded is written so that it is sent as it was: `{{` stands as
 //! `\{{`, and what TOML cannot hold as it is in its escapes.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -11,6 +12,15 @@ use plimsoll_units::show_duration_exact;
 /// A text that is sent as it is: not one with names in it.
 pub(super) fn literal(text: &str) -> String {
     quoted(&text.replace("{{", "\\{{"))
+}
+
+/// A path and query as a step has them: one that begins with `//` would be taken for a link to
+/// another server.
+pub(super) fn path(target: &str) -> Cow<'_, str> {
+    match target.starts_with("//") {
+        true => Cow::Owned(format!("/.{target}")),
+        false => Cow::Borrowed(target),
+    }
 }
 
 /// A string of TOML.

@@ -1,10 +1,10 @@
 //! An access log as a trace: the requests of each second.
 
 use plimsoll_units::{show_count, show_duration};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{MAX_ROWS, Rows, Trace, TraceError, build};
-use crate::access_log::{ImportOptions, ImportedLog, LogFormat, import};
+use crate::access_log::{ImportOptions, ImportedLog, LogFormat, Unreadable, import_all, names};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -18,11 +18,20 @@ impl Trace {
     /// # Cost
     /// One pass; memory for the seconds that have requests.
     pub fn from_log(path: &Path, format: Option<&LogFormat>) -> Result<Self, TraceError> {
+        Self::from_logs(&[path.to_owned()], format)
+    }
+
+    /// Reads access logs, of which there is at least one, as one: of several servers, or of one
+    /// whose log was rotated, in whatever order. Each has a format of its own, unless one is given.
+    ///
+    /// # Errors
+    /// As for [`Trace::from_log`], of any of them.
+    pub fn from_logs(paths: &[PathBuf], format: Option<&LogFormat>) -> Result<Self, TraceError> {
         // What was asked for is not kept.
         let options =
             ImportOptions { format: format.cloned(), max_urls: 0, ..ImportOptions::default() };
-        let log = import(path, &options)?;
-        let name = path.display().to_string();
+        let log = import_all(paths, &options)?;
+        let name = names(paths);
         let first = log.seconds.first();
         let (mut times, mut counts) = (Vec::new(), Vec::new());
         for (second, count) in log.seconds.busy() {
@@ -37,7 +46,7 @@ impl Trace {
         }
         let origin = i128::from(first) * i128::from(SECOND_NS);
         let trace = build(&name, Rows::Counts(times, counts), Some(origin), SECOND_NS)?;
-        Ok(Self { missing: 0, remarks: remarks(&log), ..trace })
+        Ok(Self { missing: 0, remarks: remarks(&log, paths.len()), ..trace })
     }
 
     /// Whether a file is an access log, as its first lines have it.
@@ -50,17 +59,23 @@ impl Trace {
 }
 
 /// What was read, and what was not: a sentence each.
-fn remarks(log: &ImportedLog) -> Vec<String> {
+fn remarks(log: &ImportedLog, logs: usize) -> Vec<String> {
+    let what = match logs {
+        1 => format!("an access log, {}", log.format),
+        several => format!("{several} access logs, the first {}", log.format),
+    };
     let mut remarks = vec![format!(
-        "an access log, {}: {} requests in {}",
-        log.format,
+        "{what}: {} requests in {}",
         show_count(log.requests),
         show_duration(log.seconds.span_s() * SECOND_NS)
     )];
     if log.unreadable > 0 {
         let first = log.examples.first();
-        let first =
-            first.map(|of| format!("; the first, line {}: {} ({})", of.line, of.text, of.why));
+        let place = |of: &Unreadable| match logs {
+            1 => format!("line {}", of.line),
+            _ => format!("{}, line {}", of.origin, of.line),
+        };
+        let first = first.map(|of| format!("; the first, {}: {} ({})", place(of), of.text, of.why));
         let count = show_count(log.unreadable);
         remarks.push(format!("{count} lines cannot be read{}", first.unwrap_or_default()));
     }

@@ -1,7 +1,7 @@
 //! `plimsoll capacity --repeat`: one search after another, each a run of its own, together a series
 //! that can be gone on with.
 
-use super::{Asked, World, exit, shown};
+use super::{Asked, Web, World, exit, shown};
 use crate::args::{Arguments, Capacity, Command};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
@@ -11,6 +11,7 @@ use crate::terminal::{pretty, print, say};
 use clap::Parser;
 use plimsoll_capacity::series::{SCHEMA, SeriesFile, SeriesResult, SeriesRun, SeriesSummary};
 use plimsoll_experiment::ExperimentError;
+use plimsoll_experiment::control::News;
 use plimsoll_experiment::engine::{ending, execute};
 use plimsoll_experiment::plans;
 use plimsoll_experiment::series::{done, killed, next_number, read, sum_up, take_in, write};
@@ -76,6 +77,7 @@ pub(super) fn resume(args: &Capacity, path: &Path) -> Result<Exit> {
         json: args.json,
         quiet: args.quiet,
         model_out: args.model_out.clone(),
+        web: args.web.clone(),
         ci: args.ci.clone(),
         ..Capacity::default()
     };
@@ -120,7 +122,8 @@ fn go_on(asked: &Asked<'_>, file: SeriesFile, path: &Path) -> Result<Exit> {
     let going = Mutex::new((file, Exit::Held));
     let take = |came: Came| took(asked, &going, path, came);
     let world = World { restarts, every_s, of, killed, ..asked.world(path, &take) };
-    let hear = asked.hear();
+    let web = Web::start(&asked.args.web, (&id, asked.name()))?;
+    let hear = |news: &News<'_>| asked.hear(news, web.as_ref());
     let screen = asked.screen(&interrupts, &hear);
     let _held = world.hold_target(&screen)?;
     let journal = journal_of(path).map(|_| Journal::open(path)).transpose()?;
@@ -148,6 +151,10 @@ fn go_on(asked: &Asked<'_>, file: SeriesFile, path: &Path) -> Result<Exit> {
         print(&render(series, path))?;
     }
     asked.args.ci.write_of(path, worst)?;
+    // Without a search there is nothing to show.
+    if let Some(web) = web.filter(|_| journal_of(path).is_some()) {
+        web.finish(path, &interrupts)?;
+    }
     Ok(worst)
 }
 

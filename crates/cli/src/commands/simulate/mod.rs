@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Simulate) -> Result<Exit> {
         of_log = starter::of_plan(args, plan);
         args = &of_log;
     }
-    let path = args.plan.as_deref().unwrap_or_default();
+    let path = args.plan();
     let cases = plans::cases(path, args)?;
     if args.print_plan {
         let of_cases = cases.chunk_by(|one, other| one.whole == other.whole);
@@ -172,8 +172,7 @@ fn record<'a>(args: &'a Simulate, cases: &[Case], models: &[Model]) -> Result<Re
     let here = std::env::current_dir()?;
     let count = grids(cases, models).iter().map(Grid::cells).sum();
     let of = subject_of(&cases[0].whole, &pairs(cases, models), &here);
-    let plan = args.plan.as_deref().unwrap_or_default();
-    Ok(cells::record(&args.out, plan, of, (count, cells::keeps(args.keep_cells))))
+    Ok(cells::record(&args.out, args.plan(), of, (count, cells::keeps(args.keep_cells))))
 }
 
 /// Each case's plan with its model.

@@ -1,4 +1,4 @@
-//! `plimsoll simulate access.log`: a plan is made of the log, kept, and simulated.
+//! `plimsoll simulate access.log …`: a plan is made of the logs, kept, and simulated.
 
 use super::plans::policy_settings;
 use crate::files::is_plan;
@@ -8,7 +8,7 @@ use crate::terminal::error::{Result, UsageError, read};
 use plimsoll_experiment::starter::{Starter, keep};
 use plimsoll_plan::Setting;
 use plimsoll_workload::access_log::LogFormat;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Flags that say how much load: a log says it itself.
 const HOW_MUCH: [&str; 7] =
@@ -24,15 +24,18 @@ pub(super) fn settings(args: &Simulate) -> Vec<Setting> {
     said.filter_map(|(key, value, flag)| Some(Setting::new(key, value.as_ref()?, flag))).collect()
 }
 
-/// The text of the plan that a log makes; `None` where a plan is simulated.
+/// The text of the plan that logs make; `None` where a plan is simulated.
 pub(super) fn of(args: &Simulate) -> Result<Option<String>> {
-    let Some(log) = args.plan.as_deref().map(Path::new) else { return Ok(None) };
-    let has_format = args.flags.has("log-format");
-    let is_named_plan = log.extension().is_some_and(|end| end == "toml");
-    if log == Path::new("-") || is_named_plan || !is_plan(&log.display().to_string()) {
-        return Ok(None);
-    }
-    if !has_format && LogFormat::of_file(log)?.is_none() {
+    let logs: Vec<PathBuf> = args.inputs.iter().map(PathBuf::from).collect();
+    let is_of_logs = match &args.inputs[..] {
+        [] => false,
+        [only] => is_plan(only) && is_log(args, only)?,
+        several => {
+            check_several(args, several)?;
+            true
+        }
+    };
+    if !is_of_logs {
         return Ok(None);
     }
     if let Some(flag) = HOW_MUCH.iter().find(|flag| args.flags.has(flag)) {
@@ -60,8 +63,31 @@ pub(super) fn of(args: &Simulate) -> Result<Option<String>> {
         before.extend(policy_settings(policy)?);
     }
     check(&before)?;
-    let starter = Starter { log, format, settings: before, command: typed() };
+    let starter = Starter { logs: &logs, format, settings: before, command: typed() };
     Ok(Some(starter.text()?))
+}
+
+/// Whether an input is an access log: it is said how it is written, or its first lines tell.
+fn is_log(args: &Simulate, input: &str) -> Result<bool> {
+    let path = Path::new(input);
+    if input == "-" || path.extension().is_some_and(|end| end == "toml") {
+        return Ok(false);
+    }
+    Ok(args.flags.has("log-format") || LogFormat::of_file(path)?.is_some())
+}
+
+/// Several inputs are access logs, all of them.
+fn check_several(args: &Simulate, inputs: &[String]) -> Result<()> {
+    for input in inputs {
+        if !is_log(args, input)? {
+            let text = format!(
+                "simulate {input} beside others: give one plan, or access logs, of which a plan is \
+                 made; it is no log in a known format (--log-format says another)"
+            );
+            return Err(UsageError(text).into());
+        }
+    }
+    Ok(())
 }
 
 /// What a plan needs that no log says.
@@ -83,15 +109,14 @@ fn check(settings: &[Setting]) -> Result<()> {
 
 /// Keeps the plan in the working folder: its path, and whether it was there already.
 pub(super) fn kept(args: &Simulate, text: &str) -> Result<(String, bool)> {
-    let log = args.plan.as_deref().unwrap_or_default();
-    let (path, was_there) = keep(Path::new(""), Path::new(log), text)?;
+    let (path, was_there) = keep(Path::new(""), Path::new(args.plan()), text)?;
     Ok((path.display().to_string(), was_there))
 }
 
 /// The same command for the plan: what stands in it is not said again.
 pub(super) fn of_plan(args: &Simulate, plan: String) -> Simulate {
     Simulate {
-        plan: Some(plan),
+        inputs: vec![plan],
         policy: Vec::new(),
         replications: None,
         flags: PoolFlags::default(),

@@ -96,7 +96,7 @@ fn load(plan: &Plan, model: &Model) -> String {
     let from = match source {
         RateSource::Constant { .. } => "a constant rate".to_owned(),
         RateSource::Schedule(schedule) => format!("schedule {schedule}"),
-        RateSource::Trace(trace) => format!("trace {}", trace.file.display()),
+        RateSource::Trace(trace) => format!("trace {}", trace.shown()),
         RateSource::Profile(_) => "the built-in profile clarknet-day".to_owned(),
     };
     let schedule = &model.schedule;

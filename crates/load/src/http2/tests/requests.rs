@@ -105,3 +105,52 @@ fn bodies_have_their_length() {
         assert!(frames.get(1).is_none_or(|frame| frame.1 == flag::END_STREAM));
     }
 }
+
+#[test]
+fn what_a_user_sends_is_in_no_table_and_his_answer_is_kept() {
+    let users = driver(vec![get("/")], 1, false).of_users(vec!["http", "https"]);
+    let mut peer = Peer::new(users);
+    let mut message = Message::default();
+    "POST".clone_into(&mut message.method);
+    "//a?b=c".clone_into(&mut message.target);
+    message.origin = 1;
+    message.head = b"Authorization: Bearer x\r\nX-Own: 1\r\nHost: no\r\ncookie: a=b\r\n".to_vec();
+    message.body = Some(b"body".to_vec());
+    peer.driver.prepare(4, &message, "other.example:8443", 3);
+    peer.ask(0, 4);
+    let mut expected = Vec::new();
+    for (name, value, literal) in [
+        (":method", "POST", Literal::Plain),
+        (":scheme", "https", Literal::Plain),
+        (":authority", "other.example:8443", Literal::Plain),
+        (":path", "//a?b=c", Literal::Plain),
+        ("user-agent", "plimsoll", Literal::Plain),
+        ("accept", "*/*", Literal::Plain),
+        ("authorization", "Bearer x", Literal::Never),
+        ("x-own", "1", Literal::Plain),
+        ("cookie", "a=b", Literal::Never),
+        ("content-length", "4", Literal::Plain),
+    ] {
+        encode::field(name, value.as_bytes(), literal, &mut expected);
+    }
+    let frames = peer.sent_frames();
+    assert_eq!(frames[0], (kind::HEADERS, flag::END_HEADERS, 1, expected));
+    assert_eq!(frames[1], (kind::DATA, flag::END_STREAM, 1, b"body".to_vec()));
+    assert!(!peer.driver.is_repeatable(Slot(0), 4));
+
+    let answered = answer(1, "200", b"abcdef");
+    assert_eq!(peer.after(&answered), [done(0, 200, answered.len())]);
+    let kept = peer.driver.answer(&mut peer.connection, Slot(0)).expect("it is kept");
+    assert_eq!((&kept.body[..], kept.is_cut), (&b"abc"[..], true));
+    assert_eq!(kept.headers("content-length").collect::<Vec<_>>(), [b"6"]);
+    // Another user, of the target itself, whose answer has no body.
+    message.origin = 0;
+    "HEAD".clone_into(&mut message.method);
+    message.body = None;
+    peer.driver.prepare(0, &message, "example.org", 3);
+    peer.ask(1, 0);
+    assert_eq!(peer.sent_frames()[0].1, flag::END_HEADERS | flag::END_STREAM);
+    assert!(peer.driver.is_repeatable(Slot(1), 0));
+    let headless = head(3, &[(":status", "200"), ("content-length", "9")], flag::END_STREAM);
+    assert_eq!(peer.after(&headless), [done(1, 200, headless.len())]);
+}

@@ -7,7 +7,7 @@ use plimsoll_units::{show_count, show_duration, show_rate, show_share};
 use super::pages::Page;
 use super::{By, LeftOut, LogScenario, Walks};
 use crate::access_log::LogFormat;
-use crate::scenario::written::{StepNames, comment, literal, quoted, table};
+use crate::scenario::written::{StepNames, comment, literal, path, quoted, table};
 
 impl Walks<'_> {
     pub(super) fn scenario(
@@ -124,7 +124,8 @@ fn ways(pages: &[Page], names: &mut StepNames, out: &mut String) {
     out.push_str("choose = [\n");
     for page in pages {
         let name = names.name(&page.verb, &page.target);
-        let mut step = vec![("name", quoted(&name)), (page.verb.as_str(), literal(&page.target))];
+        let target = literal(&path(&page.target));
+        let mut step = vec![("name", quoted(&name)), (page.verb.as_str(), target)];
         if !page.statuses.is_empty() {
             let statuses: Vec<String> = page.statuses.iter().map(u16::to_string).collect();
             step.push(("check", table([("status", quoted(&statuses.join(",")))])));

@@ -8,7 +8,7 @@ use super::secrets::is_secret_header;
 use super::{HarError, HarScenario, LeftOut};
 use crate::access_log::iso_ns;
 use crate::scenario::written::{
-    StepNames, comment, constant_ms, is_static, literal, quoted, table,
+    StepNames, comment, constant_ms, is_static, literal, path, quoted, table,
 };
 
 /// The shortest time that a user is believed to think, milliseconds; what is shorter is the
@@ -213,7 +213,7 @@ impl Steps {
     fn file(&mut self, target: &str, status: i64) {
         self.static_files += 1;
         let name = self.step_names.name("get", target);
-        let mut fields = vec![("name", quoted(&name)), ("get", literal(target))];
+        let mut fields = vec![("name", quoted(&name)), ("get", literal(&path(target)))];
         fields.extend(check(status).map(|check| ("check", check)));
         let step = table(fields);
         match self.steps.last_mut() {
@@ -243,7 +243,7 @@ impl Steps {
             number,
             verb,
             name,
-            target: quoted(&target),
+            target: quoted(&path(&target)),
             headers,
             body,
             status: entry.response.status,
