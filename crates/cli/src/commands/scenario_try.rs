@@ -39,6 +39,8 @@ pub(crate) fn run(args: &Try) -> Result<Exit> {
     })?;
     let scenario = read_file(&args.scenario, Environment::Of(environment), None)?;
     let scenario = scenario.with_an_end().at(&url, seed);
+    // A WebSocket is opened over HTTP/1.1.
+    let http = if scenario.channels() > 0 && http == Http::Auto { Http::One } else { http };
     let is_secure = scenario.origins().iter().any(|server| server.scheme.is_secure);
     let dial: Box<dyn Dial> = match is_secure || args.ca.is_some() {
         true => {

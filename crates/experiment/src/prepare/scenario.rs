@@ -59,6 +59,11 @@ pub(super) fn users(
     let Asked::Scenario(file) = &plan.target.asked else { return Ok(None) };
     let places = (!plan.places.is_empty()).then_some(&plan.places);
     let scenario = read(file, Environment::Of(place.environment), places)?;
+    if scenario.channels() > 0 && protocol == Protocol::Http2 {
+        let text = "open WebSockets over HTTP/2: they are opened over HTTP/1.1; write ws:// or \
+                    wss:// in the URL, and leave `http` out";
+        return Err(ExperimentError::Conflict(text.to_owned()));
+    }
     let scenario = scenario.shared(url, plan.seed);
     let others = scenario.origins().iter().skip(1);
     let others = others

@@ -69,11 +69,16 @@ pub(super) fn choose(
     ask: bool,
     end: &CertificateEnd,
 ) -> Result<(Option<Tls>, Protocol), ExperimentError> {
+    // A WebSocket is opened over HTTP/1.1.
+    let http = match target.http {
+        Http::Auto if url.scheme.is_websocket() => Http::One,
+        http => http,
+    };
     if !url.scheme.is_secure {
-        let protocol = if target.http == Http::Two { Protocol::Http2 } else { Protocol::Http1 };
+        let protocol = if http == Http::Two { Protocol::Http2 } else { Protocol::Http1 };
         return Ok((None, protocol));
     }
-    let offered: &[&[u8]] = match target.http {
+    let offered: &[&[u8]] = match http {
         Http::One => &[b"http/1.1"],
         Http::Two => &[b"h2"],
         Http::Auto if ask => &[b"h2", b"http/1.1"],
@@ -82,7 +87,7 @@ pub(super) fn choose(
     let name = server_name(target, url)?;
     let mut config = config(target, resumes, end.clone())?;
     config.alpn_protocols = offered.iter().map(|protocol| protocol.to_vec()).collect();
-    let protocol = match target.http {
+    let protocol = match http {
         Http::One => Protocol::Http1,
         Http::Two => Protocol::Http2,
         Http::Auto if ask => {
