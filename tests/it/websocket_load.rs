@@ -3,6 +3,7 @@
 
 use rustix::process::Signal;
 use serde_json::Value;
+use std::process::Command;
 
 use crate::place::Place;
 use crate::program::{Going, PLIMSOLL, wait_for};
@@ -33,7 +34,7 @@ then = [ { loop = 3, steps = [
   { think = "const:50ms" },
 ] } ]
 [[step]]
-think = "const:600ms"
+think = "const:6s"
 [[on_message]]
 name = "news"
 when = { json = { "/type" = "broadcast" } }
@@ -61,6 +62,18 @@ name = "gone"
 send = "y"
 expect = [ { contains = "y" } ]
 "#;
+
+/// A load of so many users by a scenario, at a time and in all.
+fn load(place: &Place, url: &str, scenario: &str, (users, all): (&str, &str)) -> Command {
+    let mut command = place.command(PLIMSOLL, &["load", url, "--scenario", scenario, "--json"]);
+    command.args(["--users", users, "-n", all, "--for", "60s"]);
+    command
+}
+
+/// What such a load has said.
+fn said(place: &Place, url: &str, scenario: &str, users: (&str, &str)) -> Value {
+    place.start(load(place, url, scenario, users)).wait().ended_with(0).json()
+}
 
 fn named<'d>(document: &'d Value, name: &str) -> &'d Value {
     let all = document["by_name"].as_array().unwrap();
@@ -92,20 +105,7 @@ close = true
 "#,
     );
     let url = format!("ws://{address}/");
-    let arguments = [
-        "load",
-        &url,
-        "--scenario",
-        "echo.toml",
-        "--users",
-        "4",
-        "-n",
-        "20",
-        "--for",
-        "60s",
-        "--json",
-    ];
-    let document: Value = place.plimsoll(&arguments).ended_with(0).json();
+    let document = said(&place, &url, "echo.toml", ("4", "20"));
     let of = &document["websocket"];
     assert_eq!((&of["connected"], &of["refused"]), (&20.into(), &0.into()), "{document:#}");
     assert_eq!(of["sent"], 120, "five echoes and a word each");
@@ -131,41 +131,12 @@ fn a_broadcast_reaches_all_and_its_latency_is_told() {
     place.write("cast.toml", CAST);
     place.write("speak.toml", CAST.replace("speaker = \"no\"", "speaker = \"yes\""));
     let url = format!("ws://{address}/");
-    let listening = place.start(place.command(
-        PLIMSOLL,
-        &[
-            "load",
-            &url,
-            "--scenario",
-            "cast.toml",
-            "--users",
-            "8",
-            "-n",
-            "8",
-            "--for",
-            "60s",
-            "--json",
-            "--threads",
-            "2",
-        ],
-    ));
-    std::thread::sleep(std::time::Duration::from_millis(100));
-    let spoke: Value = place
-        .plimsoll(&[
-            "load",
-            &url,
-            "--scenario",
-            "speak.toml",
-            "--users",
-            "1",
-            "-n",
-            "1",
-            "--for",
-            "60s",
-            "--json",
-        ])
-        .ended_with(0)
-        .json();
+    let mut listen = load(&place, &url, "cast.toml", ("8", "8"));
+    listen.args(["--threads", "2"]);
+    let listening = place.start(listen);
+    // They have joined long before anything is said, and stay until long after.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let spoke = said(&place, &url, "speak.toml", ("1", "1"));
     let heard: Value = listening.wait().ended_with(0).json();
     assert_eq!(named(&spoke, "cast")["succeeded"], 3);
     let of = &heard["websocket"]["broadcast"];
@@ -185,21 +156,7 @@ fn what_does_not_come_is_unanswered_and_what_is_no_websocket_is_refused() {
     let (_server, address) = server(&place);
     place.write("wait.toml", WAIT);
     let url = format!("ws://{address}/");
-    let arguments = [
-        "load",
-        &url,
-        "--scenario",
-        "wait.toml",
-        "--users",
-        "2",
-        "-n",
-        "4",
-        "--for",
-        "60s",
-        "--json",
-    ];
-    let done = place.plimsoll(&arguments);
-    let document: Value = done.ended_with(0).json();
+    let document = said(&place, &url, "wait.toml", ("2", "4"));
     let (silence, listen, gone) =
         (named(&document, "silence"), named(&document, "listen"), named(&document, "gone"));
     assert_eq!(silence["failures"]["unanswered"], 4, "{document:#}");
@@ -217,20 +174,7 @@ fn what_does_not_come_is_unanswered_and_what_is_no_websocket_is_refused() {
         said.lines().find_map(|line| line.strip_prefix("listening on ")).map(str::to_owned)
     });
     let url = format!("ws://{address}/");
-    let arguments = [
-        "load",
-        &url,
-        "--scenario",
-        "wait.toml",
-        "--users",
-        "1",
-        "-n",
-        "1",
-        "--for",
-        "60s",
-        "--json",
-    ];
-    let document: Value = place.plimsoll(&arguments).ended_with(0).json();
+    let document = said(&place, &url, "wait.toml", ("1", "1"));
     assert_eq!(document["websocket"]["refused"], 1, "{document:#}");
     assert_eq!(document["errors"]["check"], 1, "{document:#}");
     assert!(document["reasons"].to_string().contains("expected status 101, found 200"));
