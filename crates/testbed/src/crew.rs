@@ -298,14 +298,15 @@ impl<'a> Crew<'a> {
     }
 
     fn launch_as(&self, role: &Role) -> Result<Instance, TestbedError> {
-        let (number, place) = {
+        // With the turn held, so that of two at once the first has the first host that is free.
+        let (number, place, planned) = {
             let mut members = self.members();
             members.last += 1;
             let place = (0..).find(|place| !members.places.contains(place)).unwrap_or(0);
             members.places.insert(place);
-            (members.last, place)
+            (members.last, place, self.outline_of(role, members.last, place))
         };
-        let made = self.outline_of(role, number, place).and_then(|(instance, outline)| {
+        let made = planned.and_then(|(instance, outline)| {
             instance.host.as_ref().map_or(Ok(()), |host| self.regain(host))?;
             let rented = self.bed.rent(&outline, self.worker, self.hears)?;
             let end = || rented.iter().for_each(|flow| drop(flow.down()));
