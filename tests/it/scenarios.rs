@@ -142,22 +142,27 @@ impl Walk<'_> {
     }
 }
 
+/// Whether Chromium is here, and what drives it; said where one is not.
+pub(crate) fn has_browser(test: &str) -> bool {
+    let is_absent = |program: &&str| Command::new(program).arg("--version").output().is_err();
+    let absent = ["chromium", "node"].into_iter().find(is_absent);
+    absent.iter().for_each(|needs| println!("skipped: {test}: needs {needs}"));
+    absent.is_none()
+}
+
 /// Chromium logs in at a target with users and goes on twice; what it recorded becomes a scenario,
 /// and another user walks through that.
 #[test]
 fn a_recording_of_chromium_becomes_a_scenario_that_holds() {
     let name = "a_recording_of_chromium_becomes_a_scenario_that_holds";
-    for needs in ["chromium", "node"] {
-        if Command::new(needs).arg("--version").output().is_err() {
-            println!("skipped: {name}: needs {needs}");
-            return;
-        }
+    if !has_browser(name) {
+        return;
     }
     let place = Place::new();
     let target = place.target(&["--sessions"]);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/node/record_har.js");
     let url = target.url();
-    let browser = [script, "chromium", &url, "profile", "1500", "walk.har"];
+    let browser = [script, "chromium", &url, "profile", "1500", "walk.har", "shop"];
     let mut command = place.command("node", &browser);
     command.env("HOME", place.path(""));
     place.start(command).wait().ended_with(0);
@@ -224,6 +229,9 @@ fn a_log_becomes_a_scenario() {
     place.plimsoll(&made).ended_with(0).says(&["2 sessions, 3 pages, 1 static", "20 s"]);
     let text = std::fs::read_to_string(place.path("browse.toml")).unwrap();
     assert!(text.parse::<DocumentMut>().is_ok(), "{text}");
+    place.write("access.log.1", line(2, 45, "/b"));
+    let both = ["scenario", "from-log", "access.log.1", "access.log.gz", "-o", "both.toml"];
+    place.plimsoll(&both).ended_with(0).says(&["5 lines", "2 sessions, 4 pages"]);
     // Without a place for it, it is printed.
     place.plimsoll(&made[..3]).ended_with(0).prints(&[&text[text.find("[[step]]").unwrap()..]]);
     let by_cookie = [&made[..], &["--by", "cookie:sid", "--json"]].concat();

@@ -1,13 +1,14 @@
-// Walks through `plimsoll target --sessions` by Chromium, as a user does, and records it as HAR.
+// Walks through a server by Chromium, as a user does, and records it as HAR: `plimsoll target
+// --sessions` (shop), or MediaWiki (wiki), where somebody logs in and writes a page.
 //
-//   node record_har.js CHROMIUM URL PROFILE_FOLDER PAUSE_MS OUTPUT
+//   node record_har.js CHROMIUM URL PROFILE_FOLDER PAUSE_MS OUTPUT shop|wiki
 //
 // The browser is driven over a pipe (--remote-debugging-pipe): no port, no package.
 'use strict';
 const { spawn } = require('child_process');
 const fs = require('fs');
 
-const [chromium, url, profile, pauseText, output] = process.argv.slice(2);
+const [chromium, url, profile, pauseText, output, walk] = process.argv.slice(2);
 const pauseMs = Number(pauseText);
 const flags = [
   '--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-extensions',
@@ -58,7 +59,16 @@ function answered(entry, response) {
 
 const bodies = [];
 const handlers = {
-  'Network.requestWillBeSent': (params) => begin(params),
+  'Network.requestWillBeSent': (params) => {
+    // What a redirect leads to goes on under the number of what was redirected.
+    const before = params.redirectResponse && requests.get(params.requestId);
+    if (before) {
+      answered(before.entry, params.redirectResponse);
+      before.entry.response.redirectURL = params.request.url;
+      before.entry.time = (params.timestamp - before.timestamp) * 1000;
+    }
+    begin(params);
+  },
   'Network.responseReceived': (params) => {
     const known = requests.get(params.requestId);
     if (known) answered(known.entry, params.response);
@@ -101,19 +111,42 @@ function page(act) {
 }
 const run = (expression) => call('Runtime.evaluate', { expression });
 
+const open = (path) => page(() => call('Page.navigate', { url: url + path }));
+const fill = (field, text) => run(`document.querySelector('[name=${field}]').value='${text}'`);
+const submit = () => page(() => run('document.forms[0].submit()'));
+const click = (button) => page(() => run(`document.querySelector('[name=${button}]').click()`));
+const walks = {
+  shop: async () => {
+    await open('login');
+    await pause(pauseMs);
+    await fill('user', 'anna');
+    await fill('password', 'pear tree 77');
+    await submit();
+    await pause(pauseMs);
+    await submit();
+    await submit();
+  },
+  wiki: async () => {
+    await open('index.php?title=Special:UserLogin');
+    await pause(pauseMs);
+    await fill('wpName', 'Admin');
+    await fill('wpPassword', 'quince and medlar');
+    await click('wploginattempt');
+    await pause(pauseMs);
+    await open('index.php?title=Recorded&action=edit');
+    await pause(pauseMs);
+    await fill('wpTextbox1', 'Written by a browser.');
+    await click('wpSave');
+  },
+};
+
 (async () => {
   const { targetId } = await call('Target.createTarget', { url: 'about:blank' });
   const attached = await call('Target.attachToTarget', { targetId, flatten: true });
   session = attached.sessionId;
   await call('Network.enable', { maxPostDataSize: 1 << 20 });
   await call('Page.enable');
-  await page(() => call('Page.navigate', { url: `${url}login` }));
-  await pause(pauseMs);
-  await page(() => run("document.querySelector('[name=user]').value='anna';" +
-    "document.querySelector('[name=password]').value='pear tree 77';document.forms[0].submit()"));
-  await pause(pauseMs);
-  await page(() => run('document.forms[0].submit()'));
-  await page(() => run('document.forms[0].submit()'));
+  await walks[walk]();
   await Promise.all(bodies);
   fs.writeFileSync(output, JSON.stringify({ log: { version: '1.2', creator: { name: 'record_har.js', version: '1' }, entries } }, null, 1));
   const ended = new Promise((resolve) => browser.on('exit', resolve));

@@ -15,7 +15,7 @@ pub(crate) enum ScenarioCommand {
     Try(Try),
     /// Make a scenario of what a browser recorded (HAR)
     FromHar(FromHar),
-    /// Make a scenario of an access log: sessions, think times, pages by frequency
+    /// Make a scenario of access logs: sessions, think times, pages by frequency
     FromLog(FromLog),
 }
 
@@ -80,19 +80,20 @@ pub(crate) struct FromHar {
 
 #[derive(Args)]
 #[command(after_help = "\
-A session is the requests of one client until he asks for nothing for --gap. Memory does not grow
-with the length of the log.
+A session is the requests of one client until he asks for nothing for --gap. Several logs are merged
+by time. Memory does not grow with their length.
 
 Examples:
   plimsoll scenario from-log access.log.gz -o browse.toml
   plimsoll scenario from-log access.log --by cookie:sid --gap 15m --pages 20
+  plimsoll scenario from-log access.log access.log.1 other-server.log.gz -o browse.toml
   zstdcat access.log.zst | plimsoll scenario from-log - -o browse.toml
 
-Exit codes: 0 written, 2 no log, or none with pages of clients.")]
+Exit codes: 0 written, 2 no log, or no page of a client in them.")]
 pub(crate) struct FromLog {
-    /// The log: plain or gzip; - for standard input
-    #[arg(value_parser = crate::files::input)]
-    pub(crate) log: PathBuf,
+    /// The logs, in any order: plain or gzip; - for standard input
+    #[arg(value_parser = crate::files::input, required = true, value_name = "LOG")]
+    pub(crate) logs: Vec<PathBuf>,
     /// The scenario; default: print it
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

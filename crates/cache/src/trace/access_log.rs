@@ -40,7 +40,7 @@ pub fn read(
     let path = input.path().to_owned();
     let mut log =
         LogReader::new(input, &path.display().to_string(), format.map(Into::into).as_ref())?;
-    let format = match log.format().named() {
+    let format = match log.format().and_then(|of| of.named()) {
         Some(format) if Format::ALL.contains(&Format::Log(format)) => format,
         _ => return Err(TraceError::Json { path }),
     };

@@ -11,7 +11,7 @@ use plimsoll_workload::access_log::LogFormat;
 use plimsoll_workload::scenario::from_log::{self, By, LogOptions, LogScenario};
 use plimsoll_workload::scenario::har::{self, HarScenario};
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Runs the command.
 pub(crate) fn run(command: &ScenarioCommand) -> Result<Exit> {
@@ -63,8 +63,9 @@ fn from_log(args: &FromLog) -> Result<Exit> {
             .transpose()?,
     };
     args.output.iter().try_for_each(|path| check_place("the scenario", path))?;
-    let file = open("read the access log", &args.log)?;
-    let scenario = from_log::convert(file, &name_of(&args.log), &options)?;
+    let opened = |path: &PathBuf| Ok((open("read the access log", path)?, name_of(path)));
+    let logs = args.logs.iter().map(opened).collect::<Result<Vec<_>>>()?;
+    let scenario = from_log::convert(logs, &options)?;
     write(args.output.as_deref(), &scenario.text)?;
     if args.json {
         print(&format!("{:#}\n", log_json(&scenario)))?;
@@ -168,7 +169,7 @@ fn log_json(scenario: &LogScenario) -> serde_json::Value {
     serde_json::json!({
         "schema": 1,
         "warnings": scenario.remarks(),
-        "format": scenario.format.to_string(),
+        "format": scenario.format,
         "lines": scenario.lines,
         "unreadable": scenario.unreadable,
         "requests": scenario.requests,

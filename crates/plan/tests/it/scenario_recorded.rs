@@ -5,7 +5,7 @@ use std::path::Path;
 
 use plimsoll_plan::{Environment, WrittenScenario, read_scenario};
 use plimsoll_workload::request::Url;
-use plimsoll_workload::scenario::from_log::{self, LogOptions};
+use plimsoll_workload::scenario::from_log::{self, LogOptions, LogScenario};
 use plimsoll_workload::scenario::{Next, Now, Scenario, User, har};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -100,6 +100,11 @@ fn a_walk_with_tokens_and_files_reads_back() {
     assert!(made.text.contains("token={{token}}&password={{env.PASSWORD}}"), "{}", made.text);
 }
 
+fn of_log(log: &str) -> LogScenario {
+    let logs = vec![(log.as_bytes(), "a.log".to_owned())];
+    from_log::convert(logs, &LogOptions::default()).unwrap()
+}
+
 #[test]
 fn a_log_reads_back() {
     let line = |client: u32, at_s: u32, request: &str, status: u32| {
@@ -118,12 +123,12 @@ fn a_log_reads_back() {
         line(2, 31, "GET /a.js", 200),
     ]
     .concat();
-    let made = from_log::convert(log.as_bytes(), "a.log", &LogOptions::default()).unwrap();
+    let made = of_log(&log);
     let names = read(&made.text).names().len();
     assert_eq!(names, 7, "four pages, two files, their group: {}", made.text);
     // One page alone, without files and think times.
     let log = line(1, 0, "GET /", 200);
-    let made = from_log::convert(log.as_bytes(), "a.log", &LogOptions::default()).unwrap();
+    let made = of_log(&log);
     assert_eq!(first(&made.text).0, "/");
 }
 

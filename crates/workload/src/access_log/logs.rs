@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use super::error::LogError;
-use super::input;
+use super::input::{self, Input};
 use super::log_format::LogFormat;
 use super::reading::{Log, Step};
 
@@ -15,22 +15,30 @@ use super::reading::{Log, Step};
 pub const MOST_LOGS: usize = 256;
 
 /// Logs that are read as one.
-pub(super) struct Logs {
-    logs: Vec<Log<'static>>,
+pub(super) struct Logs<'a> {
+    logs: Vec<Log<'a>>,
 }
 
-impl Logs {
+impl<'a> Logs<'a> {
     /// Opens all; tells the format of each from its first lines, unless it is given.
     pub(super) fn open(paths: &[PathBuf], format: Option<&LogFormat>) -> Result<Self, LogError> {
-        if paths.len() > MOST_LOGS {
-            return Err(LogError::Several { found: paths.len(), most: MOST_LOGS });
-        }
+        is_room(paths.len())?;
         let open =
             |path: &PathBuf| Log::start(input::open(path)?, &path.display().to_string(), format);
         Ok(Self { logs: paths.iter().map(open).collect::<Result<_, _>>()? })
     }
 
-    pub(super) fn all(&self) -> &[Log<'static>] {
+    /// Starts to read those that are open, each with what messages call it.
+    pub(super) fn start(
+        inputs: Vec<(Input<'a>, String)>,
+        format: Option<&LogFormat>,
+    ) -> Result<Self, LogError> {
+        is_room(inputs.len())?;
+        let start = |(input, origin): (Input<'a>, String)| Log::start(input, &origin, format);
+        Ok(Self { logs: inputs.into_iter().map(start).collect::<Result<_, _>>()? })
+    }
+
+    pub(super) fn all(&self) -> &[Log<'a>] {
         &self.logs
     }
 
@@ -58,6 +66,13 @@ impl Logs {
             None => Ok(None),
         }
     }
+}
+
+fn is_room(found: usize) -> Result<(), LogError> {
+    if found > MOST_LOGS {
+        return Err(LogError::Several { found, most: MOST_LOGS });
+    }
+    Ok(())
 }
 
 /// The names of logs, as messages have them.

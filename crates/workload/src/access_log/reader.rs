@@ -18,12 +18,13 @@ use super::error::LogError;
 use super::format::Format;
 use super::input::{self, Input};
 use super::log_format::LogFormat;
+use super::logs::Logs;
 use super::reading::{Log, Step};
 use super::squid::Fields;
 
-/// A log, line after line.
+/// A log, or several as one, line after line.
 pub struct LogReader<'a> {
-    log: Log<'a>,
+    logs: Logs<'a>,
     scratch: Vec<u8>,
 }
 
@@ -79,32 +80,54 @@ impl<'a> LogReader<'a> {
         format: Option<&LogFormat>,
     ) -> Result<Self, LogError> {
         let input = Input::Plain(Box::new(text));
-        Ok(Self { log: Log::start(input, origin, format)?, scratch: Vec::new() })
+        let logs = Logs::start(vec![(input, origin.to_owned())], format)?;
+        Ok(Self { logs, scratch: Vec::new() })
     }
 
-    /// As [`LogReader::new`], for plain text or gzip.
+    /// As [`LogReader::new`], for logs of plain text or gzip, each with what errors call it: of all
+    /// of them, in whatever order they are given, the line comes next whose time is the least.
     ///
     /// # Errors
-    /// As there, and what is compressed by something else.
-    pub fn unpacked(
-        log: impl Read + Send + 'a,
-        origin: &str,
+    /// As there, and what is compressed by something else; more than
+    /// [`MOST_LOGS`](super::MOST_LOGS).
+    pub fn merged<R: Read + Send + 'a>(
+        logs: impl IntoIterator<Item = (R, String)>,
         format: Option<&LogFormat>,
     ) -> Result<Self, LogError> {
-        let input = input::unpacked(log, origin)?;
-        Ok(Self { log: Log::start(input, origin, format)?, scratch: Vec::new() })
+        let unpacked = |(log, origin): (R, String)| Ok((input::unpacked(log, &origin)?, origin));
+        let inputs = logs.into_iter().map(unpacked).collect::<Result<_, LogError>>()?;
+        Ok(Self { logs: Logs::start(inputs, format)?, scratch: Vec::new() })
     }
 
-    /// What of a compressed log could not be read, once its end is reached: a sentence, or none.
+    /// What of compressed logs could not be read, once their end is reached: a sentence, or none.
     #[must_use]
     pub fn damage(&self) -> Option<String> {
-        self.log.damage()
+        let is_one = self.logs.all().len() == 1;
+        let of = |log: &Log<'_>| {
+            let damage = log.damage()?;
+            Some(if is_one { damage } else { format!("{}: {damage}", log.origin()) })
+        };
+        let all: Vec<String> = self.logs.all().iter().filter_map(of).collect();
+        (!all.is_empty()).then(|| all.join("; "))
     }
 
-    /// The format.
+    /// The format of the first log; `None` where there is none.
     #[must_use]
-    pub fn format(&self) -> &LogFormat {
-        self.log.format()
+    pub fn format(&self) -> Option<&LogFormat> {
+        self.logs.all().first().map(Log::format)
+    }
+
+    /// The formats that the logs have, each once, in the order of the logs.
+    #[must_use]
+    pub fn formats(&self) -> String {
+        let mut formats: Vec<String> = Vec::new();
+        for log in self.logs.all() {
+            let format = log.format().to_string();
+            if !formats.contains(&format) {
+                formats.push(format);
+            }
+        }
+        formats.join(", ")
     }
 
     /// The next line; `None` at the end.
@@ -112,8 +135,9 @@ impl<'a> LogReader<'a> {
     /// # Errors
     /// A reader that fails.
     pub fn next_line(&mut self) -> Result<Option<LogLine<'_>>, LogError> {
-        let format = self.log.format().named();
-        let Some(step) = self.log.next()? else { return Ok(None) };
+        let Some(at) = self.logs.advance()? else { return Ok(None) };
+        let format = self.logs.all()[at].format().named();
+        let Some(step) = self.logs.next_of(at)? else { return Ok(None) };
         Ok(Some(match step {
             Step::Empty => LogLine::Empty,
             Step::Unreadable(why, text) => LogLine::Unreadable { why, text },

@@ -363,7 +363,7 @@ impl Keys {
 
 /// Where the requests of a replay come from.
 enum Source<'a> {
-    Logs(Box<Logs>),
+    Logs(Box<Logs<'static>>),
     Kept(std::slice::Iter<'a, (Moment, u32)>),
 }
 
@@ -421,7 +421,7 @@ impl ReplayRequests<'_> {
 
 /// The next request of logs that are read again.
 fn next_of(
-    logs: &mut Logs,
+    logs: &mut Logs<'_>,
     replay: &Replay,
     keys: &mut Keys,
 ) -> Result<Option<(Moment, u32)>, LogError> {

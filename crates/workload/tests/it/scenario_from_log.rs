@@ -7,9 +7,15 @@ use plimsoll_workload::scenario::from_log::{By, LogOptions, LogScenario, convert
 use toml_edit::DocumentMut;
 
 fn made(log: &str, options: &LogOptions) -> LogScenario {
-    let scenario = convert(log.as_bytes(), "access.log", options).unwrap();
+    let scenario = convert(named(&[log]), options).unwrap();
     document(&scenario);
     scenario
+}
+
+/// Logs with their names.
+fn named<'a>(logs: &[&'a str]) -> Vec<(&'a [u8], String)> {
+    let name = |(at, log): (usize, &&'a str)| (log.as_bytes(), format!("{at}.log"));
+    logs.iter().enumerate().map(name).collect()
 }
 
 fn document(scenario: &LogScenario) -> DocumentMut {
@@ -116,10 +122,33 @@ fn clients_of_json_lines_and_hosts() {
     assert!(scenario.text.contains("get = \"/a\"") && !scenario.text.contains("http://h"));
 }
 
+/// Sessions go over the ends of logs, and over several servers: whatever order the logs are given
+/// in, and whatever a session asked which of them for.
+#[test]
+fn several_logs_are_one() {
+    let of = |client: &str, second: u32| line(client, second, "GET /", 200, "-");
+    let all = [of("192.0.2.1", 0), of("192.0.2.2", 5), of("192.0.2.1", 10), of("192.0.2.2", 25)];
+    let one = made(&all.concat(), &LogOptions::default());
+    assert_eq!((one.sessions, one.pages), (2, 4));
+    let (rotated, newest) = (all[..2].concat(), all[2..].concat());
+    let (first, second) = ([&*all[0], &*all[3]].concat(), [&*all[1], &*all[2]].concat());
+    for logs in [[&*newest, &*rotated], [&*first, &*second]] {
+        let several = convert(named(&logs), &LogOptions::default()).unwrap();
+        assert_eq!((several.sessions, several.pages, several.lines), (2, 4, 4));
+        assert_eq!(several.think_s.to_bits(), one.think_s.to_bits());
+        assert!(several.text.contains("Made of 0.log, 1.log by"), "{}", several.text);
+    }
+    // One of another format is read in its own.
+    let squid =
+        "1795150800.000 92 192.0.2.9 TCP_MISS/200 507 GET http://h/a - DIRECT/h text/html\n";
+    let mixed = convert(named(&[&all.concat(), squid]), &LogOptions::default()).unwrap();
+    assert_eq!((mixed.lines, mixed.format.contains(", ")), (5, true), "{}", mixed.format);
+}
+
 #[test]
 fn a_log_without_pages_is_none() {
     let log = line("192.0.2.1", 0, "POST /", 200, "-");
-    let refused = convert(log.as_bytes(), "x", &LogOptions::default());
+    let refused = convert(named(&[&log]), &LogOptions::default());
     assert!(matches!(refused, Err(LogError::NoSessions { .. })));
 }
 

@@ -7,7 +7,7 @@
 //! number of pages, and for each the page by how often it was asked for: which page follows which
 //! is not kept.
 //!
-//! A log is read once, as a stream. Memory depends on the clients that are active within half an
+//! Logs are read once, as streams, several as one. Memory depends on the clients that are active within half an
 //! hour and on the distinct pages, both bounded, never on the number of lines.
 
 mod fit;
@@ -77,8 +77,8 @@ pub struct LeftOut {
 pub struct LogScenario {
     /// The file.
     pub text: String,
-    /// The format it was read in.
-    pub format: LogFormat,
+    /// The format it was read in; the different ones of several logs.
+    pub format: String,
     /// Lines in all.
     pub lines: u64,
     /// Lines that cannot be read.
@@ -107,19 +107,21 @@ pub struct LogScenario {
     pub damage: Option<String>,
 }
 
-/// Makes a scenario of a log, plain or gzip; `origin` is what errors and the file call it.
+/// Makes a scenario of logs, plain or gzip, each with what errors and the file call it. Several are
+/// merged by time: those of several servers, or of one whose log was rotated, in any order.
 ///
 /// # Errors
-/// What cannot be read, is no log, or has no page of a client.
+/// What cannot be read, is no log, or where none has a page of a client.
 ///
 /// # Cost
 /// One pass; memory for at most 200,000 clients at once and 100,000 pages.
-pub fn convert(
-    log: impl Read + Send,
-    origin: &str,
+pub fn convert<R: Read + Send>(
+    logs: Vec<(R, String)>,
     options: &LogOptions,
 ) -> Result<LogScenario, LogError> {
-    let mut reader = LogReader::unpacked(log, origin, options.format.as_ref())?;
+    let names: Vec<&str> = logs.iter().map(|(_, name)| name.as_str()).collect();
+    let origin = names.join(", ");
+    let mut reader = LogReader::merged(logs, options.format.as_ref())?;
     let mut walks = Walks::new(options);
     while let Some(line) = reader.next_line()? {
         walks.lines += 1;
@@ -131,10 +133,9 @@ pub fn convert(
     }
     walks.sessions.end();
     if walks.sessions.count() == 0 {
-        return Err(LogError::NoSessions { origin: origin.to_owned() });
+        return Err(LogError::NoSessions { origin });
     }
-    let (format, damage) = (reader.format().clone(), reader.damage());
-    Ok(walks.scenario(origin, format, damage))
+    Ok(walks.scenario(&origin, reader.formats(), reader.damage()))
 }
 
 /// What is counted while a log is read.

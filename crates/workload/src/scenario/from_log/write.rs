@@ -6,14 +6,13 @@ use plimsoll_units::{show_count, show_duration, show_rate, show_share};
 
 use super::pages::Page;
 use super::{By, LeftOut, LogScenario, Walks};
-use crate::access_log::LogFormat;
 use crate::scenario::written::{StepNames, comment, literal, path, quoted, table};
 
 impl Walks<'_> {
     pub(super) fn scenario(
         self,
         origin: &str,
-        format: LogFormat,
+        format: String,
         damage: Option<String>,
     ) -> LogScenario {
         let host = self.pages.main_host();
@@ -53,7 +52,7 @@ impl Walks<'_> {
             By::Cookie(name) => format!("cookie {name}"),
         };
         let mut head = vec![
-            format!("Made of the access log {origin} by `plimsoll scenario from-log`."),
+            format!("Made of {origin} by `plimsoll scenario from-log`."),
             format!(
                 "{} sessions by {by}, {} pages, {:.2} a session.",
                 show_count(scenario.sessions),
