@@ -207,6 +207,28 @@ fn bodies_that_have_no_key_of_their_own_are_sent_as_they_were() {
 }
 
 #[test]
+fn a_form_in_parts_has_names_for_what_is_secret() {
+    let part = |name: &str, value: &str| {
+        format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+    };
+    let post = |parts: &[String]| {
+        let entry = entry(0, 1, "POST", "http://h/a", 200, "text/html");
+        let body = format!("{}--b--\r\n", parts.concat());
+        let of = with_body(entry, "multipart/form-data; boundary=b", &body);
+        steps(&made(&[of])).remove(0)
+    };
+    let form = post(&[part("password", "pear"), part("text", "two\r\nlines {{x}}")]);
+    let fields = form["multipart"].as_table_like().unwrap();
+    let of = |name: &str| fields.get(name).unwrap().as_str().unwrap();
+    assert_eq!((of("password"), of("text")), ("{{env.PASSWORD}}", "two\r\nlines \\{{x}}"));
+    assert!(!form.contains_key("headers"), "{form}");
+    // A recording has not what was in a file, so the form is sent as it was.
+    let raw = post(&[part("password", "pear"), part("f\"; filename=\"a.txt", "x")]);
+    let body = text(&raw, "body");
+    assert!(body.contains("{{env.PASSWORD}}") && !body.contains("pear"), "{body}");
+}
+
+#[test]
 fn a_redirect_to_another_host_is_an_answer() {
     let first = entry(0, 10, "GET", "http://h/go", 302, "");
     let first = with(first, "/response/redirectURL", json!("http://other/x"));

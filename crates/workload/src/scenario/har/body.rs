@@ -3,6 +3,7 @@
 use plimsoll_net::url::percent_decode;
 
 use super::json::{Json, members_written};
+use super::parts::{self, Part};
 use super::recording::Body;
 use super::secrets::{Secrets, is_secret_field};
 use super::tokens::Tokens;
@@ -64,6 +65,14 @@ pub(super) fn written(body: &Body, names: &mut Names) -> Option<WrittenBody> {
         }
     }
     let text = body.text.as_deref().filter(|text| !text.is_empty())?;
+    let parts = parts::read(&body.kind, text).unwrap_or_default();
+    let fields: Vec<_> = parts.iter().map(|of| (of.name.clone(), of.value.clone())).collect();
+    // A recording has not what was in a file.
+    if !parts.is_empty() && !has_twice(&fields) && !parts.iter().any(|of| of.is_file) {
+        let write = |Part { name, value, .. }: &Part| (name.clone(), names.written(name, value));
+        return one("multipart", table(parts.iter().map(write).collect::<Vec<_>>()));
+    }
+    fields.iter().for_each(|(name, value)| hide(names, name, value));
     if kind.ends_with("json") {
         let members = Json::object(text).filter(|_| kind == "application/json");
         let mut write = |name: &str, value: &str| names.written(name, value);

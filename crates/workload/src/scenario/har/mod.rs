@@ -14,6 +14,7 @@
 
 mod body;
 mod json;
+mod parts;
 mod recording;
 mod secrets;
 mod steps;
