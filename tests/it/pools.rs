@@ -365,15 +365,38 @@ fn whoever_refuses_to_start_instances_is_asked_again_later() {
     assert_eq!((last.before, last.desired), (3, 3), "{last:?}");
 }
 
-#[test]
-fn the_processors_of_instances_are_those_of_their_cgroups() {
-    let place = Place::alone();
+/// A recipe of one's own, whose server works for 5 ms: at 20/s a tenth of a core, half of a fifth.
+fn works(place: &Place) {
     std::fs::create_dir(place.path("recipes")).unwrap();
-    // One that works for 5 ms: at 20/s a tenth of a core, half of a fifth.
     let recipe = "about = 'Works.'\nport = 8080\nstart = ['{{plimsoll}}', 'target', '--listen', \
                   '{{address}}:{{port}}', '--burn', '--service-time', 'const:5ms']\n\
                   check = { http = '/-/metrics' }\ncollect = { target = '{{address}}:{{port}}' }\n";
     place.write("recipes/works.toml", recipe);
+}
+
+#[test]
+fn instances_without_cgroups_are_as_busy_as_their_requests() {
+    let place = Place::alone();
+    works(&place);
+    let policy = "kind = 'threshold'\nupper = 1\nlower = 0.1\ndatapoints = 1\nperiod = '500ms'\n\
+                  cooldown = '1m'";
+    let plan = one_policy(6, "start = 1", policy)
+        .replace("recipe = 'target'", "recipe = 'works'")
+        .replace("vars = { workers = 2, service = 'exp:20ms' }", "");
+    place.write("plan.toml", plan);
+    let live = place.plimsoll(&["run", "plan.toml", "--json"]).went_well().json();
+    let of = &live["cells"][0];
+    assert!(number(of, "cpu_mean") > 1.0, "{of}");
+    let run = Run::open(&place.run().join(of["run"].as_str().unwrap())).unwrap();
+    let decisions = run.decisions().unwrap();
+    let added = decisions.iter().find(|of| of.desired > of.before).unwrap();
+    assert!(added.reason.starts_with("cpu above 1"), "{added:?}");
+}
+
+#[test]
+fn the_processors_of_instances_are_those_of_their_cgroups() {
+    let place = Place::alone();
+    works(&place);
     // It goes by what collectors see of an instance: there are never fewer than wished.
     let policy = "kind = 'threshold'\nmetric = 'watch:cpu'\nupper = 0.05\nlower = 0.0001\n\
                   datapoints = 1\nperiod = '500ms'\ncooldown = '1m'";

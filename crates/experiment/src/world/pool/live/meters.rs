@@ -21,6 +21,8 @@ pub(super) struct Meters {
     cores: f64,
     memory: Option<f64>,
     clock: Clock,
+    /// Whether an instance with a cgroup was seen.
+    has_cgroups: bool,
     meters: BTreeMap<String, Meter>,
 }
 
@@ -61,10 +63,10 @@ impl Meter {
 }
 
 /// What was read in a tick: means over the instances, per cent of what each may use; not numbers
-/// where none could be read.
+/// where none could be read. `cpu` is none where no instance has a cgroup here.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Read {
-    pub(super) cpu: f64,
+    pub(super) cpu: Option<f64>,
     pub(super) memory: f64,
 }
 
@@ -73,13 +75,16 @@ impl Meters {
     pub(super) fn of(role: &Role, cores: f64) -> Self {
         let cores = role.limits.cpu.unwrap_or(cores);
         let memory = role.limits.memory.map(|bytes| bytes as f64);
-        Self { cores, memory, clock: Clock::start(), meters: BTreeMap::new() }
+        let (clock, meters) = (Clock::start(), BTreeMap::new());
+        Self { cores, memory, clock, has_cgroups: false, meters }
     }
 
-    /// Reads those of the instances that take requests. One without a cgroup has none to be read.
+    /// Reads those of the instances that take requests. One without a cgroup on this host has none
+    /// to be read.
     pub(super) fn look<'a>(&mut self, servers: impl Iterator<Item = &'a Server>) {
         let mut there = BTreeSet::new();
-        for server in servers.filter(|of| !of.cgroups.is_empty()) {
+        for server in servers.filter(|of| of.host.is_none() && !of.cgroups.is_empty()) {
+            self.has_cgroups = true;
             there.insert(server.name.clone());
             if !self.meters.contains_key(&server.name) {
                 let source =
@@ -103,7 +108,8 @@ impl Meters {
             (meter.first, meter.memory) = (meter.last, (0.0, 0));
         }
         let most = self.memory.unwrap_or(f64::NAN);
-        Read { cpu: 100.0 * cpu / self.cores, memory: 100.0 * memory / most }
+        let cpu = self.has_cgroups.then_some(100.0 * cpu / self.cores);
+        Read { cpu, memory: 100.0 * memory / most }
     }
 }
 

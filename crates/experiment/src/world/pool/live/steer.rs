@@ -191,7 +191,8 @@ impl Steered<'_> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
         let work_ns = (cores_ns * busy) as u64;
         let read = ticking.meters.as_mut().map(Meters::end_tick);
-        let cpu = read.filter(|_| self.has_processors).map_or(cpu, |read| read.cpu);
+        let read_cpu = read.filter(|_| self.has_processors).and_then(|read| read.cpu);
+        let cpu = read_cpu.unwrap_or(cpu);
         let shown = if cpu.is_finite() { cpu } else { 0.0 };
         let tick = books.tick(&self.terms, now_ns, of, (work_ns, shown), Vec::new);
         (self.hears)(&tick);
