@@ -212,7 +212,9 @@ impl Users {
             Next::Think { until_ns } => *until_ns,
             Next::Close { .. } | Next::Done(_) => 0,
         };
-        (starts_at < self.end_ns).then_some(next)
+        // Who may have a WebSocket listens on it until the load has ended.
+        let listens = matches!(next, Next::Think { .. }) && self.scenario.channels() > 0;
+        (listens || starts_at < self.end_ns).then_some(next)
     }
 
     /// Lets a user think.
