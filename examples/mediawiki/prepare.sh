@@ -47,6 +47,8 @@ make_pages() {
     else
         php "$here/pages.php" make "$new" "$pages" "$seed"
     fi
+    # For scenarios, whose data files name their columns.
+    { echo path && cat "$new/pages.txt"; } >"$new/pages.csv"
 }
 
 # How MariaDB keeps its files is said to it by recipes/mariadb.toml in the same words.

@@ -149,3 +149,64 @@ fn a_wiki_is_made_stands_warm_and_is_watched() {
     let found = place.command("grep", &["-rl", "nobody guesses", "runs"]);
     place.start(found).wait().ended_with(1);
 }
+
+/// A wiki that stands, with the test-bed's id, its URL, and the password of its user Admin.
+fn standing(place: &Place) -> (String, String, &'static str) {
+    place.write("plan.toml", PLAN.replace("password = { env = 'WIKI_PASSWORD' }\n", ""));
+    let up = place.plimsoll(&["testbed", "up", "plan.toml", "--json"]).ended_with(0).json();
+    let web = up["instances"].as_array().unwrap().iter().find(|of| of["role"] == "web").unwrap();
+    let password = "quince and medlar";
+    let change = "/usr/share/mediawiki/maintenance/changePassword.php";
+    let words = [change, "--user", "Admin", "--password", password];
+    let mut command = place.command("php", &words);
+    command.env("MW_CONFIG_FILE", format!("{}/LocalSettings.php", web["folder"].as_str().unwrap()));
+    place.start(command).wait().ended_with(0);
+    let url = format!("http://{}:{}/", web["address"].as_str().unwrap(), web["port"]);
+    (up["id"].as_str().unwrap().to_owned(), url, password)
+}
+
+/// Users log in and edit as the scenarios say that come with the project, and as Chromium did it.
+#[test]
+fn users_log_in_and_edit() {
+    let place = Place::alone();
+    let Some(_) = wiki(&place) else { return };
+    let (id, url, password) = standing(&place);
+    let tried = |scenario: &str| {
+        let words = ["scenario", "try", scenario, &url];
+        let mut command = place.command(crate::program::PLIMSOLL, &words);
+        command.env("PASSWORD", password).env("WPPASSWORD", password);
+        let done = place.start(command).wait().ended_with(0);
+        assert!(!done.out.contains(password), "{}", done.out);
+        done.out
+    };
+    let shipped = tried(&example("../scenarios/login-and-edit.toml"));
+    assert!(shipped.contains("save"), "{shipped}");
+    let text = std::fs::read_to_string(example("users-who-edit.toml")).unwrap();
+    place.write("users-who-edit.toml", text);
+    let words = ["--scenario", "users-who-edit.toml", "--users", "4", "-n", "12", "--for", "60s"];
+    let load = [&["load", &url][..], &words, &["--json"]].concat();
+    let summary = place.plimsoll(&load).ended_with(0).json();
+    let names = summary["by_name"].as_array().unwrap();
+    for (name, least) in [("read", 100), ("form to edit", 1), ("save", 1)] {
+        let of = names.iter().find(|of| of["name"] == name).unwrap();
+        let (count, succeeded) = (of["count"].as_u64().unwrap(), of["succeeded"].as_u64().unwrap());
+        assert!(count >= least && count == succeeded, "{of}");
+    }
+    if crate::scenarios::has_browser("users_log_in_and_edit") {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/node/record_har.js");
+        let browser = [script, "chromium", &url, "profile", "1500", "walk.har", "wiki"];
+        let mut command = place.command("node", &browser);
+        command.env("HOME", place.path(""));
+        place.start(command).wait().ended_with(0);
+        let made = ["scenario", "from-har", "walk.har", "-o", "walk.toml", "--json"];
+        let made = place.plimsoll(&made).ended_with(0).json();
+        assert_eq!(made["secrets"], serde_json::json!(["WPPASSWORD"]), "{made}");
+        assert!(made["tokens"].to_string().contains("wpEditToken"), "{made}");
+        let recorded = std::fs::read_to_string(place.path("walk.toml")).unwrap();
+        assert!(!recorded.contains(password) && recorded.contains("static files"), "{recorded}");
+        // Who has logged in, and has saved, is led on.
+        let walked = tried("walk.toml");
+        assert_eq!(walked.matches(", redirected").count(), 2, "{walked}");
+    }
+    place.plimsoll(&["testbed", "down", &id]).ended_with(0);
+}
