@@ -3,7 +3,7 @@
 
 use crate::place::Place;
 use crate::program::{PLIMSOLL, wait_for};
-use plimsoll_runs::Run;
+use plimsoll_runs::{Phase, Run, Tag};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -308,6 +308,13 @@ fn what_fails_is_replaced_and_what_is_lost_is_counted() {
     assert!(served > 0.5 * offered, "{of}");
     let folder = place.run();
     let run = Run::open(&folder.join(of["run"].as_str().unwrap())).unwrap();
+    // Response times are of what was served, as in the simulator.
+    let mut times = run.histogram(Phase::Measured, Tag::Response).unwrap();
+    let failed = run.histogram(Phase::Measured, Tag::FailedResponse).unwrap();
+    times.subtract(&failed);
+    let mean_us = times.mean().unwrap() / 1e3;
+    assert!((number(of, "response_us.mean") / mean_us - 1.0).abs() < 0.01, "{mean_us} {of}");
+    assert!(failed.count() > 0, "{of}");
     let events: Vec<String> = run.events().unwrap().into_iter().map(|of| of.text).collect();
     for text in [
         "failed: web-1 answered no health check in time",

@@ -77,7 +77,10 @@ pub(super) struct Clients<'a> {
 impl Beside for Clients<'_> {
     fn interval(&mut self, interval: &Interval, writer: &mut RunWriter) -> Result<(), SinkError> {
         self.counters.add(&interval.events);
-        self.response.add(&interval.all_phases(Tag::Response));
+        // Of what was served, as in the simulator: who is refused at once has not been fast.
+        let mut served = interval.all_phases(Tag::Response);
+        served.subtract(&interval.all_phases(Tag::FailedResponse));
+        self.response.add(&served);
         self.waits_ns = interval.oldest_outstanding_ns;
         self.store(writer)
     }
