@@ -61,8 +61,12 @@ bench-shoal: toolchain ## look caches up while others come and go (benches/shoal
 	bash benches/shoal/run.sh
 
 .PHONY: bench-scenario
-bench-scenario: build ## steps a second of users with state, beside Locust (benches/scenario)
+bench-scenario: build ## steps a second of users with state, beside Locust and Artillery (benches/scenario)
 	bash benches/scenario/run.sh
+
+.PHONY: bench-websocket
+bench-websocket: build ## echoes a second beside tsung and Artillery, and how exact broadcasts are (benches/websocket)
+	bash benches/websocket/run.sh
 
 .PHONY: bench-balance
 bench-balance: build ## compare the balancers of pools on one core, and change a pool under load (benches/balance)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# How many steps a second users with state take on one core, beside Locust, and the memory of 10,000
-# of them: prints the tables of RESULTS.md.
+# How many steps a second users with state take on one core, beside Locust and Artillery, and the
+# memory of 10,000 of them: prints the tables of RESULTS.md.
 #   benches/scenario/run.sh [SECONDS, 10]
 # PLIMSOLL names the program; `make bench-scenario` sets it. The generator has core 0, the server core
-# 1. Locust goes into the user's cache; where it cannot be had, that is said.
+# 1. Locust and Artillery go into the user's cache; where one cannot be had, that is said.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -23,6 +23,9 @@ for _ in $(seq 100); do
     sleep 0.05
 done
 
+# 5: the generator was busy all the time, which is what is asked for.
+busy_all() { [ "$1" -eq 5 ]; }
+
 field() { python3 -c "import json, sys
 of = json.load(open(sys.argv[1]))
 for key in sys.argv[2].split('.'):
@@ -34,14 +37,21 @@ printf '| --- | --- | --- | --- | --- |\n'
 ours=0
 for users in 1 32 256; do
     taskset -c 0 "$program" load "$url" --scenario "$here/steps.toml" --users "$users" -t 1 \
-        --for "${seconds}s" --json --quiet --out "$place/runs" >"$place/ours.json"
+        --for "${seconds}s" --json --quiet --out "$place/runs" >"$place/ours.json" || busy_all $?
     rate=$(field "$place/ours.json" rate_mean)
     offered=$(field "$place/ours.json" offered)
     failed=$((offered - $(field "$place/ours.json" succeeded)))
     busy=$(field "$place/ours.json" generator.busy_share)
     printf '| plimsoll | %s | %.0f | %s | %.2f |\n' "$users" "$rate" "$failed" "$busy"
-    ours=$(awk -v a="$ours" -v b="$rate" 'BEGIN { print a > b ? a : b }')
+    ours=$(awk -v a="$ours" -v b="$rate" 'BEGIN { print (a > b) ? a : b }')
 done
+
+# A row of a peer, and how many times as many steps a second we make; said below the table.
+times=()
+peer() {
+    printf '| %s | 32 | %.0f | %s | 1 |\n' "$1" "$2" "$3"
+    times+=("$(awk -v a="$ours" -v b="$2" -v of="$1" 'BEGIN { printf "%.1f times as many as %s", a / b, of }')")
+}
 
 if [ ! -x "$venv/bin/locust" ]; then
     python3 -m venv "$venv" >&2 && "$venv/bin/pip" install --quiet locust==2.32.4 >&2 || true
@@ -55,16 +65,33 @@ import csv, sys
 rows = {row["Name"]: row for row in csv.DictReader(open(sys.argv[1]))}
 print(rows["page"]["Requests/s"], rows["Aggregated"]["Failure Count"])
 P
-    ) && printf '| Locust (FastHttpUser) | 32 | %.0f | %s | 1 |\n\n%s times as many\n' "$rate" "$failed" \
-        "$(awk -v a="$ours" -v b="$rate" 'BEGIN { printf "%.1f", a / b }')"
+    ) && peer 'Locust (FastHttpUser)' "$rate" "$failed"
 else
     printf '| Locust | not installed | | | |\n'
 fi
 
+# It tells what it has counted at its end alone, so its users end by themselves.
+if artillery=$(.ci/artillery); then
+    TARGET=$url ARTILLERY_DISABLE_TELEMETRY=true timeout 180 taskset -c 0 "$artillery" run --quiet \
+        --output "$place/artillery.json" "$here/artillery.yml" >"$place/artillery.out" 2>&1 || true
+    read -r rate failed < <(python3 - "$place/artillery.json" <<'P'
+import json, sys
+of = json.load(open(sys.argv[1]))["aggregate"]
+counters, long_s = of["counters"], (of["lastMetricAt"] - of["firstMetricAt"]) / 1000
+failed = sum(n for name, n in counters.items() if name.startswith("errors."))
+failed += sum(n for name, n in counters.items() if name.startswith("http.codes.") and name[-3:] != "200")
+print(counters["http.codes.200"] / long_s, failed)
+P
+    ) && peer Artillery "$rate" "$failed"
+else
+    printf '| Artillery | not installed: %s | | | |\n' "$artillery"
+fi
+[ "${#times[@]}" -eq 0 ] || printf '\n%s\n' "${times[@]}"
+
 printf '\n10,000 users who think: '
 sed 's/^    { name = "page"/    { think = "exp:2s" },\n&/' "$here/steps.toml" >"$place/thinking.toml"
 taskset -c 0 /usr/bin/env bash -c '"$@" & wait $!' _ "$program" load "$url" \
-    --scenario "$place/thinking.toml" --users 10000 --connect-rate 2000/s -t 1 -c 10000 \
+    --scenario "$place/thinking.toml" --users 10000 --connect-rate 2000/s -t 1 \
     --for 12s --json --quiet --out "$place/runs" >"$place/many.json" 2>"$place/many.err" &
 sleep 10
 pid=$(pgrep -f "$place/thinking.toml --users 10000" | while read -r of; do

@@ -9,7 +9,7 @@ use crate::place::Place;
 use crate::program::{Going, PLIMSOLL, wait_for};
 
 /// A server of WebSockets and its address.
-fn server(place: &Place) -> (Going, String) {
+pub(crate) fn server(place: &Place) -> (Going, String) {
     let arguments = ["target", "--websocket", "--listen", "127.0.0.1:0", "--json"];
     let server = place.start(place.command(PLIMSOLL, &arguments));
     let address = wait_for("the server to listen", || {

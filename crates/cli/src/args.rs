@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Trace(crate::trace_args::Trace),
     /// Make scenarios, which say what a user does step by step
     Scenario(crate::scenario_args::Scenario),
+    /// Find how many clients a WebSocket server takes, by the public benchmarks' protocol
+    Wsbench(crate::wsbench_args::Wsbench),
     /// Run a server of known behaviour
     Target(Target),
     /// Run a balancer: give each request to one of several servers

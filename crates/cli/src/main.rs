@@ -26,6 +26,7 @@ mod terminal;
 mod testbed_args;
 mod trace_args;
 mod web_args;
+mod wsbench_args;
 
 use args::{Arguments, Command};
 use clap::Parser;
@@ -57,6 +58,7 @@ fn main() -> std::process::ExitCode {
         Command::Tune(tune) => commands::tune::run(&tune),
         Command::Trace(trace) => commands::trace::run(&trace.command),
         Command::Scenario(scenario) => commands::scenario::run(&scenario.command),
+        Command::Wsbench(wsbench) => commands::wsbench::run(&wsbench),
         Command::Agent(agent) => commands::agent::run(&agent),
         Command::Serve(serve) => commands::serve::run(&serve),
         Command::Target(target) => commands::target::run(&target),

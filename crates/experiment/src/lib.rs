@@ -41,6 +41,7 @@ mod vocabulary;
 pub mod walk;
 pub mod wants;
 pub mod world;
+pub mod wsbench;
 
 pub use check::Check;
 pub use error::ExperimentError;

@@ -145,6 +145,12 @@ impl Config {
         }
     }
 
+    /// Whether users measure messages that go to many.
+    pub(crate) fn hears_broadcasts(&self) -> bool {
+        let mut rules = self.users.iter().flat_map(|users| users.scenario.rules());
+        rules.any(|rule| rule.broadcast.is_some())
+    }
+
     /// What carries the bytes of its connections.
     pub(crate) fn transport(&self) -> Transport {
         match (&self.tls, &self.endpoint) {

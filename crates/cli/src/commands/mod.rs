@@ -32,3 +32,4 @@ pub(crate) mod testbed;
 pub(crate) mod trace;
 pub(crate) mod tune;
 pub(crate) mod web;
+pub(crate) mod wsbench;

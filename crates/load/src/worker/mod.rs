@@ -143,6 +143,8 @@ pub(crate) struct Worker<D: Driver> {
     unread_since: u64,
     /// Where the kernel stamps arrivals: its wall clock less our clock, in nanoseconds.
     stamps: Option<i64>,
+    /// Whether users measure broadcasts, which count from these stamps always.
+    hears_broadcasts: bool,
     /// Round trips of handshakes since the last slice: their sum, and how many.
     handshakes: (u64, u64),
     /// When a connection is renewed next.
@@ -228,6 +230,7 @@ impl<D: Driver> Worker<D> {
             looked: 0,
             unread_since: 0,
             stamps: None,
+            hears_broadcasts: config.hears_broadcasts(),
             handshakes: (0, 0),
             renew_at: 0,
             sleeps: config.pacing == Pacing::Thrifty,

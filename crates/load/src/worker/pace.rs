@@ -3,7 +3,8 @@
 //! `precise` polls without blocking while a request is due within [`SPIN_NS`], or while answers are
 //! on their way and less than [`SPINS`] polls in a row were empty: a thread that falls asleep makes
 //! the server's next send pay for waking it, and wakes late. What has arrived while it slept counts
-//! from the kernel's stamp. `thrifty` sleeps, and starts requests at ticks of one millisecond.
+//! from the kernel's stamp; where broadcasts are heard, all that arrives does. `thrifty` sleeps,
+//! and starts requests at ticks of one millisecond.
 
 use super::{EVENTS, Worker};
 use crate::clock::timespec;
@@ -35,7 +36,7 @@ pub(super) struct Poll {
 impl<D: Driver> Worker<D> {
     /// Polls, waiting as the pacing says. Sets `now` to the time after it.
     pub(super) fn poll(&mut self) -> Poll {
-        if self.config.pacing == Pacing::Precise {
+        if self.config.pacing == Pacing::Precise && !self.hears_broadcasts {
             self.stamps = None;
         }
         let events = self.ready();

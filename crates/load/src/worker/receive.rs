@@ -12,7 +12,9 @@
 //!
 //! A thrifty thread reads late by choice: up to a tick after an answer has arrived; a precise one
 //! that slept meanwhile reads as late as it was woken. Both let the kernel stamp what arrives
-//! (`SO_TIMESTAMPNS`, socket(7)) and count from that.
+//! (`SO_TIMESTAMPNS`, socket(7)) and count from that. Where users hear broadcasts, a precise thread
+//! that did not sleep does so too: one broadcast comes on thousands of connections at once, and is
+//! read from one after the other.
 
 use super::explain::Why;
 use super::race::Close;
