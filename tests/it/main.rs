@@ -91,3 +91,4 @@ mod warm_up;
 mod watching;
 mod web;
 mod websocket_load;
+mod websocket_peer;

@@ -42,6 +42,8 @@ pub struct WebSocketCounts {
     pub connected: u64,
     /// Handshakes that did not.
     pub refused: u64,
+    /// Of those that opened one, how many did so in the place of one that was lost.
+    pub reconnected: u64,
     /// Those that were closed, by the code: 1006 where none was told.
     pub closed: BTreeMap<u16, u64>,
     /// Messages that were sent.
@@ -74,6 +76,7 @@ impl WebSocketCounts {
     pub fn add(&mut self, other: &Self) {
         self.connected += other.connected;
         self.refused += other.refused;
+        self.reconnected += other.reconnected;
         for (code, n) in &other.closed {
             *self.closed.entry(*code).or_default() += n;
         }
@@ -98,6 +101,7 @@ impl WebSocketCounts {
         let named = [
             ("connected", self.connected),
             ("refused", self.refused),
+            ("reconnected", self.reconnected),
             ("sent", self.sent),
             ("received", self.received),
             ("unmatched", self.unmatched),
@@ -122,6 +126,7 @@ impl WebSocketCounts {
         Some(match name {
             "connected" => &mut self.connected,
             "refused" => &mut self.refused,
+            "reconnected" => &mut self.reconnected,
             "sent" => &mut self.sent,
             "received" => &mut self.received,
             "unmatched" => &mut self.unmatched,
@@ -144,6 +149,9 @@ pub struct WebSocketFigures {
     pub connected: u64,
     /// Handshakes that did not.
     pub refused: u64,
+    /// Of those that opened one, how many did so in the place of one that was lost.
+    #[serde(default)]
+    pub reconnected: u64,
     /// Those that were closed, by the code: 1006 where none was told.
     pub closed: BTreeMap<String, u64>,
     /// Messages that were sent.
@@ -190,6 +198,7 @@ impl WebSocketFigures {
         Self {
             connected: counts.connected,
             refused: counts.refused,
+            reconnected: counts.reconnected,
             closed: counts.closed.iter().map(|(code, n)| (code.to_string(), *n)).collect(),
             sent: counts.sent,
             received: counts.received,

@@ -126,10 +126,14 @@ fn counts(out: &mut String, summary: &Summary, paint: Paint) {
 fn messages(out: &mut String, of: &WebSocketFigures) {
     let _ = writeln!(
         out,
-        "  {:<14}{} connected, {} refused; {} messages sent, {} received, {} unmatched",
+        "  {:<14}{} connected, {} refused{}; {} messages sent, {} received, {} unmatched",
         "WebSockets",
         show_count(of.connected),
         show_count(of.refused),
+        match of.reconnected {
+            0 => String::new(),
+            n => format!(", {} reconnected", show_count(n)),
+        },
         show_count(of.sent),
         show_count(of.received),
         show_count(of.unmatched),

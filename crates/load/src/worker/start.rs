@@ -79,7 +79,10 @@ impl<D: Driver> Worker<D> {
             }
             let Some((sent, _)) = self.in_flight.get_mut(slot) else { continue };
             let seat = sent.request;
-            let before = self.users().and_then(|users| users.connection(seat));
+            let before = self.users().and_then(|users| {
+                let lane = users.message(seat)?.lane();
+                users.connection(seat, lane)
+            });
             if let Some(at) = before.filter(|at| self.connections[*at as usize].owner == seat) {
                 self.close(at, ErrorKind::Reset, Why::Words(REFUSED), None);
             }

@@ -2,8 +2,8 @@
 
 use plimsoll_units::ParseError;
 use plimsoll_workload::scenario::{
-    Broadcast, Checks, Compress, Encoding, Expect, Name, NameKind, OnFailure, Rule, Say, Since1970,
-    Taking, Upgrade, Verb, take as source,
+    Broadcast, Checks, Compress, Encoding, Expect, Name, NameKind, OnFailure, Reconnect, Rule, Say,
+    Since1970, Taking, Upgrade, Verb, take as source,
 };
 
 use crate::reading::tree::{Entry, Node, Table, Value};
@@ -47,7 +47,54 @@ pub(super) fn upgrade(known: &mut Known<'_>, step: &Table) -> Option<Upgrade> {
         None => Compress::default(),
         Some(entry) => word::<Compress>().read(reading, &entry.node)?,
     };
-    Some(Upgrade { channel, protocols, compress })
+    let reconnect = match step.get("reconnect") {
+        None => None,
+        Some(entry) => reconnect(known, &entry.node)?,
+    };
+    Some(Upgrade { channel, protocols, compress, reconnect })
+}
+
+/// Reads how a WebSocket is opened again that is lost: `true`, or the bounds of the waits.
+fn reconnect(known: &mut Known<'_>, node: &Node) -> Option<Option<Reconnect>> {
+    const FIRST_NS: u64 = 500_000_000;
+    const MOST_NS: u64 = 30_000_000_000;
+    let reading = known.reading;
+    if let Value::Switch(is_on) = node.value {
+        let (first_ns, most_ns) = (FIRST_NS, MOST_NS);
+        return Some(is_on.then(|| Reconnect { first_ns, most_ns, place: known.place() }));
+    }
+    let of =
+        table(reading, node, "true, or a table such as { first = \"500ms\", most = \"30s\" }")?;
+    refuse_unknown(reading, of, &["first", "most"], "`reconnect`");
+    let bound = |key: &str| match of.get(key) {
+        None => Some(None),
+        Some(entry) => reading.parsed(&entry.node, "a duration such as 500ms", wait).map(Some),
+    };
+    let (first, most) = (bound("first"), bound("most"));
+    let (first, most) = (first?, most?);
+    let first_ns = first.unwrap_or(FIRST_NS.min(most.unwrap_or(FIRST_NS)));
+    let most_ns = most.unwrap_or(MOST_NS.max(first_ns));
+    if most_ns < first_ns {
+        let (first, most) =
+            (plimsoll_units::show_duration(first_ns), plimsoll_units::show_duration(most_ns));
+        let place = of.get("most").map_or(node.place, |entry| entry.node.place);
+        let message = format!("expected at least `first`, which is {first}, found {most}");
+        let hint = "waits are from nothing to `first`, then to twice that, up to `most`";
+        reading.fault(place, message, Some(hint.to_owned()));
+        return None;
+    }
+    Some(Some(Reconnect { first_ns, most_ns, place: known.place() }))
+}
+
+/// A bound of a wait, nanoseconds: one of no length would try again and again without a pause.
+fn wait(text: &str) -> Result<u64, ParseError> {
+    const LEAST_NS: u64 = 1_000_000;
+    let time = plimsoll_units::duration(text)?;
+    let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    if ns >= LEAST_NS {
+        return Ok(ns);
+    }
+    Err(ParseError::new("a duration of 1ms or more", text, 0, text.len()))
 }
 
 /// The protocols within the messages that are offered.

@@ -34,10 +34,20 @@ pub(crate) fn section(content: &Content) -> Option<Section> {
 fn messages(of: &WebSocketFigures) -> Grid {
     let closed = of.closed.iter().map(|(code, n)| format!("{code} × {n}"));
     let closed = closed.collect::<Vec<_>>().join(", ");
-    let heads = ["connected", "refused", "closed", "sent", "received", "unmatched", "online"];
+    let heads = [
+        "connected",
+        "refused",
+        "reconnected",
+        "closed",
+        "sent",
+        "received",
+        "unmatched",
+        "online",
+    ];
     let cells = [
         whole(of.connected as f64),
         whole(of.refused as f64),
+        whole(of.reconnected as f64),
         if closed.is_empty() { DASH.to_owned() } else { closed },
         whole(of.sent as f64),
         whole(of.received as f64),
