@@ -92,6 +92,8 @@ pub use summarise::summarise;
 pub use summary::Summary;
 pub use tag::{Named, Tag, TagName};
 pub use users::UserCounts;
-pub use websocket::{BroadcastCounts, BroadcastFigures, WebSocketCounts, WebSocketFigures};
+pub use websocket::{
+    BroadcastCounts, BroadcastFigures, ClockOffset, WebSocketCounts, WebSocketFigures,
+};
 pub use window::WindowRow;
 pub use writing::is_written;

@@ -155,6 +155,11 @@ fn messages(out: &mut String, of: &WebSocketFigures) {
         time(of.spread_us.p50),
         time(of.spread_us.p99),
     );
+    if let (Some(offset), Some(error)) = (of.offset_us, of.offset_error_us) {
+        let way = if offset < 0.0 { "behind" } else { "ahead of" };
+        let (offset, error) = (us(offset.abs()), us(error));
+        let _ = writeln!(out, "  {:<14}{way} this host's by {offset} ± {error}", "their clock");
+    }
 }
 
 /// The causes of failures, a line each.

@@ -177,6 +177,10 @@ impl<D: Driver> Worker<D> {
         let counts = &mut self.recorder.at(self.now).websocket;
         counts.connected += 1;
         counts.reconnected += u64::from(is_return);
+        let (seat, channel, now) = (connection.owner, connection.lane.channel, self.now);
+        if let Some(users) = self.users() {
+            users.may_ask(seat, channel, now);
+        }
     }
 
     /// Takes what a peer has said on a connection to its user.
@@ -204,6 +208,10 @@ impl<D: Driver> Worker<D> {
         let (seat, channel, now) = (connection.owner, connection.lane.channel, self.now);
         self.recorder.at(now).websocket.received += 1;
         let Some(users) = self.users() else { return };
+        if let Some(known) = users.take_time(seat, channel, bytes, now) {
+            self.recorder.at(now).websocket.broadcast.clock = Some(known);
+            return;
+        }
         let awaited = users.awaited(seat);
         match users.hear(seat, channel, bytes, now) {
             Some(Heard::Expected { name, is_last }) => {
@@ -235,6 +243,27 @@ impl<D: Driver> Worker<D> {
             }
             Some(Heard::Again) => {}
             Some(Heard::Unmatched) | None => self.recorder.at(now).websocket.unmatched += 1,
+        }
+    }
+
+    /// Lets those ask for the server's time whose turn it is.
+    pub(super) fn ask_for_time(&mut self) {
+        let now = self.now;
+        if let Some(users) = self.users() {
+            users.learn_clock();
+        }
+        while let Some((seat, channel)) = self.users().and_then(|of| of.take_question(now)) {
+            let question = self.users().and_then(|users| users.question());
+            let at = self.online(seat, channel);
+            let asked = self.clock.now();
+            let Some(users) = self.users() else { return };
+            match at.zip(question) {
+                None => users.asks_no_more(seat),
+                Some((at, question)) => {
+                    users.has_asked(seat, asked);
+                    self.tell(at, &question);
+                }
+            }
         }
     }
 

@@ -54,6 +54,7 @@ impl<D: Driver> Worker<D> {
         let mut worked = turns > 0;
         self.start_refused_of_users();
         worked |= self.start_returns();
+        self.ask_for_time();
         while let Some(at) = self.users().and_then(|users| users.usable.pop_front()) {
             self.start_on(at);
             worked = true;

@@ -6,6 +6,8 @@ use plimsoll_workload::scenario::{
     Since1970, Taking, Upgrade, Verb, take as source,
 };
 
+use crate::reading::Reading;
+use crate::reading::source::Place;
 use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::scenario::known::Known;
 use crate::scenario::{ask, check, is_name, narrow, one_of, refuse_unknown, table, take};
@@ -86,8 +88,8 @@ fn reconnect(known: &mut Known<'_>, node: &Node) -> Option<Option<Reconnect>> {
     Some(Some(Reconnect { first_ns, most_ns, place: known.place() }))
 }
 
-/// A bound of a wait, nanoseconds: one of no length would try again and again without a pause.
-fn wait(text: &str) -> Result<u64, ParseError> {
+/// A time between attempts, nanoseconds: one of no length would be no pause.
+pub(super) fn wait(text: &str) -> Result<u64, ParseError> {
     const LEAST_NS: u64 = 1_000_000;
     let time = plimsoll_units::duration(text)?;
     let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
@@ -125,7 +127,7 @@ pub(super) fn rules_may_set(known: &mut Known<'_>) {
 }
 
 /// The connection that a step or a rule is about: that of `on`, or the one without a name.
-fn channel(known: &Known<'_>, of: &Table, place: crate::reading::source::Place) -> Option<u16> {
+pub(super) fn channel(known: &Known<'_>, of: &Table, place: Place) -> Option<u16> {
     let reading = known.reading;
     let (name, place) = match of.get("on") {
         None => ("", place),
@@ -390,6 +392,12 @@ fn rule(known: &mut Known<'_>, node: &Node) -> Option<Rule> {
     })
 }
 
+/// Reads where something stands in a message.
+pub(super) fn pointer(reading: &Reading, entry: &Entry) -> Option<String> {
+    let check = |text: &str| source::check_pointer(text).map(|()| text.to_owned());
+    reading.parsed(&entry.node, "a JSON Pointer such as /at", check)
+}
+
 /// Reads what is measured of a broadcast.
 fn broadcast(known: &Known<'_>, node: &Node) -> Option<Broadcast> {
     const PUBLISHED: [(&str, Since1970); 3] = [
@@ -408,20 +416,16 @@ fn broadcast(known: &Known<'_>, node: &Node) -> Option<Broadcast> {
         reading.fault(node.place, message, None);
         return None;
     }
-    let pointer = |entry: &Entry| {
-        let check = |text: &str| source::check_pointer(text).map(|()| text.to_owned());
-        reading.parsed(&entry.node, "a JSON Pointer such as /at", check)
-    };
     let published = match one_of(reading, of, &PUBLISHED.map(|(key, _)| key)) {
         None => None,
         Some(entry) => {
             let unit = PUBLISHED.iter().find(|(key, _)| *key == entry.key);
-            Some((pointer(entry)?, unit.map_or(Since1970::Ns, |(_, unit)| *unit)))
+            Some((pointer(reading, entry)?, unit.map_or(Since1970::Ns, |(_, unit)| *unit)))
         }
     };
     let at = |key: &str| match of.get(key) {
         None => Some(None),
-        Some(entry) => pointer(entry).map(Some),
+        Some(entry) => pointer(reading, entry).map(Some),
     };
     Some(Broadcast {
         published,

@@ -12,13 +12,23 @@ use crate::reading::Reading;
 use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::scenario::known::{Known, RESERVED};
 use crate::scenario::{
-    WrittenScenario, exchange, flow, is_name, narrow, refuse_unknown, step, table,
+    WrittenScenario, clock, exchange, flow, is_name, narrow, refuse_unknown, step, table,
 };
 use crate::takes::{Takes, word};
 
 /// The keys of the file.
-const KEYS: [&str; 9] =
-    ["name", "hosts", "on_failure", "keep", "vars", "data", "step", "on_message", "scenario"];
+const KEYS: [&str; 10] = [
+    "name",
+    "hosts",
+    "on_failure",
+    "keep",
+    "clock",
+    "vars",
+    "data",
+    "step",
+    "on_message",
+    "scenario",
+];
 
 /// Reads the file.
 pub(super) fn read<'a>(
@@ -74,7 +84,12 @@ pub(super) fn read<'a>(
     }
     let steps = step::list(&mut known, &steps.node);
     let rules = rules.map_or(Some(Vec::new()), |entry| exchange::rules(&mut known, entry));
+    let clock = root.get("clock").map(|entry| clock::read(&mut known, entry));
     let (steps, rules) = (steps?, rules?);
+    let clock = match clock {
+        None => None,
+        Some(read) => Some(read?),
+    };
     unused(&known);
     Some(Scenario::new(Parts {
         title,
@@ -89,6 +104,7 @@ pub(super) fn read<'a>(
         secrets: known.secrets.into_inner(),
         rules,
         channels: known.channels,
+        clock,
     }))
 }
 

@@ -209,7 +209,7 @@ fn whole(value: &Value) -> Option<u64> {
 }
 
 impl Since1970 {
-    fn nanoseconds(self, value: &Value) -> Option<u64> {
+    pub(super) fn nanoseconds(self, value: &Value) -> Option<u64> {
         let each: u64 = match self {
             Self::Ns => 1,
             Self::Us => 1_000,

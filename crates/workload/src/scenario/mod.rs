@@ -28,6 +28,7 @@ mod message;
 mod outcome;
 mod program;
 mod reference;
+mod server_clock;
 mod step;
 pub mod take;
 mod text;
@@ -47,6 +48,7 @@ pub use exchange::{
 pub use json::Json;
 pub use message::{Lane, Message};
 pub use outcome::{Came, End, Failure, FailureKind, GroupEnd, Next, Now, Received, Sending};
+pub use server_clock::ServerClock;
 pub use step::{Ask, Condition, OnFailure, Rounds, Step, Taking, Test, Verb};
 pub use text::{DateForm, Held, Names, Text, Unfilled, Value, Writing};
 pub use user::{Heard, User};
@@ -107,6 +109,8 @@ pub struct Parts {
     pub rules: Vec<Rule>,
     /// The names of the WebSockets of a user, by their numbers from 1 on.
     pub channels: Vec<String>,
+    /// How the server is asked for its time.
+    pub clock: Option<ServerClock>,
 }
 
 /// A server besides the target.
@@ -137,6 +141,7 @@ pub struct Scenario {
     secrets: Vec<String>,
     rules: Arc<[Rule]>,
     channels: Vec<String>,
+    clock: Option<ServerClock>,
     key: u64,
 }
 
@@ -158,6 +163,7 @@ impl Scenario {
             secrets: parts.secrets,
             rules: parts.rules.into(),
             channels: parts.channels,
+            clock: parts.clock,
             key: Draws::key(0),
         }
     }
@@ -293,6 +299,12 @@ impl Scenario {
     #[must_use]
     pub fn channels(&self) -> usize {
         self.channels.len()
+    }
+
+    /// How the server is asked for its time, where it is.
+    #[must_use]
+    pub fn clock(&self) -> Option<&ServerClock> {
+        self.clock.as_ref()
     }
 
     /// The names of the rules' figures, in their order.

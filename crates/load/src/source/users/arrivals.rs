@@ -1,6 +1,7 @@
 //! When users arrive, and which number each has: from 0 in the order of arrival, over all threads.
 
 use super::broadcasts::Waves;
+use super::server_clock::ServerClock;
 use crate::source::Open;
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -16,6 +17,8 @@ pub(crate) struct Numbers {
     pub(crate) active: AtomicU32,
     /// The broadcasts of the last seconds.
     pub(super) waves: Mutex<Waves>,
+    /// What is known of the server's clock.
+    pub(super) clock: Mutex<ServerClock>,
 }
 
 impl Numbers {
@@ -28,6 +31,7 @@ impl Numbers {
             limit,
             active: AtomicU32::new(0),
             waves: Mutex::default(),
+            clock: Mutex::default(),
         }
     }
 

@@ -169,5 +169,8 @@ impl Users {
             of.connections.retain(|known| *known != (lane, at));
         }
         self.forgets_broadcasts(seat, lane.channel);
+        if self.scenario.clock().is_some_and(|clock| clock.channel == lane.channel) {
+            self.asks_no_more(seat);
+        }
     }
 }

@@ -14,6 +14,7 @@ mod arrivals;
 mod broadcasts;
 mod messages;
 mod returns;
+mod server_clock;
 
 use plimsoll_runs::UserCounts;
 use plimsoll_workload::scenario::{
@@ -29,6 +30,7 @@ use crate::driver::IN_BACKGROUND;
 use broadcasts::Heard;
 use messages::Awaited;
 use returns::{Back, Return};
+use server_clock::Asking;
 
 pub(crate) use messages::Over;
 pub(crate) use returns::Held;
@@ -102,6 +104,8 @@ pub(crate) struct Users {
     held: BTreeSet<(u64, u32)>,
     /// How many of these count as requests.
     held_requests: u64,
+    /// Who asks for the server's time, and what is known of it.
+    asking: Asking,
     /// Handshakes that have opened no WebSocket since it was last asked.
     pub(crate) refused: u64,
     /// How long messages are awaited where a step does not say.
@@ -144,6 +148,7 @@ impl Users {
             leavers: VecDeque::new(),
             held: BTreeSet::new(),
             held_requests: 0,
+            asking: Asking::default(),
             refused: 0,
             timeout_ns,
             end_ns: u64::MAX,
@@ -358,6 +363,7 @@ impl Users {
             return Vec::new();
         };
         self.vacant.push(seat);
+        self.asks_no_more(seat);
         self.numbers.active.fetch_sub(1, Ordering::Relaxed);
         if let Some(awaited) = &of.awaited {
             self.awaiting -= 1;
@@ -409,7 +415,8 @@ impl Users {
             return Some(0);
         }
         let thinking = self.thinking.peek().map(|Reverse((until, _))| *until);
-        let starts = thinking.into_iter().chain(self.arrivals.next_due()).chain(self.next_return());
+        let starts = thinking.into_iter().chain(self.arrivals.next_due());
+        let starts = starts.chain(self.next_return()).chain(self.next_question());
         let starts = starts.min().filter(|at| *at < self.end_ns);
         let limits = self.next_deadline().into_iter().chain(self.next_overdue());
         starts.into_iter().chain(limits).min()

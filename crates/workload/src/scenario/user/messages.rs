@@ -205,7 +205,7 @@ impl User {
     }
 
     /// Whether a message is such a one.
-    pub(super) fn is(
+    pub(in crate::scenario) fn is(
         &mut self,
         when: &Checks,
         answer: &Answer<'_>,
