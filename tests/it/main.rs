@@ -42,6 +42,7 @@ mod inputs;
 mod interrupt;
 mod json;
 mod kinds;
+mod labels;
 mod local_limits;
 mod logs;
 mod mediawiki;

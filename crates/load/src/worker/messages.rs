@@ -8,9 +8,10 @@
 use super::Worker;
 use crate::driver::{Driver, IN_BACKGROUND, Said, Slot};
 use crate::in_flight::Sent;
-use crate::recorder::Ended;
+use crate::recorder::{Ended, Under};
 use crate::source::Source;
 use crate::source::users::{Leaving, Over, kind_of};
+use plimsoll_runs::names::NO_NAME;
 use plimsoll_runs::{ErrorKind, NamedEvent, NamedPart};
 use plimsoll_workload::scenario::{End, Heard, Lane, Published, Sending};
 
@@ -117,9 +118,9 @@ impl<D: Driver> Worker<D> {
         why: &[u8],
     ) {
         let (now, phase, kind) = (self.now, self.phase(sending.due_ns), ErrorKind::Offline);
-        let name = self.named(sending.name);
         if is_request {
-            self.recorder.never_sent((sending.due_ns, name), now, phase, kind);
+            let under = self.under(seat, sending.name);
+            self.recorder.never_sent((sending.due_ns, under), now, phase, kind);
         } else {
             let sent = self.sent(seat, sending);
             self.recorder.step(&sent, &Ended { at: now, code: None, bytes: 0, error: Some(kind) });
@@ -282,9 +283,10 @@ impl<D: Driver> Worker<D> {
             let counts = &mut self.recorder.at(now).websocket.broadcast;
             latency_ns = users.take_broadcast(seat, channel, published, now, counts).unwrap_or(0);
         }
-        let name = self.named(name);
-        let phase = self.phase(now);
-        self.recorder.message(name, phase, now, latency_ns, bytes as u64);
+        let (under, phase) = (self.under(seat, name), self.phase(now));
+        // By label only times of broadcasts are told.
+        let under = if published.is_some() { under } else { under.name.into() };
+        self.recorder.message(under, phase, now, latency_ns, bytes as u64);
     }
 
     /// Sends a message that is none of a step.
@@ -360,14 +362,9 @@ impl<D: Driver> Worker<D> {
 impl crate::recorder::Recorder {
     /// A step has ended that counts as no request: it has figures by its name.
     fn step(&mut self, sent: &Sent, ended: &Ended) {
-        if sent.name == plimsoll_runs::names::NO_NAME
-            || sent.phase != plimsoll_runs::Phase::Measured
-        {
-            return;
-        }
-        self.at(ended.at).named.push(NamedEvent {
+        let event = NamedEvent {
             part: NamedPart::Whole,
-            name: sent.name,
+            name: NO_NAME,
             code: ended.code,
             error: ended.error,
             is_sent: true,
@@ -375,13 +372,14 @@ impl crate::recorder::Recorder {
             service_ns: ended.at.saturating_sub(sent.sent),
             late_ns: 0,
             bytes: ended.bytes,
-        });
+        };
+        Under::from(sent.name).note(self.at(ended.at), sent.phase, event);
     }
 
     /// A message came that nobody had asked for, so long after it was published.
     fn message(
         &mut self,
-        name: u16,
+        under: Under,
         phase: plimsoll_runs::Phase,
         at: u64,
         latency_ns: u64,
@@ -390,12 +388,9 @@ impl crate::recorder::Recorder {
         let interval = self.at(at);
         interval.events.bytes_in += bytes;
         interval.phases[phase as usize].counters.bytes_in += bytes;
-        if name == plimsoll_runs::names::NO_NAME || phase != plimsoll_runs::Phase::Measured {
-            return;
-        }
-        self.at(at).named.push(NamedEvent {
+        let event = NamedEvent {
             part: NamedPart::Message,
-            name,
+            name: NO_NAME,
             code: None,
             error: None,
             is_sent: false,
@@ -403,6 +398,7 @@ impl crate::recorder::Recorder {
             service_ns: latency_ns,
             late_ns: 0,
             bytes,
-        });
+        };
+        under.note(interval, phase, event);
     }
 }

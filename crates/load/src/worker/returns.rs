@@ -89,11 +89,11 @@ impl<D: Driver> Worker<D> {
     }
 
     /// A step that waits for its WebSocket to be opened again is not sent any more.
-    pub(super) fn cut_held(&mut self, held: &Held) {
+    pub(super) fn cut_held(&mut self, seat: u32, held: &Held) {
         if held.is_request() {
             let (due, phase) = (held.sending.due_ns, self.phase(held.sending.due_ns));
-            let name = self.named(held.sending.name);
-            self.recorder.never_sent((due, name), self.now, phase, ErrorKind::Cut);
+            let under = self.under(seat, held.sending.name);
+            self.recorder.never_sent((due, under), self.now, phase, ErrorKind::Cut);
         }
     }
 
@@ -102,7 +102,7 @@ impl<D: Driver> Worker<D> {
         self.cut_sending(seat);
         self.cut_sending(seat | IN_BACKGROUND);
         if let Some(held) = self.users().and_then(|users| users.take_held(seat, None)) {
-            self.cut_held(&held);
+            self.cut_held(seat, &held);
         }
     }
 

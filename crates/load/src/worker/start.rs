@@ -7,6 +7,7 @@ use crate::driver::{Driver, Slot};
 use crate::in_flight::Sent;
 use crate::pick::Pick;
 use crate::source::{Due, Source};
+use plimsoll_runs::labels::NO_LABEL;
 use plimsoll_runs::names::{NO_NAME, OTHER};
 use plimsoll_runs::{ErrorKind, Phase};
 use std::sync::atomic::Ordering;
@@ -118,6 +119,7 @@ impl<D: Driver> Worker<D> {
             late,
             request,
             name: name_of(self.config.names.as_deref(), request),
+            label: NO_LABEL,
             connection: connection.serial,
             phase,
         };

@@ -12,9 +12,10 @@ use crate::config::Config;
 use crate::connection::{Connection, State};
 use crate::driver::{Driver, IN_BACKGROUND, Slot};
 use crate::in_flight::{NOBODY, Sent};
-use crate::recorder::{Ended, Unsent};
+use crate::recorder::{Ended, Under, Unsent};
 use crate::source::Source;
 use crate::source::users::{Leaving, Users, kind_of};
+use plimsoll_runs::labels::NO_LABEL;
 use plimsoll_runs::names::{NO_NAME, OTHER};
 use plimsoll_runs::{ErrorKind, Phase};
 use plimsoll_workload::scenario::take::Headers;
@@ -41,6 +42,19 @@ impl<D: Driver> Worker<D> {
     pub(super) fn named(&self, name: u16) -> u16 {
         let names = self.config.names.as_deref();
         names.map_or(NO_NAME, |names| names.get(usize::from(name)).copied().unwrap_or(OTHER))
+    }
+
+    /// The number of the label of the user in a seat.
+    pub(super) fn label_of(&self, seat: u32) -> u16 {
+        match &self.source {
+            Source::Users(users) => users.label_of(seat),
+            Source::Open(_) | Source::Closed(_) => NO_LABEL,
+        }
+    }
+
+    /// Under what something has its figures that a user does.
+    pub(super) fn under(&self, seat: u32, name: u16) -> Under {
+        Under { name: self.named(name), label: self.label_of(seat) }
     }
 
     /// Goes on with those whose turn it is. Returns whether there were any.
@@ -83,7 +97,7 @@ impl<D: Driver> Worker<D> {
                 }
                 Some(Next::Close { channel, code }) => return self.part(seat, channel, code),
                 Some(Next::Think { until_ns }) => return users.think(seat, until_ns),
-                Some(Next::Unsent { sending, failure }) => self.unsent(&sending, &failure),
+                Some(Next::Unsent { sending, failure }) => self.unsent(seat, &sending, &failure),
                 Some(Next::Done(end)) => return self.leave(seat, Leaving::Ended(end)),
             }
         }
@@ -93,11 +107,11 @@ impl<D: Driver> Worker<D> {
     }
 
     /// A step has failed before it was sent.
-    pub(super) fn unsent(&mut self, sending: &Sending, failure: &Failure) {
+    pub(super) fn unsent(&mut self, seat: u32, sending: &Sending, failure: &Failure) {
         let (due, phase, kind) = (sending.due_ns, self.phase(sending.due_ns), kind_of(failure));
         self.recorder.offered(due, phase);
-        let name = self.named(sending.name);
-        self.recorder.never_sent((due, name), self.now, phase, kind);
+        let under = self.under(seat, sending.name);
+        self.recorder.never_sent((due, under), self.now, phase, kind);
         self.recorder.reason(phase, kind, None, self.now, failure.what.as_bytes());
     }
 
@@ -189,6 +203,7 @@ impl<D: Driver> Worker<D> {
             late: 0,
             request: seat,
             name: self.named(sending.name),
+            label: self.label_of(seat),
             connection: 0,
             phase: self.phase(sending.due_ns),
         }
@@ -216,7 +231,7 @@ impl<D: Driver> Worker<D> {
     fn hop(&mut self, slot: Slot, bytes: u64) {
         let Some((sent, holder, seat)) = self.in_flight.remove(slot) else { return };
         let at = self.now.max(sent.sent);
-        self.recorder.redirected(at, sent.phase, sent.name, bytes);
+        self.recorder.redirected(at, sent.phase, (&sent).into(), bytes);
         if let Some(connection) = self.connections.get_mut(holder as usize) {
             connection.in_use = connection.in_use.saturating_sub(1);
             connection.answered += 1;
@@ -350,8 +365,8 @@ impl<D: Driver> Worker<D> {
             self.never_followed(seat, sending, ErrorKind::Reset);
             self.recorder.reason(phase, ErrorKind::Reset, None, self.now, words.as_bytes());
         } else {
-            let name = self.named(sending.name);
-            self.recorder.never_sent((sending.due_ns, name), self.now, phase, why);
+            let under = self.under(seat, sending.name);
+            self.recorder.never_sent((sending.due_ns, under), self.now, phase, why);
             self.recorder.reason(phase, why.kind(), None, self.now, words.as_bytes());
         }
         self.source.finished(seat, self.now);
@@ -389,7 +404,7 @@ impl<D: Driver> Worker<D> {
             }
         }
         while let Some((seat, held)) = self.users().and_then(|users| users.take_overdue(None)) {
-            self.cut_held(&held);
+            self.cut_held(seat, &held);
             self.leave(seat, Leaving::Cut);
         }
     }
@@ -407,8 +422,8 @@ impl<D: Driver> Worker<D> {
             self.never_followed(seat, &sending, ErrorKind::InFlightAtEnd);
         } else {
             let (due, phase) = (sending.due_ns, self.phase(sending.due_ns));
-            let name = self.named(sending.name);
-            self.recorder.never_sent((due, name), self.now, phase, ErrorKind::Cut);
+            let under = self.under(seat, sending.name);
+            self.recorder.never_sent((due, under), self.now, phase, ErrorKind::Cut);
         }
         true
     }
@@ -473,6 +488,10 @@ impl<D: Driver> Worker<D> {
         if !users.counts.is_empty() {
             let counts = std::mem::take(&mut users.counts);
             self.recorder.at(self.now).users.add(&counts);
+        }
+        if !users.labelled.is_empty() {
+            self.recorder.at(self.now).labelled.add(&users.labelled);
+            users.labelled.clear();
         }
         let groups = std::mem::take(&mut users.groups);
         for group in &groups {

@@ -111,6 +111,8 @@ pub struct Parts {
     pub channels: Vec<String>,
     /// How the server is asked for its time.
     pub clock: Option<ServerClock>,
+    /// The label under which a user's figures are told.
+    pub label: Option<Text>,
 }
 
 /// A server besides the target.
@@ -142,6 +144,7 @@ pub struct Scenario {
     rules: Arc<[Rule]>,
     channels: Vec<String>,
     clock: Option<ServerClock>,
+    label: Option<Text>,
     key: u64,
 }
 
@@ -164,6 +167,7 @@ impl Scenario {
             rules: parts.rules.into(),
             channels: parts.channels,
             clock: parts.clock,
+            label: parts.label,
             key: Draws::key(0),
         }
     }

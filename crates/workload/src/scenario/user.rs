@@ -105,6 +105,13 @@ impl User {
         self.number
     }
 
+    /// The label under which his figures are told, as he arrives: empty where it comes to nothing;
+    /// `None` where users have none.
+    pub fn label(&mut self, scenario: &Scenario, now: Now) -> Option<String> {
+        let label = rendered(scenario.label.as_ref()?, &mut self.values(scenario, now));
+        Some(label.map(|text| String::from_utf8_lossy(&text).into_owned()).unwrap_or_default())
+    }
+
     /// What he sends, after [`Next::Ask`].
     #[must_use]
     pub fn message(&self) -> &Message {

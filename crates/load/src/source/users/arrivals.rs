@@ -3,6 +3,7 @@
 use super::broadcasts::Waves;
 use super::server_clock::ServerClock;
 use crate::source::Open;
+use plimsoll_runs::Labelling;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -17,6 +18,8 @@ pub(crate) struct Numbers {
     pub(crate) active: AtomicU32,
     /// The broadcasts of the last seconds.
     pub(super) waves: Mutex<Waves>,
+    /// The labels that users have had.
+    pub(super) labels: Mutex<Labelling>,
     /// What is known of the server's clock.
     pub(super) clock: Mutex<ServerClock>,
 }
@@ -31,6 +34,7 @@ impl Numbers {
             limit,
             active: AtomicU32::new(0),
             waves: Mutex::default(),
+            labels: Mutex::default(),
             clock: Mutex::default(),
         }
     }

@@ -16,7 +16,8 @@ mod messages;
 mod returns;
 mod server_clock;
 
-use plimsoll_runs::UserCounts;
+use plimsoll_runs::labels::NO_LABEL;
+use plimsoll_runs::{Labelled, UserCounts};
 use plimsoll_workload::scenario::{
     Came, End, Failure, FailureKind, GroupEnd, Lane, Message, Next, Now, Received, Scenario,
     Sending, User,
@@ -56,6 +57,8 @@ struct Seat {
     leaving: Option<Leaving>,
     /// The last broadcasts that he has had.
     heard: Vec<Heard>,
+    /// The number of his label.
+    label: u16,
 }
 
 /// How a user leaves his seat.
@@ -86,6 +89,8 @@ pub(crate) struct Users {
     pub(crate) usable: VecDeque<u32>,
     /// Groups that have ended and are not recorded yet.
     pub(crate) groups: Vec<GroupEnd>,
+    /// Whose labels came, and how many users, since it was last asked.
+    pub(crate) labelled: Labelled,
     /// What became of users since it was last taken.
     pub(crate) counts: UserCounts,
     /// Until when messages are awaited, with who awaits them; some await none any more.
@@ -139,6 +144,7 @@ impl Users {
             wanting: VecDeque::new(),
             usable: VecDeque::new(),
             groups: Vec::new(),
+            labelled: Labelled::default(),
             counts: UserCounts::default(),
             deadlines: BinaryHeap::new(),
             awaiting: 0,
@@ -194,11 +200,12 @@ impl Users {
     /// Seats a new user who arrives then.
     fn begin(&mut self, at: u64) {
         let Some(number) = self.arrivals.number(&self.numbers) else { return };
-        let Some(user) = User::new(&self.scenario, number, at) else {
+        let Some(mut user) = User::new(&self.scenario, number, at) else {
             self.counts.rows_used_up = true;
             self.arrivals.stop();
             return;
         };
+        let label = self.label(&mut user, at);
         let seated = Seat {
             user,
             connections: Vec::new(),
@@ -209,6 +216,7 @@ impl Users {
             back: None,
             leaving: None,
             heard: Vec::new(),
+            label,
         };
         let seat = match self.vacant.pop() {
             Some(seat) => {
@@ -224,6 +232,23 @@ impl Users {
         let active = self.numbers.active.fetch_add(1, Ordering::Relaxed) + 1;
         self.counts.active_peak = self.counts.active_peak.max(u64::from(active));
         self.ready.push_back(seat);
+    }
+
+    /// The number of the label of a user who arrives then.
+    fn label(&mut self, user: &mut User, at: u64) -> u16 {
+        let now = self.moment(at);
+        let Some(label) = user.label(&self.scenario, now) else { return NO_LABEL };
+        let Ok(mut labels) = self.numbers.labels.lock() else { return NO_LABEL };
+        let (number, new) = labels.number(&label);
+        self.labelled.labels.extend(new.map(|label| (number, label)));
+        self.labelled.others = labels.others();
+        *self.labelled.arrived.entry(number).or_default() += 1;
+        number
+    }
+
+    /// The number of the label of the user in a seat.
+    pub(crate) fn label_of(&self, seat: u32) -> u16 {
+        self.seat_of(seat).map_or(NO_LABEL, |of| of.label)
     }
 
     /// How many have their turn now.
