@@ -71,6 +71,11 @@ impl Peer {
         self.head.only(name).map(str::to_owned)
     }
 
+    /// What its handshake asked for.
+    pub(crate) fn target(&self) -> String {
+        self.head.target().unwrap_or_default().to_owned()
+    }
+
     /// The next text; `None` once the connection is closed.
     pub(crate) fn next(&mut self) -> Option<String> {
         let mut chunk = [0; 4096];
