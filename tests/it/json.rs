@@ -93,10 +93,11 @@ fn assert_shape(summary: &Value, may_lack: &[&str]) {
 pub(crate) fn assert_sums(summary: &Value) {
     let count = |key: &str| summary[key].as_u64().unwrap();
     let error = |kind: &str| summary["errors"][kind].as_u64().unwrap_or(0);
-    let unsent = ["connect", "local", "dns", "tls", "client_saturated", "cut", "variable"];
-    let unsent: u64 = unsent.map(error).iter().sum();
+    let kinds =
+        ["connect", "local", "dns", "tls", "client_saturated", "cut", "variable", "offline"];
+    let unsent: u64 = kinds.map(error).iter().sum();
     assert_eq!(count("offered"), count("sent") + unsent, "{summary}");
-    let kinds = ["timeout", "reset", "protocol", "in_flight_at_end"];
+    let kinds = ["timeout", "reset", "protocol", "in_flight_at_end", "unanswered", "closed"];
     let unanswered: u64 = kinds.map(error).iter().sum();
     assert_eq!(count("sent"), count("completed") + unanswered, "{summary}");
     let refused: u64 = ["status", "check", "redirect", "take"].map(error).iter().sum();

@@ -10,8 +10,13 @@ use crate::program::{Going, PLIMSOLL, wait_for};
 
 /// A server of WebSockets and its address.
 pub(crate) fn server(place: &Place) -> (Going, String) {
+    server_with(place, &[])
+}
+
+/// The same, with further arguments.
+fn server_with(place: &Place, more: &[&str]) -> (Going, String) {
     let arguments = ["target", "--websocket", "--listen", "127.0.0.1:0", "--json"];
-    let server = place.start(place.command(PLIMSOLL, &arguments));
+    let server = place.start(place.command(PLIMSOLL, &[&arguments[..], more].concat()));
     let address = wait_for("the server to listen", || {
         let said = server.err();
         said.lines().find_map(|line| line.strip_prefix("listening on ")).map(str::to_owned)
@@ -41,6 +46,34 @@ when = { json = { "/type" = "broadcast" } }
 broadcast = { published_ns = "/at", sequence = "/seq" }
 [vars]
 speaker = "no"
+"#;
+
+/// All speak ten times, and all hear it.
+const ROOM: &str = r#"
+[[step]]
+connect = "/ws"
+[[step]]
+think = "const:300ms"
+[[step]]
+loop = 10
+steps = [
+  { name = "cast", send = '{"type":"broadcast","payload":{{counter}}}',
+    expect = [ { json = { "/type" = "broadcastResult" } } ] },
+  { think = "const:20ms" },
+]
+[[step]]
+think = "const:200ms"
+[[on_message]]
+when = { json = { "/type" = "broadcast" } }
+broadcast = { published_ns = "/at", sequence = "/seq" }
+"#;
+
+const CLOCK: &str = r#"
+[clock]
+send = '{"type":"time"}'
+answer = { json = { "/type" = "time" } }
+time_ns = "/at"
+every = "100ms"
 "#;
 
 /// What never comes is awaited, on a WebSocket and behind its end.
@@ -148,6 +181,59 @@ fn a_broadcast_reaches_all_and_its_latency_is_told() {
     assert_eq!(of["spread_us"]["count"], 3, "of each of the three: {of}");
     assert_eq!(named(&heard, "news")["kind"], "broadcast");
     assert_eq!(named(&heard, "news")["count"], 24);
+}
+
+#[test]
+fn the_servers_clock_is_asked_for_and_what_it_is_ahead_is_taken_off() {
+    let place = Place::new();
+    place.write("room.toml", ROOM);
+    place.write("asks.toml", format!("{CLOCK}{ROOM}"));
+    let (_same, same) = server(&place);
+    let (_ahead, ahead) = server_with(&place, &["--clock-ahead", "250ms"]);
+    let run = |address: &str, scenario: &str| {
+        said(&place, &format!("ws://{address}/"), scenario, ("8", "8"))
+    };
+    let plain = run(&same, "room.toml");
+    let truth = plain["websocket"]["broadcast"]["latency_us"]["p50"].as_f64().unwrap();
+    assert_eq!(plain["websocket"]["broadcast"].get("offset_us"), None, "nobody has asked");
+
+    // As the clocks are, all of it came before it was said.
+    let wrong = run(&ahead, "room.toml");
+    let of = &wrong["websocket"]["broadcast"];
+    assert_eq!((&of["ahead"], &of["latency_us"]["count"]), (&of["received"], &0.into()), "{of}");
+    assert!(wrong["warnings"].to_string().contains("[clock] in the scenario asks"), "{wrong:#}");
+
+    let right = run(&ahead, "asks.toml");
+    let of = &right["websocket"]["broadcast"];
+    assert_eq!((&of["ahead"], &of["lost"]), (&0.into(), &0.into()), "{right:#}");
+    assert_eq!(right["websocket"]["unmatched"], 0, "{right:#}");
+    let [offset, error] = ["offset_us", "offset_error_us"].map(|key| of[key].as_f64().unwrap());
+    assert!((offset - 250_000.0).abs() <= error && error < 100_000.0, "{of}");
+    let p50 = of["latency_us"]["p50"].as_f64().unwrap();
+    // Two runs on a busy machine differ by themselves.
+    assert!((p50 - truth).abs() <= error + 2_000.0, "{p50} and {truth} ± {error}");
+    assert_eq!(of["latency_us"]["count"], of["received"], "none came before the clock was known");
+    // Few ask: five times each right away, then every 100 ms for the rest of the second.
+    let asked =
+        right["websocket"]["sent"].as_u64().unwrap() - plain["websocket"]["sent"].as_u64().unwrap();
+    assert!((5..=4 * 30).contains(&asked), "{asked}");
+    place.plimsoll(&["report", "-o", "room.html"]).ended_with(0);
+    let page = std::fs::read_to_string(place.path("room.html")).unwrap();
+    assert!(page.contains("clock ahead"));
+}
+
+/// However long he would think, a user hears what comes until the load has ended.
+#[test]
+fn who_thinks_longer_than_the_load_listens_to_its_end() {
+    let place = Place::new();
+    let (_server, address) = server(&place);
+    place.write("listen.toml", "[[step]]\nconnect = \"/\"\n[[step]]\nthink = \"const:1h\"\n");
+    let url = format!("ws://{address}/");
+    let words = ["load", &url, "--scenario", "listen.toml", "--users", "3", "--for", "1s", "--json"];
+    let document = place.plimsoll(&words).ended_with(0).json();
+    let online_s = document["websocket"]["online_s"].as_f64().unwrap();
+    assert!((2.5..4.0).contains(&online_s), "{document:#}");
+    assert_eq!(document["users"]["cut"], 3, "{document:#}");
 }
 
 #[test]

@@ -185,6 +185,14 @@ impl Bus {
         self.kept(&key).await.and_then(|text| text.parse().ok()).unwrap_or_default()
     }
 
+    /// The time by the one clock of all processes, that of the primary: Unix time in nanoseconds;
+    /// `None` without Redis.
+    pub(crate) async fn time(&self) -> Option<u64> {
+        let asked = redis::cmd("TIME").query_async(&mut self.primary.clone()).await;
+        let (seconds, micros): (u64, u64) = self.counted(asked).ok()?;
+        Some(seconds * 1_000_000_000 + micros * 1_000)
+    }
+
     /// Tells every process that a pool has ended.
     pub(crate) async fn resolved(&self, game: u64, pool: u64, outcome: Option<u32>) {
         let outcome = outcome.map_or("-".to_owned(), |outcome| outcome.to_string());

@@ -273,6 +273,12 @@ impl Market {
         self.calls.run(async move { announcer.placed(&placed).await }).await;
     }
 
+    /// The time by which broadcasts are published: Unix time in nanoseconds.
+    pub(crate) async fn time(&self) -> Option<u64> {
+        let bus = self.announcer.bus.clone();
+        self.calls.run(async move { bus.time().await }).await
+    }
+
     /// The number of a game's last broadcast.
     pub(crate) async fn seq(&self, game: u64) -> u64 {
         let bus = self.announcer.bus.clone();

@@ -13,6 +13,7 @@ use crate::pool::{Game, Prediction, Refusal};
 #[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Asked {
     Hello { token: String, n: Option<u64> },
+    Time { n: Option<u64> },
     Games { n: Option<u64> },
     Pools { game: u64, n: Option<u64> },
     Subscribe { game: u64, n: Option<u64> },
@@ -48,6 +49,11 @@ pub(crate) enum Told<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         n: Option<u64>,
         user: u64,
+    },
+    Time {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        n: Option<u64>,
+        at: String,
     },
     Games {
         #[serde(skip_serializing_if = "Option::is_none")]

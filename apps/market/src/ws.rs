@@ -181,15 +181,18 @@ impl Session<'_> {
 
     async fn answer(&mut self, asked: Asked) -> Result<(), End> {
         let market = self.market;
-        if let Asked::Hello { token, n } = asked {
-            return self.hello(&token, n).await;
+        match asked {
+            Asked::Hello { token, n } => return self.hello(&token, n).await,
+            // The time is no secret: who has not said hello yet may ask for it.
+            Asked::Time { n } => return self.time(n).await,
+            _ => {}
         }
         let Some(user) = self.client.user() else {
             self.tell(&Told::Error { n: None, reason: "say hello with your token first" }).await?;
             return Err(End::Ours(close_code::POLICY, "no hello"));
         };
         match asked {
-            Asked::Hello { .. } => Ok(()),
+            Asked::Hello { .. } | Asked::Time { .. } => Ok(()),
             Asked::Games { n } => match market.games().await {
                 Ok(games) => self.tell(&Told::Games { n, games: &games }).await,
                 Err(_) => self.unavailable(n).await,
@@ -250,6 +253,16 @@ impl Session<'_> {
                 Err(End::Ours(close_code::POLICY, "no such token"))
             }
             (_, Err(_)) => self.unavailable(n).await,
+        }
+    }
+
+    async fn time(&mut self, n: Option<u64>) -> Result<(), End> {
+        match self.market.time().await {
+            Some(at) => self.tell(&Told::Time { n, at: at.to_string() }).await,
+            None => {
+                let reason = "the clock does not answer: ask again";
+                self.tell(&Told::Error { n, reason }).await
+            }
         }
     }
 

@@ -326,6 +326,9 @@ pub(crate) struct Target {
     #[arg(long, conflicts_with_all = ["service_time", "workers", "model", "path", "sessions",
         "queue", "errors", "body", "stall", "slow_start", "burn", "log"])]
     pub(crate) websocket: bool,
+    /// Set its clock ahead by this much, to try out how a load finds that out
+    #[arg(long, value_name = "DURATION", requires = "websocket")]
+    pub(crate) clock_ahead: Option<String>,
     /// How many may wait; beyond it the answer is 503
     #[arg(long, value_name = "N")]
     pub(crate) queue: Option<String>,

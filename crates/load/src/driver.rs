@@ -17,6 +17,10 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot(pub u32);
 
+/// Set in the seat of a user where a request is none of his steps': a handshake by which he opens a
+/// WebSocket again, while a request of a step may be on its way.
+pub const IN_BACKGROUND: u32 = 1 << 31;
+
 /// What received bytes meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -204,7 +208,8 @@ pub trait Driver: Send {
     ) -> &'a [u8];
 
     /// Takes what the user in that seat sends next, of whose answer so many bytes are kept; `host`
-    /// is the server's. The requests of users are begun by their seats in the place of an index.
+    /// is the server's. The requests of users are begun by their seats in the place of an index,
+    /// with [`IN_BACKGROUND`] set where they are none of his steps'.
     fn prepare(&mut self, _seat: u32, _message: &Message, _host: &str, _keep: u64) {}
 
     /// Whether request `index` of the list, on its way as `slot`, may be sent a second time where

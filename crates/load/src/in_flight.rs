@@ -22,6 +22,8 @@ pub(crate) struct Sent {
     pub(crate) request: u32,
     /// The number of its name.
     pub(crate) name: u16,
+    /// The number of its user's label.
+    pub(crate) label: u16,
     /// On which connection, unique in the run.
     pub(crate) connection: u32,
     /// The phase it was due in.
@@ -211,6 +213,7 @@ impl InFlight {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_runs::labels::NO_LABEL;
     use plimsoll_runs::names::NO_NAME;
 
     fn sent(request: u32) -> Sent {
@@ -221,6 +224,7 @@ mod tests {
             first_byte: 0,
             request,
             name: NO_NAME,
+            label: NO_LABEL,
             connection: 0,
             phase: Phase::Measured,
         }

@@ -6,6 +6,7 @@
 //! in the ones that follow.
 
 use crate::in_flight::Sent;
+use plimsoll_runs::labels::NO_LABEL;
 use plimsoll_runs::names::NO_NAME;
 use plimsoll_runs::{
     ErrorKind, Interval, LocalCause, NamedEvent, NamedPart, Phase, Sample, Secrets, Tag,
@@ -46,6 +47,43 @@ pub(crate) struct Ended {
     pub(crate) bytes: u64,
     /// Why it did not succeed.
     pub(crate) error: Option<ErrorKind>,
+}
+
+/// Under what a request has figures of its own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Under {
+    /// The number of its name.
+    pub(crate) name: u16,
+    /// The number of its user's label.
+    pub(crate) label: u16,
+}
+
+impl From<u16> for Under {
+    fn from(name: u16) -> Self {
+        Self { name, label: NO_LABEL }
+    }
+}
+
+impl From<&Sent> for Under {
+    fn from(sent: &Sent) -> Self {
+        Self { name: sent.name, label: sent.label }
+    }
+}
+
+impl Under {
+    /// Notes what came of a request of a phase, whose name and label are still to be filled in.
+    #[inline]
+    pub(crate) fn note(self, interval: &mut Interval, phase: Phase, event: NamedEvent) {
+        if phase != Phase::Measured {
+            return;
+        }
+        if self.name != NO_NAME {
+            interval.named.push(NamedEvent { name: self.name, ..event });
+        }
+        if self.label != NO_LABEL {
+            interval.labelled.events.push(NamedEvent { name: self.label, ..event });
+        }
+    }
 }
 
 /// Why a request was never sent.
@@ -233,37 +271,36 @@ impl Recorder {
         interval.phases[phase as usize].counters.bytes_out += n;
     }
 
-    /// An answer has led its request elsewhere, whose name has that number.
-    pub(crate) fn redirected(&mut self, at: u64, phase: Phase, name: u16, bytes: u64) {
+    /// An answer has led its request elsewhere.
+    pub(crate) fn redirected(&mut self, at: u64, phase: Phase, under: Under, bytes: u64) {
         let interval = self.at(at);
-        if name != NO_NAME && phase == Phase::Measured {
-            interval.named.push(NamedEvent {
-                part: NamedPart::Hop,
-                name,
-                code: None,
-                error: None,
-                is_sent: true,
-                response_ns: 0,
-                service_ns: 0,
-                late_ns: 0,
-                bytes,
-            });
-        }
+        let event = NamedEvent {
+            part: NamedPart::Hop,
+            name: NO_NAME,
+            code: None,
+            error: None,
+            is_sent: true,
+            response_ns: 0,
+            service_ns: 0,
+            late_ns: 0,
+            bytes,
+        };
+        under.note(interval, phase, event);
         for counters in [&mut interval.events, &mut interval.phases[phase as usize].counters] {
             counters.redirects += 1;
             counters.bytes_in += bytes;
         }
     }
 
-    /// A request ended that was never sent; `name` is the number of its name.
+    /// A request ended that was never sent, and was due then.
     pub(crate) fn never_sent(
         &mut self,
-        (due, name): (u64, u16),
+        (due, under): (u64, impl Into<Under>),
         at: u64,
         phase: Phase,
         why: impl Into<Unsent>,
     ) {
-        let (why, keep_samples) = (why.into(), self.keep_samples);
+        let (under, why, keep_samples) = (under.into(), why.into(), self.keep_samples);
         let slice = self.slice_at(at);
         let interval = &mut slice.interval;
         for counters in [&mut interval.events, &mut interval.phases[phase as usize].counters] {
@@ -273,19 +310,18 @@ impl Recorder {
             }
         }
         let kind = why.kind();
-        if name != NO_NAME && phase == Phase::Measured {
-            interval.named.push(NamedEvent {
-                part: NamedPart::Whole,
-                name,
-                code: None,
-                error: Some(kind),
-                is_sent: false,
-                response_ns: 0,
-                service_ns: 0,
-                late_ns: 0,
-                bytes: 0,
-            });
-        }
+        let event = NamedEvent {
+            part: NamedPart::Whole,
+            name: NO_NAME,
+            code: None,
+            error: Some(kind),
+            is_sent: false,
+            response_ns: 0,
+            service_ns: 0,
+            late_ns: 0,
+            bytes: 0,
+        };
+        under.note(interval, phase, event);
         if keep_samples {
             slice.samples.push(Sample {
                 due_ns: due,
@@ -294,7 +330,7 @@ impl Recorder {
                 done_ns: at,
                 bytes: 0,
                 request: 0,
-                name,
+                name: under.name,
                 connection: 0,
                 status: 0,
                 phase,
@@ -366,19 +402,18 @@ impl Recorder {
                 Some(kind) => counters.error(kind),
             }
         }
-        if sent.name != NO_NAME && sent.phase == Phase::Measured {
-            interval.named.push(NamedEvent {
-                part: NamedPart::Whole,
-                name: sent.name,
-                code: ended.code,
-                error: ended.error,
-                is_sent: true,
-                response_ns: response,
-                service_ns: service,
-                late_ns: if is_late { sent.late } else { 0 },
-                bytes: ended.bytes,
-            });
-        }
+        let event = NamedEvent {
+            part: NamedPart::Whole,
+            name: NO_NAME,
+            code: ended.code,
+            error: ended.error,
+            is_sent: true,
+            response_ns: response,
+            service_ns: service,
+            late_ns: if is_late { sent.late } else { 0 },
+            bytes: ended.bytes,
+        };
+        Under::from(sent).note(interval, sent.phase, event);
         if keep_samples {
             slice.samples.push(sample(sent, ended));
         }

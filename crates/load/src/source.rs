@@ -437,7 +437,7 @@ impl Source {
         match self {
             Self::Open(open) => open.peek_start(),
             Self::Closed(closed) => closed.ready.front().map(|due| due.at),
-            Self::Users(users) => users.oldest_waiting(),
+            Self::Users(users) => users.oldest_due(),
         }
     }
 

@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_stats::Histogram;
 use rusqlite::{Connection, ErrorCode};
 
+use crate::by_label::{self, LabelBooks};
 use crate::by_name::NameBooks;
 use crate::database::{self, Syncs};
 use crate::decision::{self, DecisionRow};
@@ -221,6 +222,7 @@ pub struct RunWriter {
     totals: [Counters; Phase::ALL.len()],
     failures: Failures,
     names: NameBooks,
+    labels: LabelBooks,
     users: UserCounts,
     websocket: WebSocketCounts,
     scratch: Histogram,
@@ -299,6 +301,7 @@ impl RunWriter {
             totals: Default::default(),
             failures: Failures::default(),
             names: NameBooks::default(),
+            labels: LabelBooks::default(),
             users: UserCounts::default(),
             websocket: WebSocketCounts::default(),
             scratch: Histogram::new(),
@@ -370,6 +373,12 @@ impl RunWriter {
         let (cell, users) = (self.cell, &self.users);
         let write = |database: &Connection, _: &Statements| users::write(database, cell, users);
         self.store.store("users", "", write)?;
+        if self.labels.have_changed() {
+            let of = &self.labels;
+            let write = |database: &Connection, _: &Statements| by_label::write(database, cell, of);
+            self.store.store("figures by label", "", write)?;
+            self.labels.stored();
+        }
         if self.websocket.is_empty() {
             return Ok(());
         }
@@ -510,6 +519,7 @@ impl Sink for RunWriter {
             total.add(&slice.counters);
         }
         self.names.add(&interval.named);
+        self.labels.add(&interval.labelled);
         self.users.add(&interval.users);
         self.websocket.add(&interval.websocket);
         let place = self.place(interval.start_ns);

@@ -11,6 +11,7 @@
 //! Adding intervals is exact: histograms merge bucket by bucket, counters add.
 
 use crate::handshakes::{Handshakes, TlsHandshakes};
+use crate::labels::Labelled;
 use crate::local::LocalCause;
 use crate::names::NamedEvent;
 use crate::outcome::{ErrorKind, Phase};
@@ -207,6 +208,8 @@ pub struct Interval {
     /// Requests of the measured phase that ended in it, where requests have names; not stored with
     /// the run's seconds.
     pub named: Vec<NamedEvent>,
+    /// What came of users by their labels, where they have some; not stored with the run's seconds.
+    pub labelled: Labelled,
     /// Users that arrived and ended in it, and how many there were; not stored with the run's
     /// seconds.
     pub users: UserCounts,
@@ -261,6 +264,7 @@ impl Interval {
         self.cpu_ns += other.cpu_ns;
         self.denied_ns += other.denied_ns;
         self.named.extend_from_slice(&other.named);
+        self.labelled.add(&other.labelled);
         self.users.add(&other.users);
         self.websocket.add(&other.websocket);
     }
@@ -290,6 +294,7 @@ impl Interval {
         self.denied_ns = 0;
         self.behind = false;
         self.named.clear();
+        self.labelled.clear();
         self.users = UserCounts::default();
         self.websocket = WebSocketCounts::default();
     }

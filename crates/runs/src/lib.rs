@@ -7,7 +7,7 @@
 //! | file | what | written |
 //! | --- | --- | --- |
 //! | `plan.toml` | the plan, complete, defaults filled in | at the start |
-//! | `run.sqlite` | tables `meta`, `interval`, `total`, `reason`, `event`, [`series`], [`window`], `figure` ([`figures`]), `name` ([`by_name`]), `users`, `websocket`; in WAL mode while it runs (then with `run.sqlite-wal` and `-shm` beside it), one plain file at the end | one transaction a second |
+//! | `run.sqlite` | tables `meta`, `interval`, `total`, `reason`, `event`, [`series`], [`window`], `figure` ([`figures`]), `name` ([`by_name`]), `label` ([`by_label`]), `users`, `websocket`; in WAL mode while it runs (then with `run.sqlite-wal` and `-shm` beside it), one plain file at the end | one transaction a second |
 //! | `latency.hlog` | histograms by second, phase and [`tag`]: HdrHistogram log 1.3, V2, nanoseconds | appended each second |
 //! | `artifacts/samples.bin` | every request, where samples are kept ([`samples`]) | in blocks |
 //! | `summary.json` | the [`Summary`], of what has a load | at the end; rebuilt when missing |
@@ -25,6 +25,7 @@
 //! writes the folder. [`Run`] reads it, whether finished, killed or still going on, and
 //! [`summarise`] is the one way a summary comes about.
 
+pub mod by_label;
 pub mod by_name;
 pub mod error;
 pub mod event;
@@ -35,6 +36,7 @@ pub mod folder;
 pub mod handshakes;
 pub mod index;
 pub mod interval;
+pub mod labels;
 pub mod local;
 pub mod meta;
 pub mod names;
@@ -69,6 +71,7 @@ mod users;
 mod validity;
 mod websocket;
 
+pub use by_label::{LabelBook, LabelBooks, LabelFigures};
 pub use by_name::{NameBook, NameBooks, NamedFigures};
 pub use decision::DecisionRow;
 pub use error::{RunError, SinkError, hint_for_write};
@@ -77,6 +80,7 @@ pub use figures::FigureRow;
 pub use folder::RunWriter;
 pub use handshakes::{Handshakes, TlsHandshakes};
 pub use interval::{Counters, Interval, PhaseSlice, Sample};
+pub use labels::{Labelled, Labelling};
 pub use later::add_events;
 pub use local::LocalCause;
 pub use meta::{End, Ended, HostSample, Kind, LoadMeta, RunMeta, World};
@@ -92,6 +96,8 @@ pub use summarise::summarise;
 pub use summary::Summary;
 pub use tag::{Named, Tag, TagName};
 pub use users::UserCounts;
-pub use websocket::{BroadcastCounts, BroadcastFigures, WebSocketCounts, WebSocketFigures};
+pub use websocket::{
+    BroadcastCounts, BroadcastFigures, ClockOffset, WebSocketCounts, WebSocketFigures,
+};
 pub use window::WindowRow;
 pub use writing::is_written;

@@ -10,26 +10,38 @@ use crate::schema;
 use crate::tag::Tag;
 use crate::times::{damaged, decoded, encoded};
 
+/// The columns of a book.
+pub(crate) fn columns() -> Vec<String> {
+    let mut columns = schema::counter_columns();
+    columns.extend(TAGS.iter().map(|tag| tag.name().to_owned()));
+    columns
+}
+
+/// Their values.
+pub(crate) fn values(book: &NameBook) -> impl Iterator<Item = Box<dyn ToSql>> {
+    let counters = schema::counter_values(&book.counters).into_iter();
+    let counters = counters.map(|value| Box::new(value) as Box<dyn ToSql>);
+    counters.chain(book.times.iter().map(|of| Box::new(encoded(of)) as Box<dyn ToSql>))
+}
+
 /// Stores the books that something was added to since they were stored.
 pub(crate) fn write(database: &Connection, cell: u32, books: &NameBooks) -> rusqlite::Result<()> {
-    let mut columns = vec!["cell".to_owned(), "number".to_owned()];
-    columns.extend(schema::counter_columns());
-    columns.extend(TAGS.iter().map(|tag| tag.name().to_owned()));
+    let own = self::columns();
+    let columns: Vec<&str> =
+        ["cell", "number"].into_iter().chain(own.iter().map(String::as_str)).collect();
     let marks = vec!["?"; columns.len()].join(",");
     let sql = format!("INSERT OR REPLACE INTO name ({}) VALUES ({marks})", columns.join(","));
     let mut statement = database.prepare_cached(&sql)?;
     for (number, book) in books.0.iter().enumerate().filter(|(_, book)| book.changed) {
         let mut values: Vec<Box<dyn ToSql>> = vec![Box::new(cell), Box::new(int(number as u64))];
-        let counters = schema::counter_values(&book.counters);
-        values.extend(counters.into_iter().map(|value| Box::new(value) as Box<dyn ToSql>));
-        values.extend(book.times.iter().map(|of| Box::new(encoded(of)) as Box<dyn ToSql>));
+        values.extend(self::values(book));
         statement.execute(params_from_iter(values))?;
     }
     Ok(())
 }
 
-/// Reads a row of [`select`].
-fn book(row: &Row<'_>) -> rusqlite::Result<NameBook> {
+/// Reads a book, whose counters stand behind the first column.
+pub(crate) fn book(row: &Row<'_>) -> rusqlite::Result<NameBook> {
     let mut book = NameBook { counters: row::counters(row, 1)?, ..NameBook::default() };
     for (slot, tag) in book.times.iter_mut().zip(TAGS.map(Tag::name)) {
         let bytes: Option<Vec<u8>> = row.get(tag)?;
@@ -47,9 +59,9 @@ pub(crate) fn read(database: &Connection) -> rusqlite::Result<NameBooks> {
     if database.query_row(has, [], |row| row.get::<_, i64>(0))? == 0 {
         return Ok(books);
     }
-    let counters = schema::counter_columns();
-    let own = ["number"].into_iter().chain(counters.iter().map(String::as_str));
-    let columns = schema::select(database, "name", own.chain(TAGS.map(Tag::name)))?;
+    let columns = self::columns();
+    let columns = ["number"].into_iter().chain(columns.iter().map(String::as_str));
+    let columns = schema::select(database, "name", columns)?;
     let mut statement = database.prepare(&format!("SELECT {columns} FROM name ORDER BY number"))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {

@@ -156,7 +156,8 @@ impl Naming {
     }
 }
 
-fn printable(name: &str) -> String {
+/// A name without what a terminal would obey, cut where it is too long.
+pub(crate) fn printable(name: &str) -> String {
     let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     let mut chars = name.chars();
     let mut kept: String = chars.by_ref().take(MAX_NAME_CHARS).map(shown).collect();

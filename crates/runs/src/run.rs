@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_stats::Histogram;
 use rusqlite::{Row, ToSql};
 
+use crate::by_label::{self, LabelBooks};
 use crate::by_name::NameBooks;
 use crate::database::uint;
 use crate::decision::{self, DecisionRow};
@@ -435,6 +436,14 @@ impl Run {
     /// Where the run cannot be read.
     pub fn name_books(&self) -> Result<NameBooks, RunError> {
         name_table::read(&self.opened.database).map_err(self.unreadable())
+    }
+
+    /// What came of the users of each label; empty where they have none.
+    ///
+    /// # Errors
+    /// Where the run cannot be read.
+    pub fn label_books(&self) -> Result<LabelBooks, RunError> {
+        by_label::read(&self.opened.database).map_err(self.unreadable())
     }
 
     /// What became of users; `None` where the run has no scenario.

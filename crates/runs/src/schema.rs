@@ -12,6 +12,7 @@
 //! | `figure` | a figure of the run | see [`crate::figures`] |
 //! | `decision` | a decision of a policy | there only where there was one; see [`crate::decision`] |
 //! | `name` | what the requests of a name have come to | renewed every ten seconds; see [`crate::by_name`] |
+//! | `label` | what came of the users of a label | there only where they have some; renewed every ten seconds; see [`crate::by_label`] |
 //!
 //! Times are integers in nanoseconds, `…_ns`, offsets since the run's first due time. `status` is a
 //! JSON object of counts by code, `local` one of failures of our own by cause. Each row carries

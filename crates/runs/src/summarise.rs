@@ -126,6 +126,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         host: Host { steal_share: steal(run, &span)?, timer_late_us: Spread::of(&log.timer_late) },
         slo: if run.goes_on() { verdicts::so_far(slo) } else { slo },
         by_name: by_name::of_run(&load.names, &books),
+        by_label: run.label_books()?.figures(),
         users: run.users()?,
         websocket: websocket(run)?,
         warm_up: warm_up(run, &log)?,
@@ -415,6 +416,7 @@ fn warnings(run: &Run, log: &Log, span: &Range<u64>) -> Result<Vec<String>, RunE
     }
     warnings.extend(run.opening_warning().map(str::to_owned));
     warnings.extend(run.load()?.names.note());
+    warnings.extend(run.label_books()?.note());
     warnings.extend(run.users()?.iter().flat_map(UserCounts::notes));
     warnings.extend(websocket(run)?.and_then(|of| of.notes()));
     let (wanted, found) = (run.hlog_bytes()?, run.hlog_len());

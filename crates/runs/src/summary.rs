@@ -6,7 +6,7 @@
 //! [`Summary::warm_up`] has the few of the warm-up. How each figure comes about is stated in
 //! [`crate::summarise`].
 
-use crate::{NamedFigures, TlsHandshakes, UserCounts};
+use crate::{LabelFigures, NamedFigures, TlsHandshakes, UserCounts};
 use std::collections::BTreeMap;
 
 use crate::Reason;
@@ -93,6 +93,9 @@ pub struct Summary {
     /// Figures by name, in the order of the names, `other` last; left out where requests have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_name: Vec<NamedFigures>,
+    /// Figures by the labels of users, in their order, `other` last; left out where they have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_label: Vec<LabelFigures>,
     /// What became of the users of a scenario, over the whole run; left out where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub users: Option<UserCounts>,

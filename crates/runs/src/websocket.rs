@@ -12,6 +12,15 @@ use serde::{Deserialize, Serialize};
 use crate::database::{int, uint};
 use crate::times::{decoded, encoded};
 
+/// What is known of a server's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClockOffset {
+    /// The server's clock less this host's, nanoseconds.
+    pub offset_ns: i64,
+    /// By how much that may be wrong, nanoseconds: half the round trip in which it was asked.
+    pub error_ns: u64,
+}
+
 /// What came of broadcasts: messages that go to many, and say of themselves when they were sent.
 #[derive(Debug, Clone, Default)]
 pub struct BroadcastCounts {
@@ -28,8 +37,11 @@ pub struct BroadcastCounts {
     /// Those that came before they were published by the server's clock, by more than a
     /// millisecond: the two clocks differ. They are in no time.
     pub ahead: u64,
-    /// From when it was published to its receipt, nanoseconds; the clocks are taken as they are.
+    /// From when it was published to its receipt, nanoseconds; by the server's clock as it is, or
+    /// with its offset taken off where that is known.
     pub latency: Compact,
+    /// The offset of the server's clock as it was known last; `None` where nobody has asked.
+    pub clock: Option<ClockOffset>,
     /// From the first to the last receipt of one broadcast, nanoseconds, over those who had it
     /// within three seconds.
     pub spread: Compact,
@@ -42,6 +54,8 @@ pub struct WebSocketCounts {
     pub connected: u64,
     /// Handshakes that did not.
     pub refused: u64,
+    /// Of those that opened one, how many did so in the place of one that was lost.
+    pub reconnected: u64,
     /// Those that were closed, by the code: 1006 where none was told.
     pub closed: BTreeMap<u16, u64>,
     /// Messages that were sent.
@@ -74,6 +88,7 @@ impl WebSocketCounts {
     pub fn add(&mut self, other: &Self) {
         self.connected += other.connected;
         self.refused += other.refused;
+        self.reconnected += other.reconnected;
         for (code, n) in &other.closed {
             *self.closed.entry(*code).or_default() += n;
         }
@@ -88,6 +103,7 @@ impl WebSocketCounts {
         mine.doubled += theirs.doubled;
         mine.disorder += theirs.disorder;
         mine.ahead += theirs.ahead;
+        mine.clock = theirs.clock.or(mine.clock);
         mine.latency.add(&theirs.latency);
         mine.spread.add(&theirs.spread);
     }
@@ -98,6 +114,7 @@ impl WebSocketCounts {
         let named = [
             ("connected", self.connected),
             ("refused", self.refused),
+            ("reconnected", self.reconnected),
             ("sent", self.sent),
             ("received", self.received),
             ("unmatched", self.unmatched),
@@ -122,6 +139,7 @@ impl WebSocketCounts {
         Some(match name {
             "connected" => &mut self.connected,
             "refused" => &mut self.refused,
+            "reconnected" => &mut self.reconnected,
             "sent" => &mut self.sent,
             "received" => &mut self.received,
             "unmatched" => &mut self.unmatched,
@@ -144,6 +162,9 @@ pub struct WebSocketFigures {
     pub connected: u64,
     /// Handshakes that did not.
     pub refused: u64,
+    /// Of those that opened one, how many did so in the place of one that was lost.
+    #[serde(default)]
+    pub reconnected: u64,
     /// Those that were closed, by the code: 1006 where none was told.
     pub closed: BTreeMap<String, u64>,
     /// Messages that were sent.
@@ -174,6 +195,12 @@ pub struct BroadcastFigures {
     pub disorder: u64,
     /// Those that came before they were published by the server's clock: in no time below.
     pub ahead: u64,
+    /// The server's clock less this host's, which is taken off; left out where nobody has asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset_us: Option<f64>,
+    /// By how much that may be wrong: half the round trip in which it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset_error_us: Option<f64>,
     /// From when one was published, by the server's clock, to its receipt by ours.
     pub latency_us: Percentiles,
     /// From the first to the last receipt of one, over those who had it within three seconds.
@@ -190,6 +217,7 @@ impl WebSocketFigures {
         Self {
             connected: counts.connected,
             refused: counts.refused,
+            reconnected: counts.reconnected,
             closed: counts.closed.iter().map(|(code, n)| (code.to_string(), *n)).collect(),
             sent: counts.sent,
             received: counts.received,
@@ -202,6 +230,8 @@ impl WebSocketFigures {
                 doubled: broadcast.doubled,
                 disorder: broadcast.disorder,
                 ahead: broadcast.ahead,
+                offset_us: broadcast.clock.map(|clock| clock.offset_ns as f64 / 1e3),
+                offset_error_us: broadcast.clock.map(|clock| clock.error_ns as f64 / 1e3),
                 latency_us: broadcast.latency.percentiles(),
                 spread_us: broadcast.spread.percentiles(),
             }),
@@ -210,14 +240,18 @@ impl WebSocketFigures {
 
     /// What is to be said of them beside their numbers.
     pub(crate) fn notes(&self) -> Option<String> {
-        let ahead = self.broadcast.as_ref().map_or(0, |broadcast| broadcast.ahead);
-        (ahead > 0).then(|| {
-            format!(
-                "{} broadcasts came before they were published by the server's clock: it differs \
-                 from this host's, and latencies of broadcasts are off by that",
-                plimsoll_units::show_count(ahead)
-            )
-        })
+        let broadcast = self.broadcast.as_ref().filter(|broadcast| broadcast.ahead > 0)?;
+        let ahead = plimsoll_units::show_count(broadcast.ahead);
+        let what = match broadcast.offset_us {
+            None => {
+                "it differs from this host's, and latencies of broadcasts are off by that; [clock] \
+                 in the scenario asks by how much"
+            }
+            Some(_) => "it runs unevenly, or does not tell the time that it publishes by",
+        };
+        Some(format!(
+            "{ahead} broadcasts came before they were published by the server's clock: {what}"
+        ))
     }
 }
 
@@ -225,6 +259,8 @@ impl WebSocketFigures {
 const CLOSED: &str = "closed.";
 const LATENCY: &str = "broadcast.latency";
 const SPREAD: &str = "broadcast.spread";
+const OFFSET: &str = "broadcast.offset_ns";
+const OFFSET_ERROR: &str = "broadcast.offset_error_ns";
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS websocket (cell INTEGER NOT NULL,
     name TEXT NOT NULL, value INTEGER, histogram BLOB, PRIMARY KEY (cell, name))";
 
@@ -240,6 +276,10 @@ pub(crate) fn write(
     for (name, n) in of.numbers() {
         statement.execute(params![cell, name, int(n), None::<Vec<u8>>])?;
     }
+    if let Some(clock) = of.broadcast.clock {
+        statement.execute(params![cell, OFFSET, clock.offset_ns, None::<Vec<u8>>])?;
+        statement.execute(params![cell, OFFSET_ERROR, int(clock.error_ns), None::<Vec<u8>>])?;
+    }
     for (name, times) in [(LATENCY, &of.broadcast.latency), (SPREAD, &of.broadcast.spread)] {
         statement.execute(params![cell, name, None::<i64>, encoded(times)])?;
     }
@@ -253,6 +293,7 @@ pub(crate) fn read(database: &Connection) -> rusqlite::Result<Option<WebSocketCo
         return Ok(None);
     }
     let mut counts = WebSocketCounts::default();
+    let (mut offset, mut error) = (None, None);
     let mut statement = database.prepare("SELECT name, value, histogram FROM websocket")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -261,6 +302,8 @@ pub(crate) fn read(database: &Connection) -> rusqlite::Result<Option<WebSocketCo
         match (name.as_str(), times) {
             (LATENCY, Some(bytes)) => counts.broadcast.latency = decoded(&bytes)?,
             (SPREAD, Some(bytes)) => counts.broadcast.spread = decoded(&bytes)?,
+            (OFFSET, _) => offset = value,
+            (OFFSET_ERROR, _) => error = value.map(uint),
             (name, _) => {
                 if let (Some(place), Some(value)) = (counts.place(name), value) {
                     *place = uint(value);
@@ -268,6 +311,8 @@ pub(crate) fn read(database: &Connection) -> rusqlite::Result<Option<WebSocketCo
             }
         }
     }
+    counts.broadcast.clock =
+        offset.zip(error).map(|(offset_ns, error_ns)| ClockOffset { offset_ns, error_ns });
     Ok(Some(counts))
 }
 
@@ -289,11 +334,16 @@ mod tests {
         let more = counts.clone();
         counts.add(&more);
         counts.broadcast.ahead = 1;
+        counts.broadcast.clock = Some(ClockOffset { offset_ns: -250_000, error_ns: 1_500 });
+        let later = WebSocketCounts::default();
+        counts.add(&later);
         write(&database, 1, &counts).unwrap();
         let back = read(&database).unwrap().unwrap();
         assert_eq!(WebSocketFigures::of(&back), WebSocketFigures::of(&counts));
         let figures = WebSocketFigures::of(&back);
         assert_eq!((figures.connected, figures.sent, figures.closed["1006"]), (6, 14, 2));
         assert!(figures.notes().unwrap().contains("1 broadcasts"));
+        let broadcast = figures.broadcast.unwrap();
+        assert_eq!((broadcast.offset_us, broadcast.offset_error_us), (Some(-250.0), Some(1.5)));
     }
 }

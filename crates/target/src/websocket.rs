@@ -4,8 +4,8 @@
 //! Its messages are those of the public WebSocket benchmarks: `{"type":"echo","payload":…}` comes
 //! back as it is; `{"type":"broadcast","payload":…}` goes to every client, with a number (`seq`)
 //! and the time at which it was published (`at`, nanoseconds since 1970 as decimal text), and then
-//! its sender is told `{"type":"broadcastResult","listenerCount":…}`. Any other message comes back
-//! as it is. A request that asks for no WebSocket is answered 400 or 426.
+//! its sender is told `{"type":"broadcastResult","listenerCount":…}`. `{"type":"time"}` is answered
+//! with the time, `{"type":"time","at":…}`. Any other message comes back as it is. A request that asks for no WebSocket is answered 400 or 426.
 //!
 //! It is one thread. A broadcast is encoded once; a client that does not read what it is sent is
 //! hung up on when [`MOST_UNSENT`] bytes wait for it.
@@ -59,6 +59,7 @@ pub struct Tally {
 #[derive(Debug)]
 pub struct WebSocketServer {
     listener: Listener,
+    clock_ahead_ns: u64,
 }
 
 impl WebSocketServer {
@@ -68,7 +69,13 @@ impl WebSocketServer {
     /// Where the address cannot be listened on.
     pub fn bind(address: &Address) -> Result<Self, TargetError> {
         raise_descriptor_limit();
-        Ok(Self { listener: Listener::bind(address)? })
+        Ok(Self { listener: Listener::bind(address)?, clock_ahead_ns: 0 })
+    }
+
+    /// The same, whose clock is ahead of this host's by so many nanoseconds.
+    #[must_use]
+    pub fn with_clock_ahead(self, ns: u64) -> Self {
+        Self { clock_ahead_ns: ns, ..self }
     }
 
     /// Where it listens: the port is the one the system chose where 0 was asked for.
@@ -95,6 +102,7 @@ impl WebSocketServer {
             blocked: BTreeSet::new(),
             tally: Tally::default(),
             sequence: 0,
+            clock_ahead_ns: self.clock_ahead_ns,
             buffer: vec![0; BUFFER],
         };
         let mut events = Vec::with_capacity(EVENTS);
@@ -128,6 +136,7 @@ struct Serving {
     blocked: BTreeSet<Key>,
     tally: Tally,
     sequence: u64,
+    clock_ahead_ns: u64,
     buffer: Vec<u8>,
 }
 
@@ -256,9 +265,18 @@ impl Serving {
             self.tally.received += 1;
             match serde_json::from_str::<Envelope<'_>>(&text) {
                 Ok(asked) if asked.kind == "broadcast" => self.broadcast(key, asked.payload),
+                Ok(asked) if asked.kind == "time" => {
+                    let now = self.unix_ns();
+                    self.say(key, &format!("{{\"type\":\"time\",\"at\":\"{now}\"}}"));
+                }
                 _ => self.say(key, &text),
             }
         }
+    }
+
+    /// The time of day by its clock, nanoseconds since 1970.
+    fn unix_ns(&self) -> u64 {
+        clock::unix_ns() + self.clock_ahead_ns
     }
 
     /// Sends a message to one client.
@@ -276,7 +294,7 @@ impl Serving {
         self.sequence += 1;
         self.tally.broadcasts += 1;
         let payload = payload.map_or("null", RawValue::get);
-        let now = clock::unix_ns();
+        let now = self.unix_ns();
         let (sequence, mut frame) = (self.sequence, Vec::new());
         let text = format!(
             "{{\"type\":\"broadcast\",\"seq\":{sequence},\"at\":\"{now}\",\"payload\":{payload}}}"

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::program::unix_ns;
 use crate::stores::{ADMIN, Stores};
 
 #[test]
@@ -52,6 +53,12 @@ fn a_stranger_has_no_connection() {
     let connect = || TcpStream::connect(market.http.address).unwrap();
     assert_eq!(market.http.socket_on(connect(), Some("nobody's")).err(), Some(401));
     let mut socket = market.http.socket_on(connect(), None).unwrap();
+    // What it is o'clock everybody may know.
+    let before = unix_ns();
+    let told = socket.ask(&json!({"op": "time", "n": 2}));
+    let at: u64 = told["at"].as_str().unwrap().parse().unwrap();
+    assert_eq!((&told["op"], &told["n"]), (&json!("time"), &json!(2)), "{told}");
+    assert!((before - 1_000..=unix_ns()).contains(&at), "{told} behind {before}");
     assert_eq!(socket.ask(&json!({"op": "games", "n": 3}))["op"], "error");
     assert_eq!(socket.next(), Err(1008));
     let mut socket = market.http.socket_on(connect(), None).unwrap();

@@ -24,7 +24,9 @@ pub(crate) fn run(args: &Target) -> Result<Exit> {
     let address: Address = read("--listen", &args.listen, str::parse)?;
     let run_for = args.run_for.as_ref().map(|text| read("--for", text, duration)).transpose()?;
     if args.websocket {
-        let server = WebSocketServer::bind(&address)?;
+        let ahead = args.clock_ahead.as_ref().map(|text| read("--clock-ahead", text, duration));
+        let ahead_ns = ahead.transpose()?.map_or(0, nanoseconds);
+        let server = WebSocketServer::bind(&address)?.with_clock_ahead(ahead_ns);
         let stop = begun(args, server.local_addr(), run_for)?;
         let tally = server.run(stop)?;
         return tell_messages(args, &tally);

@@ -18,7 +18,7 @@ const MOST_LIVE: usize = 5;
 const MOST_CHARS: usize = 40;
 
 /// A name as far as there is room.
-fn short(name: &str) -> String {
+pub(super) fn short(name: &str) -> String {
     if name.chars().count() <= MOST_CHARS {
         return name.to_owned();
     }

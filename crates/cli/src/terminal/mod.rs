@@ -1,6 +1,7 @@
 //! What a person sees: the live view, the table at the end, errors.
 
 pub(crate) mod align;
+mod by_label;
 mod by_name;
 pub(crate) mod error;
 pub(crate) mod live;

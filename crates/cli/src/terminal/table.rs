@@ -30,6 +30,7 @@ pub(crate) fn render(summary: &Summary, uncertainty: Option<&Uncertainty>, paint
     counts(&mut out, summary, paint);
     times(&mut out, summary, uncertainty, paint);
     super::by_name::table(&mut out, &summary.by_name, paint);
+    super::by_label::table(&mut out, &summary.by_label, paint);
     health(&mut out, summary, paint);
     objectives(&mut out, &summary.slo, paint);
     for reason in &summary.run.invalid_because {
@@ -126,10 +127,14 @@ fn counts(out: &mut String, summary: &Summary, paint: Paint) {
 fn messages(out: &mut String, of: &WebSocketFigures) {
     let _ = writeln!(
         out,
-        "  {:<14}{} connected, {} refused; {} messages sent, {} received, {} unmatched",
+        "  {:<14}{} connected, {} refused{}; {} messages sent, {} received, {} unmatched",
         "WebSockets",
         show_count(of.connected),
         show_count(of.refused),
+        match of.reconnected {
+            0 => String::new(),
+            n => format!(", {} reconnected", show_count(n)),
+        },
         show_count(of.sent),
         show_count(of.received),
         show_count(of.unmatched),
@@ -151,6 +156,11 @@ fn messages(out: &mut String, of: &WebSocketFigures) {
         time(of.spread_us.p50),
         time(of.spread_us.p99),
     );
+    if let (Some(offset), Some(error)) = (of.offset_us, of.offset_error_us) {
+        let way = if offset < 0.0 { "behind" } else { "ahead of" };
+        let (offset, error) = (us(offset.abs()), us(error));
+        let _ = writeln!(out, "  {:<14}{way} this host's by {offset} ± {error}", "their clock");
+    }
 }
 
 /// The causes of failures, a line each.

@@ -185,7 +185,7 @@ impl Walk<'_> {
         let Some(talk) = talks.get_mut(&channel) else {
             return self.fails(user, said, "the WebSocket is closed, or was never open", now());
         };
-        if sends && let Err(error) = send_said(talk, user) {
+        if sends && let Err(error) = send(talk, user.said()) {
             talks.remove(&channel);
             return self.fails(user, said, &error.to_string(), now());
         }
@@ -217,7 +217,7 @@ impl Walk<'_> {
                             return said;
                         }
                         Heard::Ruled { has_reply: true, .. } => {
-                            if let Err(error) = send_said(talk, user) {
+                            if let Err(error) = send(talk, user.reply()) {
                                 talks.remove(&channel);
                                 return self.fails(user, said, &error.to_string(), now());
                             }
@@ -246,7 +246,7 @@ impl Walk<'_> {
         };
         match heard {
             Heard::Expected { name: Some(number), .. } => name(*number),
-            Heard::Expected { .. } | Heard::Failed(_) => "expected".to_owned(),
+            Heard::Expected { .. } | Heard::Failed(_) | Heard::Again => "expected".to_owned(),
             Heard::Ruled { name: number, .. } => name(*number),
             Heard::Unmatched => "unmatched".to_owned(),
         }
@@ -254,9 +254,9 @@ impl Walk<'_> {
 }
 
 /// Sends what a user has put into words: text where it is UTF-8.
-fn send_said(talk: &mut Talk, user: &User) -> io::Result<()> {
-    match std::str::from_utf8(user.said()) {
+fn send(talk: &mut Talk, said: &[u8]) -> io::Result<()> {
+    match std::str::from_utf8(said) {
         Ok(text) => talk.send(Frame::Text(text)),
-        Err(_) => talk.send(Frame::Binary(user.said())),
+        Err(_) => talk.send(Frame::Binary(said)),
     }
 }

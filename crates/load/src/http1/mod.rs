@@ -14,7 +14,7 @@ pub mod encode;
 pub mod head;
 pub mod upgrade;
 
-use crate::driver::{Driver, Event, Fate, Follow, Inbox, Slot, Words, quoted};
+use crate::driver::{Driver, Event, Fate, Follow, IN_BACKGROUND, Inbox, Slot, Words, quoted};
 use crate::redirects::Redirects;
 use chunked::Chunked;
 use encode::{Encoder, is_repeatable};
@@ -45,8 +45,9 @@ pub struct Http1 {
     once: bool,
     /// Whether answers are kept.
     keeps: bool,
-    /// What users send, by their seats, where there is a scenario in place of a list.
-    made: Option<Vec<Made>>,
+    /// What users send, by their seats, and what they send in their background, where there is a
+    /// scenario in place of a list.
+    made: Option<[Vec<Made>; 2]>,
     words: Words,
     redirects: Redirects,
     /// Where keys of handshakes and masks come from.
@@ -105,12 +106,13 @@ impl Http1 {
     /// The same for users, whose requests are given one by one.
     #[must_use]
     pub fn of_users(self) -> Self {
-        Self { keeps: true, made: Some(Vec::new()), ..self }
+        Self { keeps: true, made: Some(Default::default()), ..self }
     }
 
     /// What the user in a seat sends, where there are users.
     fn made(&self, seat: u32) -> Option<&Made> {
-        self.made.as_ref()?.get(seat as usize)
+        let (list, at) = place_of(seat);
+        self.made.as_ref()?[list].get(at)
     }
 
     /// The same, which follows up to so many redirects a request.
@@ -310,6 +312,12 @@ impl Connection {
     }
 }
 
+/// Where that stands which is sent for a seat: in which list, and at which place.
+#[inline]
+fn place_of(seat: u32) -> (usize, usize) {
+    (usize::from(seat & IN_BACKGROUND != 0), (seat & !IN_BACKGROUND) as usize)
+}
+
 /// Says which byte of a chunked body was not understood, and what stands there.
 #[cold]
 fn bad_chunk(before: State, bytes: &[u8]) -> Vec<u8> {
@@ -371,7 +379,8 @@ impl Driver for Http1 {
         connection.announced = false;
         connection.answer = self.keeps.then(Box::default);
         connection.location = None;
-        if let Some(made) = self.made.as_mut().and_then(|all| all.get_mut(index as usize)) {
+        let (list, at) = place_of(index);
+        if let Some(made) = self.made.as_mut().and_then(|all| all[list].get_mut(at)) {
             connection.answer.iter_mut().for_each(|answer| answer.most = Some(made.keep));
             connection.head_only = made.is_head;
             connection.handshake = made.handshake.take();
@@ -393,7 +402,8 @@ impl Driver for Http1 {
 
     fn prepare(&mut self, seat: u32, message: &Message, host: &str, keep: u64) {
         let Some(all) = &mut self.made else { return };
-        let at = seat as usize;
+        let (list, at) = place_of(seat);
+        let all = &mut all[list];
         if at >= all.len() {
             all.resize_with(at + 1, Made::default);
         }

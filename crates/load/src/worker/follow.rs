@@ -7,6 +7,7 @@
 use super::Worker;
 use super::explain::Why;
 use crate::driver::{Driver, Follow, Slot};
+use crate::recorder::Under;
 use plimsoll_runs::ErrorKind;
 
 impl<D: Driver> Worker<D> {
@@ -19,11 +20,11 @@ impl<D: Driver> Worker<D> {
 
     fn lead_on(&mut self, slot: Slot, code: u16, bytes: u64) -> bool {
         let Some((sent, _)) = self.in_flight.get_mut(slot) else { return false };
-        let (request, phase, name) = (sent.request, sent.phase, sent.name);
+        let (request, phase, under) = (sent.request, sent.phase, Under::from(&*sent));
         match self.driver.follow(slot, request, code) {
             Follow::Answer => false,
             Follow::Again => {
-                self.recorder.redirected(self.now, phase, name, bytes);
+                self.recorder.redirected(self.now, phase, under, bytes);
                 let holder = self.in_flight.lead_on(slot);
                 let connection = holder.and_then(|at| self.connections.get_mut(at as usize));
                 if let Some(connection) = connection {

@@ -6,14 +6,17 @@
 //! figures by its name and counts as none.
 
 use super::Worker;
-use crate::driver::{Driver, Said, Slot};
+use crate::driver::{Driver, IN_BACKGROUND, Said, Slot};
 use crate::in_flight::Sent;
-use crate::recorder::Ended;
+use crate::recorder::{Ended, Under};
 use crate::source::Source;
 use crate::source::users::{Leaving, Over, kind_of};
+use plimsoll_runs::names::NO_NAME;
 use plimsoll_runs::{ErrorKind, NamedEvent, NamedPart};
 use plimsoll_workload::scenario::{End, Heard, Lane, Published, Sending};
 
+/// Said of a step that could not begin.
+const NOT_OPEN: &[u8] = b"the WebSocket on which it was to go is closed, or was never open";
 /// The code of a message: it has none of its own.
 const MESSAGE: u16 = 0;
 /// Closed, as all is done; and as who was there goes away (RFC 6455, section 7.4.1).
@@ -22,7 +25,7 @@ const GOING_AWAY: u16 = 1001;
 
 impl<D: Driver> Worker<D> {
     /// The WebSocket of a user that is open, and is not being closed.
-    fn online(&mut self, seat: u32, channel: u16) -> Option<u32> {
+    pub(super) fn online(&mut self, seat: u32, channel: u16) -> Option<u32> {
         let at = self.users()?.socket(seat, channel)?;
         let connection = self.connections.get(at as usize)?;
         let is_his = connection.owner == seat && connection.lane.channel == channel;
@@ -30,24 +33,45 @@ impl<D: Driver> Worker<D> {
     }
 
     /// A step of a user sends a message, awaits some, or both.
-    pub(super) fn say(
+    pub(super) fn say(&mut self, seat: u32, sending: &Sending, channel: u16, does: (bool, bool)) {
+        if does == (true, true) {
+            let phase = self.phase(sending.due_ns);
+            self.recorder.offered(sending.due_ns, phase);
+        }
+        self.say_when_open(seat, sending, channel, does);
+    }
+
+    /// The same, once it is counted: now, or when the WebSocket is open again.
+    pub(super) fn say_when_open(
         &mut self,
         seat: u32,
         sending: &Sending,
         channel: u16,
+        does: (bool, bool),
+    ) {
+        match self.online(seat, channel) {
+            Some(at) => self.say_on(at, (seat, channel), sending, does),
+            None => match self.users() {
+                Some(users) if users.keeps(seat, channel) => {
+                    users.hold(seat, sending, channel, does);
+                }
+                _ => self.cannot_say(seat, sending, does == (true, true), NOT_OPEN),
+            },
+        }
+    }
+
+    fn say_on(
+        &mut self,
+        at: u32,
+        (seat, channel): (u32, u16),
+        sending: &Sending,
         (sends, awaits): (bool, bool),
     ) {
         let (phase, is_request) = (self.phase(sending.due_ns), sends && awaits);
-        if is_request {
-            self.recorder.offered(sending.due_ns, phase);
-        }
-        let Some(at) = self.online(seat, channel) else {
-            return self.cannot_say(seat, sending, is_request);
-        };
         let mut bytes = std::mem::take(&mut self.scratch);
         bytes.clear();
         let connection = &mut self.connections[at as usize];
-        let serial = connection.serial;
+        let (serial, usable) = (connection.serial, sending.due_ns.max(connection.online_since));
         let is_said = match (&mut connection.protocol, &self.source) {
             (Some(protocol), Source::Users(users)) if sends => {
                 self.driver.say(protocol, users.said(seat), &mut bytes)
@@ -56,16 +80,16 @@ impl<D: Driver> Worker<D> {
         };
         if !is_said {
             self.scratch = bytes;
-            return self.cannot_say(seat, sending, is_request);
+            return self.cannot_say(seat, sending, is_request, NOT_OPEN);
         }
         let now = self.clock.now();
         self.now = now;
-        let late = now.saturating_sub(sending.due_ns);
+        let late = now.saturating_sub(usable);
         let sent = Sent { late, connection: serial, ..self.sent(seat, sending) };
         // Who only waits does so from when it was due.
         let sent = if sends { sent } else { Sent { sent: sending.due_ns, late: 0, ..sent } };
         if is_request {
-            self.recorder.sent(now, phase, 0, late);
+            self.recorder.sent(now, phase, usable - sending.due_ns, late);
         }
         if let Some(users) = self.users() {
             users.has_said(seat, sent, channel, is_request);
@@ -86,16 +110,21 @@ impl<D: Driver> Worker<D> {
     }
 
     /// A step could not begin, as its WebSocket is not open.
-    fn cannot_say(&mut self, seat: u32, sending: &Sending, is_request: bool) {
+    pub(super) fn cannot_say(
+        &mut self,
+        seat: u32,
+        sending: &Sending,
+        is_request: bool,
+        why: &[u8],
+    ) {
         let (now, phase, kind) = (self.now, self.phase(sending.due_ns), ErrorKind::Offline);
-        let name = self.named(sending.name);
         if is_request {
-            self.recorder.never_sent((sending.due_ns, name), now, phase, kind);
+            let under = self.under(seat, sending.name);
+            self.recorder.never_sent((sending.due_ns, under), now, phase, kind);
         } else {
             let sent = self.sent(seat, sending);
             self.recorder.step(&sent, &Ended { at: now, code: None, bytes: 0, error: Some(kind) });
         }
-        let why = b"the WebSocket on which it was to go is closed, or was never open";
         self.recorder.reason(phase, kind, None, now, why);
         if let Some(users) = self.users() {
             users.could_not_say(seat, now);
@@ -104,6 +133,7 @@ impl<D: Driver> Worker<D> {
 
     /// A step of a user closes his WebSocket. One that is closed already is closed.
     pub(super) fn part(&mut self, seat: u32, channel: u16, code: u16) {
+        self.forget_return(seat, channel);
         if let Some(at) = self.online(seat, channel) {
             self.begin_to_close(at, code);
         }
@@ -137,14 +167,21 @@ impl<D: Driver> Worker<D> {
 
     /// A handshake has made a WebSocket of its connection.
     pub(super) fn is_online(&mut self, slot: Slot) {
-        let Some((_, holder)) = self.in_flight.get_mut(slot) else { return };
+        let Some((sent, holder)) = self.in_flight.get_mut(slot) else { return };
+        let is_return = sent.request & IN_BACKGROUND != 0;
         let Some(connection) = self.connections.get_mut(holder as usize) else { return };
         connection.online_since = self.now.max(1);
         // Messages come when nobody waits for them: what counts is when they arrived.
         if !connection.stamped {
             connection.stamp_arrivals();
         }
-        self.recorder.at(self.now).websocket.connected += 1;
+        let counts = &mut self.recorder.at(self.now).websocket;
+        counts.connected += 1;
+        counts.reconnected += u64::from(is_return);
+        let (seat, channel, now) = (connection.owner, connection.lane.channel, self.now);
+        if let Some(users) = self.users() {
+            users.may_ask(seat, channel, now);
+        }
     }
 
     /// Takes what a peer has said on a connection to its user.
@@ -172,6 +209,10 @@ impl<D: Driver> Worker<D> {
         let (seat, channel, now) = (connection.owner, connection.lane.channel, self.now);
         self.recorder.at(now).websocket.received += 1;
         let Some(users) = self.users() else { return };
+        if let Some(known) = users.take_time(seat, channel, bytes, now) {
+            self.recorder.at(now).websocket.broadcast.clock = Some(known);
+            return;
+        }
         let awaited = users.awaited(seat);
         match users.hear(seat, channel, bytes, now) {
             Some(Heard::Expected { name, is_last }) => {
@@ -194,13 +235,36 @@ impl<D: Driver> Worker<D> {
             Some(Heard::Ruled { name, has_reply, published, close }) => {
                 self.ruled(seat, channel, name, bytes.len(), published.as_ref());
                 if has_reply {
-                    self.reply(at, seat);
+                    let reply = self.users().map(|users| users.reply(seat).to_vec());
+                    self.tell(at, &reply.unwrap_or_default());
                 }
                 if let Some(code) = close {
                     self.begin_to_close(at, code);
                 }
             }
+            Some(Heard::Again) => {}
             Some(Heard::Unmatched) | None => self.recorder.at(now).websocket.unmatched += 1,
+        }
+    }
+
+    /// Lets those ask for the server's time whose turn it is.
+    pub(super) fn ask_for_time(&mut self) {
+        let now = self.now;
+        if let Some(users) = self.users() {
+            users.learn_clock();
+        }
+        while let Some((seat, channel)) = self.users().and_then(|of| of.take_question(now)) {
+            let question = self.users().and_then(|users| users.question());
+            let at = self.online(seat, channel);
+            let asked = self.clock.now();
+            let Some(users) = self.users() else { return };
+            match at.zip(question) {
+                None => users.asks_no_more(seat),
+                Some((at, question)) => {
+                    users.has_asked(seat, asked);
+                    self.tell(at, &question);
+                }
+            }
         }
     }
 
@@ -219,17 +283,18 @@ impl<D: Driver> Worker<D> {
             let counts = &mut self.recorder.at(now).websocket.broadcast;
             latency_ns = users.take_broadcast(seat, channel, published, now, counts).unwrap_or(0);
         }
-        let name = self.named(name);
-        let phase = self.phase(now);
-        self.recorder.message(name, phase, now, latency_ns, bytes as u64);
+        let (under, phase) = (self.under(seat, name), self.phase(now));
+        // By label only times of broadcasts are told.
+        let under = if published.is_some() { under } else { under.name.into() };
+        self.recorder.message(under, phase, now, latency_ns, bytes as u64);
     }
 
-    /// Sends what a rule has answered.
-    fn reply(&mut self, at: u32, seat: u32) {
+    /// Sends a message that is none of a step.
+    pub(super) fn tell(&mut self, at: u32, text: &[u8]) {
         let connection = &mut self.connections[at as usize];
         let mut bytes = Vec::new();
-        if let (Some(protocol), Source::Users(users)) = (&mut connection.protocol, &self.source) {
-            self.driver.say(protocol, users.said(seat), &mut bytes);
+        if let Some(protocol) = &mut connection.protocol {
+            self.driver.say(protocol, text, &mut bytes);
         }
         if bytes.is_empty() {
             return;
@@ -272,6 +337,7 @@ impl<D: Driver> Worker<D> {
         counts.online_ns += now.saturating_sub(since);
         let Some(users) = self.users() else { return };
         users.loses(seat, lane, at);
+        users.tries_again(seat, lane.channel, now.saturating_sub(since), now);
         let Some(over) = users.breaks(seat, Some(lane.channel), now) else { return };
         let why = match code {
             0 => "the server closed the connection without a word".to_owned(),
@@ -296,14 +362,9 @@ impl<D: Driver> Worker<D> {
 impl crate::recorder::Recorder {
     /// A step has ended that counts as no request: it has figures by its name.
     fn step(&mut self, sent: &Sent, ended: &Ended) {
-        if sent.name == plimsoll_runs::names::NO_NAME
-            || sent.phase != plimsoll_runs::Phase::Measured
-        {
-            return;
-        }
-        self.at(ended.at).named.push(NamedEvent {
+        let event = NamedEvent {
             part: NamedPart::Whole,
-            name: sent.name,
+            name: NO_NAME,
             code: ended.code,
             error: ended.error,
             is_sent: true,
@@ -311,13 +372,14 @@ impl crate::recorder::Recorder {
             service_ns: ended.at.saturating_sub(sent.sent),
             late_ns: 0,
             bytes: ended.bytes,
-        });
+        };
+        Under::from(sent.name).note(self.at(ended.at), sent.phase, event);
     }
 
     /// A message came that nobody had asked for, so long after it was published.
     fn message(
         &mut self,
-        name: u16,
+        under: Under,
         phase: plimsoll_runs::Phase,
         at: u64,
         latency_ns: u64,
@@ -326,12 +388,9 @@ impl crate::recorder::Recorder {
         let interval = self.at(at);
         interval.events.bytes_in += bytes;
         interval.phases[phase as usize].counters.bytes_in += bytes;
-        if name == plimsoll_runs::names::NO_NAME || phase != plimsoll_runs::Phase::Measured {
-            return;
-        }
-        self.at(at).named.push(NamedEvent {
+        let event = NamedEvent {
             part: NamedPart::Message,
-            name,
+            name: NO_NAME,
             code: None,
             error: None,
             is_sent: false,
@@ -339,6 +398,7 @@ impl crate::recorder::Recorder {
             service_ns: latency_ns,
             late_ns: 0,
             bytes,
-        });
+        };
+        under.note(interval, phase, event);
     }
 }

@@ -13,6 +13,7 @@ mod messages;
 mod pace;
 mod race;
 mod receive;
+mod returns;
 mod start;
 pub(crate) mod tunnel;
 mod users;

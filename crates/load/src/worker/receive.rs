@@ -457,6 +457,7 @@ impl<D: Driver> Worker<D> {
         }
         self.expire_opening();
         self.expire_messages();
+        self.expire_held();
         self.send_gathered();
     }
 }

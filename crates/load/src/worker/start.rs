@@ -7,6 +7,7 @@ use crate::driver::{Driver, Slot};
 use crate::in_flight::Sent;
 use crate::pick::Pick;
 use crate::source::{Due, Source};
+use plimsoll_runs::labels::NO_LABEL;
 use plimsoll_runs::names::{NO_NAME, OTHER};
 use plimsoll_runs::{ErrorKind, Phase};
 use std::sync::atomic::Ordering;
@@ -79,7 +80,10 @@ impl<D: Driver> Worker<D> {
             }
             let Some((sent, _)) = self.in_flight.get_mut(slot) else { continue };
             let seat = sent.request;
-            let before = self.users().and_then(|users| users.connection(seat));
+            let before = self.users().and_then(|users| {
+                let lane = users.message(seat)?.lane();
+                users.connection(seat, lane)
+            });
             if let Some(at) = before.filter(|at| self.connections[*at as usize].owner == seat) {
                 self.close(at, ErrorKind::Reset, Why::Words(REFUSED), None);
             }
@@ -115,6 +119,7 @@ impl<D: Driver> Worker<D> {
             late,
             request,
             name: name_of(self.config.names.as_deref(), request),
+            label: NO_LABEL,
             connection: connection.serial,
             phase,
         };

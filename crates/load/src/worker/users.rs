@@ -10,11 +10,12 @@ use super::Worker;
 use super::explain::Why;
 use crate::config::Config;
 use crate::connection::{Connection, State};
-use crate::driver::{Driver, Slot};
+use crate::driver::{Driver, IN_BACKGROUND, Slot};
 use crate::in_flight::{NOBODY, Sent};
-use crate::recorder::{Ended, Unsent};
+use crate::recorder::{Ended, Under, Unsent};
 use crate::source::Source;
 use crate::source::users::{Leaving, Users, kind_of};
+use plimsoll_runs::labels::NO_LABEL;
 use plimsoll_runs::names::{NO_NAME, OTHER};
 use plimsoll_runs::{ErrorKind, Phase};
 use plimsoll_workload::scenario::take::Headers;
@@ -43,6 +44,19 @@ impl<D: Driver> Worker<D> {
         names.map_or(NO_NAME, |names| names.get(usize::from(name)).copied().unwrap_or(OTHER))
     }
 
+    /// The number of the label of the user in a seat.
+    pub(super) fn label_of(&self, seat: u32) -> u16 {
+        match &self.source {
+            Source::Users(users) => users.label_of(seat),
+            Source::Open(_) | Source::Closed(_) => NO_LABEL,
+        }
+    }
+
+    /// Under what something has its figures that a user does.
+    pub(super) fn under(&self, seat: u32, name: u16) -> Under {
+        Under { name: self.named(name), label: self.label_of(seat) }
+    }
+
     /// Goes on with those whose turn it is. Returns whether there were any.
     pub(super) fn start_users(&mut self) -> bool {
         let now = self.now;
@@ -53,6 +67,8 @@ impl<D: Driver> Worker<D> {
         let turns = users.ready();
         let mut worked = turns > 0;
         self.start_refused_of_users();
+        worked |= self.start_returns();
+        self.ask_for_time();
         while let Some(at) = self.users().and_then(|users| users.usable.pop_front()) {
             self.start_on(at);
             worked = true;
@@ -81,7 +97,7 @@ impl<D: Driver> Worker<D> {
                 }
                 Some(Next::Close { channel, code }) => return self.part(seat, channel, code),
                 Some(Next::Think { until_ns }) => return users.think(seat, until_ns),
-                Some(Next::Unsent { sending, failure }) => self.unsent(&sending, &failure),
+                Some(Next::Unsent { sending, failure }) => self.unsent(seat, &sending, &failure),
                 Some(Next::Done(end)) => return self.leave(seat, Leaving::Ended(end)),
             }
         }
@@ -91,11 +107,11 @@ impl<D: Driver> Worker<D> {
     }
 
     /// A step has failed before it was sent.
-    pub(super) fn unsent(&mut self, sending: &Sending, failure: &Failure) {
+    pub(super) fn unsent(&mut self, seat: u32, sending: &Sending, failure: &Failure) {
         let (due, phase, kind) = (sending.due_ns, self.phase(sending.due_ns), kind_of(failure));
         self.recorder.offered(due, phase);
-        let name = self.named(sending.name);
-        self.recorder.never_sent((due, name), self.now, phase, kind);
+        let under = self.under(seat, sending.name);
+        self.recorder.never_sent((due, under), self.now, phase, kind);
         self.recorder.reason(phase, kind, None, self.now, failure.what.as_bytes());
     }
 
@@ -106,30 +122,36 @@ impl<D: Driver> Worker<D> {
             let phase = self.phase(sending.due_ns);
             self.recorder.offered(sending.due_ns, phase);
         }
-        let Source::Users(users) = &mut self.source else { return };
-        let scenario = users.scenario.clone();
-        let Some(message) = users.message(seat) else { return };
-        let lane = message.lane();
-        let host = scenario.authority(lane.origin);
-        self.driver.prepare(seat, message, host, sending.keep);
-        users.wants(seat, sending);
-        let at = users.connection(seat).filter(|at| {
+        match self.wants(seat, sending) {
+            Some(at) => self.start_on(at),
+            None => self.users().iter_mut().for_each(|users| users.wanting.push_back(seat)),
+        }
+    }
+
+    /// A user wants to send something. Returns his connection for it, if he has one.
+    pub(super) fn wants(&mut self, seat: u32, sending: Sending) -> Option<u32> {
+        let lane = self.users()?.message(seat)?.lane();
+        let owner = seat & !IN_BACKGROUND;
+        if seat == owner && lane.channel != 0 {
+            self.forget_return(seat, lane.channel);
+        }
+        let mut at = self.users()?.connection(owner, lane).filter(|at| {
             self.connections
                 .get(*at as usize)
-                .is_some_and(|connection| connection.owner == seat && connection.lane == lane)
+                .is_some_and(|connection| connection.owner == owner && connection.lane == lane)
         });
-        match at {
+        if lane.channel != 0 {
             // A handshake is made on a connection of its own: the one before is done with.
-            Some(at) if lane.channel != 0 => {
-                self.say_goodbye(at, Leaving::Ended(End::Finished));
-                self.close(at, ErrorKind::Reset, Why::Words(REPLACED), None);
-                if let Some(users) = self.users() {
-                    users.wanting.push_back(seat);
-                }
+            if let Some(at) = at.take() {
+                self.hang_up(at, Leaving::Ended(End::Finished), REPLACED);
             }
-            Some(at) => self.start_on(at),
-            None => users.wanting.push_back(seat),
         }
+        let Source::Users(users) = &mut self.source else { return None };
+        let scenario = users.scenario.clone();
+        let host = scenario.authority(lane.origin);
+        self.driver.prepare(seat, users.message(seat)?, host, sending.keep);
+        users.wants(seat, sending);
+        at
     }
 
     /// Sends what the owner of a connection waits to send on it, where it has room.
@@ -148,7 +170,8 @@ impl<D: Driver> Worker<D> {
             return;
         }
         let Some(users) = self.users() else { return };
-        let Some(sending) = users.take_sending(seat, Some(lane)) else { return };
+        let Some(seat) = users.awaits(seat, lane) else { return };
+        let Some(sending) = users.take_sending(seat) else { return };
         self.send_of(seat, at, &sending);
     }
 
@@ -180,6 +203,7 @@ impl<D: Driver> Worker<D> {
             late: 0,
             request: seat,
             name: self.named(sending.name),
+            label: self.label_of(seat),
             connection: 0,
             phase: self.phase(sending.due_ns),
         }
@@ -207,7 +231,7 @@ impl<D: Driver> Worker<D> {
     fn hop(&mut self, slot: Slot, bytes: u64) {
         let Some((sent, holder, seat)) = self.in_flight.remove(slot) else { return };
         let at = self.now.max(sent.sent);
-        self.recorder.redirected(at, sent.phase, sent.name, bytes);
+        self.recorder.redirected(at, sent.phase, (&sent).into(), bytes);
         if let Some(connection) = self.connections.get_mut(holder as usize) {
             connection.in_use = connection.in_use.saturating_sub(1);
             connection.answered += 1;
@@ -246,7 +270,7 @@ impl<D: Driver> Worker<D> {
         }
         let (owner, lane) = (connection.owner, connection.lane);
         if let Some(users) = self.users()
-            && users.awaits(owner, lane)
+            && users.awaits(owner, lane).is_some()
         {
             users.usable.push_back(at);
         }
@@ -261,11 +285,7 @@ impl<D: Driver> Worker<D> {
         while self.now >= self.back_off_until && self.opening.len() < pending {
             let Some(users) = self.users() else { return };
             let Some(seat) = users.wanting.pop_front() else { break };
-            let Some(message) = users.message(seat) else { continue };
-            let lane = message.lane();
-            if !users.awaits(seat, lane) {
-                continue;
-            }
+            let Some(lane) = users.wanted(seat) else { continue };
             let at = self.entry_for_user();
             self.give(seat, lane, at);
             self.begin_to_open(at);
@@ -285,6 +305,7 @@ impl<D: Driver> Worker<D> {
 
     /// A connection is a user's own from now on.
     fn give(&mut self, seat: u32, lane: Lane, at: u32) {
+        let seat = seat & !IN_BACKGROUND;
         let connection = &mut self.connections[at as usize];
         (connection.owner, connection.lane, connection.is_idle) = (seat, lane, false);
         if let Some(users) = self.users() {
@@ -322,16 +343,18 @@ impl<D: Driver> Worker<D> {
             return self.hung_up(at, owner, lane, since, code);
         }
         if let Some(users) = self.users()
-            && users.awaits(owner, lane)
+            && let Some(seat) = users.awaits(owner, lane)
         {
-            users.wanting.push_back(owner);
+            users.wanting.push_back(seat);
         }
     }
 
     /// A connection could not be opened for its owner: what he waits to send on it fails.
     pub(super) fn fail_owner(&mut self, seat: u32, lane: Lane, why: Unsent, words: &str) {
         let Some(users) = self.users() else { return };
-        if let Some(sending) = users.take_sending(seat, Some(lane)) {
+        if let Some(seat) = users.awaits(seat, lane)
+            && let Some(sending) = users.take_sending(seat)
+        {
             self.fail_sending(seat, &sending, why, words);
         }
     }
@@ -342,8 +365,8 @@ impl<D: Driver> Worker<D> {
             self.never_followed(seat, sending, ErrorKind::Reset);
             self.recorder.reason(phase, ErrorKind::Reset, None, self.now, words.as_bytes());
         } else {
-            let name = self.named(sending.name);
-            self.recorder.never_sent((sending.due_ns, name), self.now, phase, why);
+            let under = self.under(seat, sending.name);
+            self.recorder.never_sent((sending.due_ns, under), self.now, phase, why);
             self.recorder.reason(phase, why.kind(), None, self.now, words.as_bytes());
         }
         self.source.finished(seat, self.now);
@@ -364,7 +387,7 @@ impl<D: Driver> Worker<D> {
                 return;
             }
             let Some(seat) = users.longest_waiting() else { return };
-            let Some(sending) = users.take_sending(seat, None) else { return };
+            let Some(sending) = users.take_sending(seat) else { return };
             self.fail_sending(seat, &sending, why, words);
         }
     }
@@ -372,21 +395,42 @@ impl<D: Driver> Worker<D> {
     /// What users wait to send is not sent any more: they are cut.
     pub(super) fn cut_waiting_users(&mut self) {
         while let Some(seat) = self.users().and_then(|users| users.longest_waiting()) {
-            let sending = self.users().and_then(|users| users.take_sending(seat, None));
-            let Some(sending) = sending else { return };
-            if sending.is_redirect {
-                self.never_followed(seat, &sending, ErrorKind::InFlightAtEnd);
-            } else {
-                let (due, phase) = (sending.due_ns, self.phase(sending.due_ns));
-                let name = self.named(sending.name);
-                self.recorder.never_sent((due, name), self.now, phase, ErrorKind::Cut);
+            if !self.cut_sending(seat) {
+                return;
             }
+            // A handshake goes beside the steps of its user, which are another matter.
+            if seat & IN_BACKGROUND == 0 {
+                self.leave(seat, Leaving::Cut);
+            }
+        }
+        while let Some((seat, held)) = self.users().and_then(|users| users.take_overdue(None)) {
+            self.cut_held(seat, &held);
             self.leave(seat, Leaving::Cut);
         }
     }
 
+    /// What a user waits to send is not sent any more. Returns whether there was something.
+    pub(super) fn cut_sending(&mut self, seat: u32) -> bool {
+        let sending = self.users().and_then(|users| users.take_sending(seat));
+        let Some(sending) = sending else { return false };
+        if seat & IN_BACKGROUND != 0
+            && let Some(users) = self.users()
+        {
+            users.ends_return(seat);
+        }
+        if sending.is_redirect {
+            self.never_followed(seat, &sending, ErrorKind::InFlightAtEnd);
+        } else {
+            let (due, phase) = (sending.due_ns, self.phase(sending.due_ns));
+            let under = self.under(seat, sending.name);
+            self.recorder.never_sent((due, under), self.now, phase, ErrorKind::Cut);
+        }
+        true
+    }
+
     /// Those who are there when all is over are cut.
     pub(super) fn cut_users(&mut self) {
+        self.let_leave();
         let seats = self.users().map(|users| users.seated()).unwrap_or_default();
         for seat in seats {
             self.leave(seat, Leaving::Cut);
@@ -394,27 +438,20 @@ impl<D: Driver> Worker<D> {
         self.record_users();
     }
 
-    /// A user leaves, and his connections are closed.
-    fn leave(&mut self, seat: u32, how: Leaving) {
+    /// A user leaves, and his connections are closed. Who has a handshake on its way, beside his
+    /// steps, does so when it is answered: it is not the server's doing that he has enough.
+    pub(super) fn leave(&mut self, seat: u32, how: Leaving) {
         let now = self.now;
+        self.cut_waiting_of(seat);
         let Some(users) = self.users() else { return };
+        if how != Leaving::Ended(End::EndRun) && users.lingers(seat, how) {
+            return;
+        }
         let connections = users.leave(seat, how, now);
         for (lane, at) in connections {
             let connection = &self.connections[at as usize];
-            if connection.owner != seat || connection.lane != lane {
-                continue;
-            }
-            match connection.state {
-                State::Closed => {}
-                State::Open => {
-                    self.say_goodbye(at, how);
-                    self.close(at, ErrorKind::Reset, Why::Words(LEFT), None);
-                }
-                State::Connecting | State::Tunnelling | State::Handshaking | State::LoggingIn => {
-                    self.forget_opening(at);
-                    self.connections[at as usize].close();
-                    self.disown(at);
-                }
+            if connection.owner == seat && connection.lane == lane {
+                self.hang_up(at, how, LEFT);
             }
         }
         if how == Leaving::Ended(End::EndRun) {
@@ -422,6 +459,23 @@ impl<D: Driver> Worker<D> {
             self.cut_waiting_users();
             self.stopping = true;
             self.end_at = self.end_at.min(self.now);
+        }
+    }
+
+    /// Closes a connection of a user, however far it has come.
+    pub(super) fn hang_up(&mut self, at: u32, how: Leaving, why: &str) {
+        match self.connections[at as usize].state {
+            State::Closed => {}
+            State::Open => {
+                self.cut_handshake(at);
+                self.say_goodbye(at, how);
+                self.close(at, ErrorKind::Reset, Why::Words(why), None);
+            }
+            State::Connecting | State::Tunnelling | State::Handshaking | State::LoggingIn => {
+                self.forget_opening(at);
+                self.connections[at as usize].close();
+                self.disown(at);
+            }
         }
     }
 
@@ -434,6 +488,10 @@ impl<D: Driver> Worker<D> {
         if !users.counts.is_empty() {
             let counts = std::mem::take(&mut users.counts);
             self.recorder.at(self.now).users.add(&counts);
+        }
+        if !users.labelled.is_empty() {
+            self.recorder.at(self.now).labelled.add(&users.labelled);
+            users.labelled.clear();
         }
         let groups = std::mem::take(&mut users.groups);
         for group in &groups {

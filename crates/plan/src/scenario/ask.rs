@@ -30,8 +30,18 @@ const KEYS: [&str; 13] = [
     "keep",
 ];
 /// The keys of a step that opens a WebSocket, beside its verb.
-const KEYS_OF_CONNECT: [&str; 9] =
-    ["name", "on_failure", "headers", "query", "take", "check", "as", "protocols", "compress"];
+const KEYS_OF_CONNECT: [&str; 10] = [
+    "name",
+    "on_failure",
+    "headers",
+    "query",
+    "take",
+    "check",
+    "as",
+    "protocols",
+    "compress",
+    "reconnect",
+];
 /// The most redirects that may be followed.
 const MOST_REDIRECTS: u64 = 100;
 

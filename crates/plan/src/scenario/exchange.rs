@@ -2,10 +2,12 @@
 
 use plimsoll_units::ParseError;
 use plimsoll_workload::scenario::{
-    Broadcast, Checks, Compress, Encoding, Expect, Name, NameKind, OnFailure, Rule, Say, Since1970,
-    Taking, Upgrade, Verb, take as source,
+    Broadcast, Checks, Compress, Encoding, Expect, Name, NameKind, OnFailure, Reconnect, Rule, Say,
+    Since1970, Taking, Upgrade, Verb, take as source,
 };
 
+use crate::reading::Reading;
+use crate::reading::source::Place;
 use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::scenario::known::Known;
 use crate::scenario::{ask, check, is_name, narrow, one_of, refuse_unknown, table, take};
@@ -47,7 +49,54 @@ pub(super) fn upgrade(known: &mut Known<'_>, step: &Table) -> Option<Upgrade> {
         None => Compress::default(),
         Some(entry) => word::<Compress>().read(reading, &entry.node)?,
     };
-    Some(Upgrade { channel, protocols, compress })
+    let reconnect = match step.get("reconnect") {
+        None => None,
+        Some(entry) => reconnect(known, &entry.node)?,
+    };
+    Some(Upgrade { channel, protocols, compress, reconnect })
+}
+
+/// Reads how a WebSocket is opened again that is lost: `true`, or the bounds of the waits.
+fn reconnect(known: &mut Known<'_>, node: &Node) -> Option<Option<Reconnect>> {
+    const FIRST_NS: u64 = 500_000_000;
+    const MOST_NS: u64 = 30_000_000_000;
+    let reading = known.reading;
+    if let Value::Switch(is_on) = node.value {
+        let (first_ns, most_ns) = (FIRST_NS, MOST_NS);
+        return Some(is_on.then(|| Reconnect { first_ns, most_ns, place: known.place() }));
+    }
+    let of =
+        table(reading, node, "true, or a table such as { first = \"500ms\", most = \"30s\" }")?;
+    refuse_unknown(reading, of, &["first", "most"], "`reconnect`");
+    let bound = |key: &str| match of.get(key) {
+        None => Some(None),
+        Some(entry) => reading.parsed(&entry.node, "a duration such as 500ms", wait).map(Some),
+    };
+    let (first, most) = (bound("first"), bound("most"));
+    let (first, most) = (first?, most?);
+    let first_ns = first.unwrap_or(FIRST_NS.min(most.unwrap_or(FIRST_NS)));
+    let most_ns = most.unwrap_or(MOST_NS.max(first_ns));
+    if most_ns < first_ns {
+        let (first, most) =
+            (plimsoll_units::show_duration(first_ns), plimsoll_units::show_duration(most_ns));
+        let place = of.get("most").map_or(node.place, |entry| entry.node.place);
+        let message = format!("expected at least `first`, which is {first}, found {most}");
+        let hint = "waits are from nothing to `first`, then to twice that, up to `most`";
+        reading.fault(place, message, Some(hint.to_owned()));
+        return None;
+    }
+    Some(Some(Reconnect { first_ns, most_ns, place: known.place() }))
+}
+
+/// A time between attempts, nanoseconds: one of no length would be no pause.
+pub(super) fn wait(text: &str) -> Result<u64, ParseError> {
+    const LEAST_NS: u64 = 1_000_000;
+    let time = plimsoll_units::duration(text)?;
+    let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    if ns >= LEAST_NS {
+        return Ok(ns);
+    }
+    Err(ParseError::new("a duration of 1ms or more", text, 0, text.len()))
 }
 
 /// The protocols within the messages that are offered.
@@ -78,7 +127,7 @@ pub(super) fn rules_may_set(known: &mut Known<'_>) {
 }
 
 /// The connection that a step or a rule is about: that of `on`, or the one without a name.
-fn channel(known: &Known<'_>, of: &Table, place: crate::reading::source::Place) -> Option<u16> {
+pub(super) fn channel(known: &Known<'_>, of: &Table, place: Place) -> Option<u16> {
     let reading = known.reading;
     let (name, place) = match of.get("on") {
         None => ("", place),
@@ -343,6 +392,12 @@ fn rule(known: &mut Known<'_>, node: &Node) -> Option<Rule> {
     })
 }
 
+/// Reads where something stands in a message.
+pub(super) fn pointer(reading: &Reading, entry: &Entry) -> Option<String> {
+    let check = |text: &str| source::check_pointer(text).map(|()| text.to_owned());
+    reading.parsed(&entry.node, "a JSON Pointer such as /at", check)
+}
+
 /// Reads what is measured of a broadcast.
 fn broadcast(known: &Known<'_>, node: &Node) -> Option<Broadcast> {
     const PUBLISHED: [(&str, Since1970); 3] = [
@@ -361,20 +416,16 @@ fn broadcast(known: &Known<'_>, node: &Node) -> Option<Broadcast> {
         reading.fault(node.place, message, None);
         return None;
     }
-    let pointer = |entry: &Entry| {
-        let check = |text: &str| source::check_pointer(text).map(|()| text.to_owned());
-        reading.parsed(&entry.node, "a JSON Pointer such as /at", check)
-    };
     let published = match one_of(reading, of, &PUBLISHED.map(|(key, _)| key)) {
         None => None,
         Some(entry) => {
             let unit = PUBLISHED.iter().find(|(key, _)| *key == entry.key);
-            Some((pointer(entry)?, unit.map_or(Since1970::Ns, |(_, unit)| *unit)))
+            Some((pointer(reading, entry)?, unit.map_or(Since1970::Ns, |(_, unit)| *unit)))
         }
     };
     let at = |key: &str| match of.get(key) {
         None => Some(None),
-        Some(entry) => pointer(entry).map(Some),
+        Some(entry) => pointer(reading, entry).map(Some),
     };
     Some(Broadcast {
         published,

@@ -7,6 +7,7 @@
 mod ask;
 mod body;
 mod check;
+mod clock;
 mod exchange;
 mod flow;
 mod known;
@@ -77,7 +78,7 @@ pub fn read_scenario(of: &WrittenScenario<'_>) -> Result<Scenario, PlanErrors> {
 /// that only name where one comes from.
 fn find_secrets(table: &Table, spans: &mut Vec<(usize, usize)>) {
     for entry in &table.entries {
-        if ["take", "check", "when", "expect"].contains(&entry.key.as_str()) {
+        if ["take", "check", "when", "expect", "answer"].contains(&entry.key.as_str()) {
             continue;
         }
         find_in(&entry.node, key_is_secret(&entry.key), spans);

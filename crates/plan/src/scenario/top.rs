@@ -5,20 +5,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_units::ParseError;
 use plimsoll_workload::scenario::unpack::KEEP;
 use plimsoll_workload::scenario::{
-    Data, Each, Encoding, Held, Host, OnFailure, Parts, RowOrder, Scenario,
+    Data, Each, Encoding, Held, Host, OnFailure, Parts, RowOrder, Scenario, Text,
 };
 
 use crate::reading::Reading;
 use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::scenario::known::{Known, RESERVED};
 use crate::scenario::{
-    WrittenScenario, exchange, flow, is_name, narrow, refuse_unknown, step, table,
+    WrittenScenario, ask, clock, exchange, flow, is_name, narrow, refuse_unknown, step, table,
 };
 use crate::takes::{Takes, word};
 
 /// The keys of the file.
-const KEYS: [&str; 9] =
-    ["name", "hosts", "on_failure", "keep", "vars", "data", "step", "on_message", "scenario"];
+const KEYS: [&str; 11] = [
+    "name",
+    "label",
+    "hosts",
+    "on_failure",
+    "keep",
+    "clock",
+    "vars",
+    "data",
+    "step",
+    "on_message",
+    "scenario",
+];
 
 /// Reads the file.
 pub(super) fn read<'a>(
@@ -61,6 +72,7 @@ pub(super) fn read<'a>(
     data(&mut known, root);
     variables(&mut known, root);
     scenarios(&mut known, root);
+    let label = root.get("label").map(|entry| label(&mut known, entry));
     let Some(steps) = root.get("step") else {
         let hint = "for example [[step]] and get = \"/\"".to_owned();
         reading.fault(root.place, "expected a [[step]], found none", Some(hint));
@@ -74,7 +86,16 @@ pub(super) fn read<'a>(
     }
     let steps = step::list(&mut known, &steps.node);
     let rules = rules.map_or(Some(Vec::new()), |entry| exchange::rules(&mut known, entry));
+    let clock = root.get("clock").map(|entry| clock::read(&mut known, entry));
     let (steps, rules) = (steps?, rules?);
+    let clock = match clock {
+        None => None,
+        Some(read) => Some(read?),
+    };
+    let label = match label {
+        None => None,
+        Some(read) => Some(read?),
+    };
     unused(&known);
     Some(Scenario::new(Parts {
         title,
@@ -89,6 +110,8 @@ pub(super) fn read<'a>(
         secrets: known.secrets.into_inner(),
         rules,
         channels: known.channels,
+        clock,
+        label,
     }))
 }
 
@@ -101,6 +124,21 @@ pub(super) fn keep(reading: &Reading, node: &Node) -> Option<u64> {
     }
     reading.wrong_type(node, "a size from 1 byte to 1 GiB", None);
     None
+}
+
+/// Reads the label of a user, which is filled in when he arrives.
+fn label(known: &mut Known<'_>, entry: &Entry) -> Option<Text> {
+    let reading = known.reading;
+    reading.line(&entry.node)?;
+    let text = known.text(&entry.node, Encoding::Raw)?;
+    let (stepwise, _) = ask::uses(std::iter::once(&text), &known.data);
+    if !stepwise.is_empty() {
+        let message = "expected a data file with a row for each user, found one for each step";
+        let hint = "a user has one label: each = \"user\"";
+        reading.fault(entry.node.place, message, Some(hint.to_owned()));
+        return None;
+    }
+    Some(text)
 }
 
 fn hosts(known: &mut Known<'_>, root: &Table) {

@@ -12,6 +12,7 @@ mod round_trip;
 mod scenario;
 mod scenario_messages;
 mod scenario_recorded;
+mod scenario_returns;
 mod secrets;
 mod types;
 mod users;

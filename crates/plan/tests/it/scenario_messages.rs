@@ -122,7 +122,7 @@ close = 3001
     assert_eq!(user.has_said(&scenario, at(1), 60 * SECOND), Some(4 * SECOND));
     let heard = user.hear(&scenario, 1, b"ping 12", at(2));
     assert!(matches!(heard, Heard::Ruled { has_reply: true, close: Some(3001), .. }), "{heard:?}");
-    assert_eq!(user.said(), b"pong 12");
+    assert_eq!(user.reply(), b"pong 12");
     assert_eq!(user.hear(&scenario, 1, b"ping", at(2)), Heard::Unmatched);
     assert_eq!(user.unanswered(&scenario, at(3), 60 * SECOND), None);
     let failure = user.unanswered(&scenario, at(4), 60 * SECOND).unwrap();

@@ -4,8 +4,8 @@
 
 use super::content::Content;
 use super::{
-    by_name, counting, distribution, headline, over_time, prediction, search, sides, tables,
-    watched, websocket,
+    by_label, by_name, counting, distribution, headline, over_time, prediction, search, sides,
+    tables, watched, websocket,
 };
 use crate::document::{Block, Document, Section, Verdict, chart, words};
 use crate::view::View;
@@ -125,8 +125,8 @@ fn of_seconds(content: &Content) -> Vec<Section> {
     // What was watched stands under the response times.
     let place = all.iter().position(|of| of.id == "waits").unwrap_or(all.len());
     let sections = watched::section(content).into_iter().chain(watched::others(content));
-    let messages = websocket::section(content);
-    let sections = by_name::section(content).into_iter().chain(messages).chain(sections);
+    let named = by_name::section(content).into_iter().chain(by_label::section(content));
+    let sections = named.chain(websocket::section(content)).chain(sections);
     all.splice(place..place, sections);
     all
 }

@@ -1,5 +1,6 @@
 //! The pages: each a list of blocks, the answer first.
 
+mod by_label;
 mod by_name;
 mod caches;
 mod clusters;

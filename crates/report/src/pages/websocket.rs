@@ -4,7 +4,7 @@ use plimsoll_runs::{BroadcastFigures, WebSocketFigures};
 
 use super::content::Content;
 use crate::document::{Block, Cell, Grid, Section, words};
-use plimsoll_draw::chart::unit::{micros, whole};
+use plimsoll_draw::chart::unit::{micros, signed, whole};
 
 const DASH: &str = "–";
 
@@ -12,7 +12,8 @@ const MEANING: &str = "Over the whole run. A broadcast's latency is from when it
                        the server's clock, to its receipt by this host's; its spread from the \
                        first to the last receipt of one, over those who had it within three \
                        seconds. Lost are gaps in their numbers while connected that the server has \
-                       not told of.";
+                       not told of. Where the server was asked for its time, that by which its \
+                       clock is ahead of this host's is taken off, and wrong by ± at most.";
 
 /// The section; `None` where no run had WebSockets.
 pub(crate) fn section(content: &Content) -> Option<Section> {
@@ -34,10 +35,20 @@ pub(crate) fn section(content: &Content) -> Option<Section> {
 fn messages(of: &WebSocketFigures) -> Grid {
     let closed = of.closed.iter().map(|(code, n)| format!("{code} × {n}"));
     let closed = closed.collect::<Vec<_>>().join(", ");
-    let heads = ["connected", "refused", "closed", "sent", "received", "unmatched", "online"];
+    let heads = [
+        "connected",
+        "refused",
+        "reconnected",
+        "closed",
+        "sent",
+        "received",
+        "unmatched",
+        "online",
+    ];
     let cells = [
         whole(of.connected as f64),
         whole(of.refused as f64),
+        whole(of.reconnected as f64),
         if closed.is_empty() { DASH.to_owned() } else { closed },
         whole(of.sent as f64),
         whole(of.received as f64),
@@ -55,6 +66,8 @@ fn broadcasts(of: &BroadcastFigures) -> Grid {
         "lost",
         "doubled",
         "disorder",
+        "clock ahead",
+        "±",
         "latency p50",
         "latency p99",
         "latency max",
@@ -67,6 +80,8 @@ fn broadcasts(of: &BroadcastFigures) -> Grid {
         whole(of.lost as f64),
         whole(of.doubled as f64),
         whole(of.disorder as f64),
+        of.offset_us.map_or_else(|| DASH.to_owned(), |value| signed(value, micros)),
+        time(of.offset_error_us),
         time(of.latency_us.p50),
         time(of.latency_us.p99),
         time(of.latency_us.max),

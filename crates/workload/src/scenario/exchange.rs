@@ -28,6 +28,27 @@ impl Words for Compress {
         &[("off", Self::Off), ("each", Self::Each), ("context", Self::Context)];
 }
 
+/// How a WebSocket that was lost is opened again: each wait is drawn from nothing up to a bound,
+/// which doubles from attempt to attempt ("full jitter").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reconnect {
+    /// The longest wait before the first attempt, nanoseconds.
+    pub first_ns: u64,
+    /// The longest wait of all, nanoseconds.
+    pub most_ns: u64,
+    /// Its place among those that draw.
+    pub place: u32,
+}
+
+impl Reconnect {
+    /// The longest wait behind so many attempts in a row, nanoseconds.
+    #[must_use]
+    pub fn bound_ns(self, attempts: u32) -> u64 {
+        let times = 1_u64.checked_shl(attempts).unwrap_or(u64::MAX);
+        self.first_ns.saturating_mul(times).min(self.most_ns)
+    }
+}
+
 /// What makes a WebSocket of the connection on which a step asks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Upgrade {
@@ -37,6 +58,8 @@ pub struct Upgrade {
     pub protocols: Vec<String>,
     /// Which compression is offered.
     pub compress: Compress,
+    /// How it is opened again where it is lost; `None`: not at all.
+    pub reconnect: Option<Reconnect>,
 }
 
 /// A step that sends a message, awaits some, or both.
@@ -186,7 +209,7 @@ fn whole(value: &Value) -> Option<u64> {
 }
 
 impl Since1970 {
-    fn nanoseconds(self, value: &Value) -> Option<u64> {
+    pub(super) fn nanoseconds(self, value: &Value) -> Option<u64> {
         let each: u64 = match self {
             Self::Ns => 1,
             Self::Us => 1_000,

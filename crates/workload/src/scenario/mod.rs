@@ -28,6 +28,7 @@ mod message;
 mod outcome;
 mod program;
 mod reference;
+mod server_clock;
 mod step;
 pub mod take;
 mod text;
@@ -41,11 +42,13 @@ pub use check::{Check, Checks, JsonTest};
 pub use data::{Data, DataError, Each, RowOrder};
 pub use encoding::{Encoding, Pipe, forms};
 pub use exchange::{
-    Broadcast, Compress, Expect, Published, Rule, Say, Since1970, Upgrade, key as broadcast_key,
+    Broadcast, Compress, Expect, Published, Reconnect, Rule, Say, Since1970, Upgrade,
+    key as broadcast_key,
 };
 pub use json::Json;
 pub use message::{Lane, Message};
 pub use outcome::{Came, End, Failure, FailureKind, GroupEnd, Next, Now, Received, Sending};
+pub use server_clock::ServerClock;
 pub use step::{Ask, Condition, OnFailure, Rounds, Step, Taking, Test, Verb};
 pub use text::{DateForm, Held, Names, Text, Unfilled, Value, Writing};
 pub use user::{Heard, User};
@@ -106,6 +109,10 @@ pub struct Parts {
     pub rules: Vec<Rule>,
     /// The names of the WebSockets of a user, by their numbers from 1 on.
     pub channels: Vec<String>,
+    /// How the server is asked for its time.
+    pub clock: Option<ServerClock>,
+    /// The label under which a user's figures are told.
+    pub label: Option<Text>,
 }
 
 /// A server besides the target.
@@ -136,6 +143,8 @@ pub struct Scenario {
     secrets: Vec<String>,
     rules: Arc<[Rule]>,
     channels: Vec<String>,
+    clock: Option<ServerClock>,
+    label: Option<Text>,
     key: u64,
 }
 
@@ -157,6 +166,8 @@ impl Scenario {
             secrets: parts.secrets,
             rules: parts.rules.into(),
             channels: parts.channels,
+            clock: parts.clock,
+            label: parts.label,
             key: Draws::key(0),
         }
     }
@@ -292,6 +303,12 @@ impl Scenario {
     #[must_use]
     pub fn channels(&self) -> usize {
         self.channels.len()
+    }
+
+    /// How the server is asked for its time, where it is.
+    #[must_use]
+    pub fn clock(&self) -> Option<&ServerClock> {
+        self.clock.as_ref()
     }
 
     /// The names of the rules' figures, in their order.

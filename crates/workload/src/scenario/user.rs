@@ -2,10 +2,12 @@
 
 mod answers;
 mod messages;
+mod returns;
 
 pub use messages::Heard;
 
 use messages::Exchange;
+use returns::{Kept, Subscription};
 
 use super::cookies::Jar;
 use super::data::{Each, RowOrder};
@@ -49,11 +51,15 @@ pub struct User {
     jar: Jar,
     message: Message,
     asked: Option<Asked>,
-    /// What he says over a WebSocket.
+    /// What a step of his says over a WebSocket, and what a rule has answered last.
     said: Vec<u8>,
+    reply: Vec<u8>,
     exchange: Option<Box<Exchange>>,
     /// Connections and keys of broadcasts that he has subscribed to.
     subscribed: Vec<(u16, u64)>,
+    /// WebSockets that he opens again where they are lost, and what he has subscribed to on them.
+    kept: Vec<Kept>,
+    subscriptions: Vec<Subscription>,
     ended: Option<End>,
 }
 
@@ -78,8 +84,11 @@ impl User {
             message: Message::default(),
             asked: None,
             said: Vec::new(),
+            reply: Vec::new(),
             exchange: None,
             subscribed: Vec::new(),
+            kept: Vec::new(),
+            subscriptions: Vec::new(),
             ended: None,
         };
         for (at, data) in scenario.data.iter().enumerate() {
@@ -94,6 +103,13 @@ impl User {
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
+    }
+
+    /// The label under which his figures are told, as he arrives: empty where it comes to nothing;
+    /// `None` where users have none.
+    pub fn label(&mut self, scenario: &Scenario, now: Now) -> Option<String> {
+        let label = rendered(scenario.label.as_ref()?, &mut self.values(scenario, now));
+        Some(label.map(|text| String::from_utf8_lossy(&text).into_owned()).unwrap_or_default())
     }
 
     /// What he sends, after [`Next::Ask`].
@@ -159,6 +175,7 @@ impl User {
                 Op::Ask(ask) => return self.send(at, ask, scenario, now),
                 Op::Say(say) => return self.say(at, say, scenario, now),
                 Op::Close { channel, code } => {
+                    self.lets_go(*channel);
                     return Next::Close { channel: *channel, code: *code };
                 }
                 Op::Think { time, place } => {
@@ -266,6 +283,9 @@ impl User {
     /// Sends what a step asks for.
     fn send(&mut self, op: u32, ask: &Ask, scenario: &Scenario, now: Now) -> Next {
         self.begins_step(&ask.stepwise, scenario);
+        if let Some(upgrade) = &ask.upgrade {
+            self.lets_go(upgrade.channel);
+        }
         let mut message = std::mem::take(&mut self.message);
         let written = message.write(ask, scenario, &mut self.values(scenario, now));
         self.message = message;

@@ -1,7 +1,9 @@
 //! When users arrive, and which number each has: from 0 in the order of arrival, over all threads.
 
 use super::broadcasts::Waves;
+use super::server_clock::ServerClock;
 use crate::source::Open;
+use plimsoll_runs::Labelling;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -16,6 +18,10 @@ pub(crate) struct Numbers {
     pub(crate) active: AtomicU32,
     /// The broadcasts of the last seconds.
     pub(super) waves: Mutex<Waves>,
+    /// The labels that users have had.
+    pub(super) labels: Mutex<Labelling>,
+    /// What is known of the server's clock.
+    pub(super) clock: Mutex<ServerClock>,
 }
 
 impl Numbers {
@@ -28,6 +34,8 @@ impl Numbers {
             limit,
             active: AtomicU32::new(0),
             waves: Mutex::default(),
+            labels: Mutex::default(),
+            clock: Mutex::default(),
         }
     }
 

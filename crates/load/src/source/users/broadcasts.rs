@@ -83,8 +83,10 @@ impl Users {
                 waves.take((of.key, sequence), at);
             }
         }
-        let published = of.at_unix_ns?;
-        if published > unix_ns.saturating_add(AHEAD_NS) {
+        // Before the server has told its time, nothing is known of when it published.
+        let (published, clock) = of.at_unix_ns.zip(self.offset_on(channel))?;
+        let published = published.saturating_add_signed(clock.offset_ns.saturating_neg());
+        if published > unix_ns.saturating_add(AHEAD_NS.max(clock.error_ns)) {
             counts.ahead += 1;
             return None;
         }

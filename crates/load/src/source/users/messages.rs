@@ -30,14 +30,18 @@ pub(crate) struct Over {
 impl Users {
     /// The number of the connection on which a user's messages go, if he has one.
     pub(crate) fn socket(&self, seat: u32, channel: u16) -> Option<u32> {
-        let of = self.seats.get(seat as usize)?.as_ref()?;
+        let of = self.seat_of(seat)?;
         of.connections.iter().find(|(lane, _)| lane.channel == channel).map(|(_, at)| *at)
     }
 
-    /// What a user has put into words.
+    /// What a step of a user has put into words.
     pub(crate) fn said(&self, seat: u32) -> &[u8] {
-        let of = self.seats.get(seat as usize).and_then(Option::as_ref);
-        of.map_or(&[], |of| of.user.said())
+        self.seat_of(seat).map_or(&[], |of| of.user.said())
+    }
+
+    /// What a rule has answered for a user.
+    pub(crate) fn reply(&self, seat: u32) -> &[u8] {
+        self.seat_of(seat).map_or(&[], |of| of.user.reply())
     }
 
     /// A step has begun: its message is on its way, or it awaits one that comes by itself. A step
@@ -78,7 +82,7 @@ impl Users {
         {
             awaited.bytes += bytes.len() as u64;
         }
-        if matches!(heard, Heard::Expected { is_last: true, .. }) {
+        if matches!(heard, Heard::Expected { is_last: true, .. } | Heard::Again) {
             self.subscribes(seat);
         }
         Some(heard)
@@ -165,5 +169,8 @@ impl Users {
             of.connections.retain(|known| *known != (lane, at));
         }
         self.forgets_broadcasts(seat, lane.channel);
+        if self.scenario.clock().is_some_and(|clock| clock.channel == lane.channel) {
+            self.asks_no_more(seat);
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! Users who go through a scenario: where they come from, who thinks, who waits for a connection.
 //!
 //! A user sits in a *seat*, whose number stands for him in the engine's tables and is another's
-//! when he has ended. Seats, think times and waiting requests are kept here; connections, sockets
-//! and recording are the worker's (`worker::users`).
+//! when he has ended; with [`IN_BACKGROUND`] set it stands for what he does beside his steps
+//! ([`returns`]). Seats, think times and waiting requests are kept here; connections, sockets and
+//! recording are the worker's (`worker::users`).
 //!
 //! # Cost
 //!
@@ -12,8 +13,11 @@
 mod arrivals;
 mod broadcasts;
 mod messages;
+mod returns;
+mod server_clock;
 
-use plimsoll_runs::UserCounts;
+use plimsoll_runs::labels::NO_LABEL;
+use plimsoll_runs::{Labelled, UserCounts};
 use plimsoll_workload::scenario::{
     Came, End, Failure, FailureKind, GroupEnd, Lane, Message, Next, Now, Received, Scenario,
     Sending, User,
@@ -23,10 +27,14 @@ use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::driver::IN_BACKGROUND;
 use broadcasts::Heard;
 use messages::Awaited;
+use returns::{Back, Return};
+use server_clock::Asking;
 
 pub(crate) use messages::Over;
+pub(crate) use returns::Held;
 
 pub(crate) use arrivals::{Arrivals, Numbers};
 
@@ -41,8 +49,16 @@ struct Seat {
     is_told: bool,
     /// The messages that he awaits.
     awaited: Option<Awaited>,
+    /// The step of his that waits for a WebSocket to be opened again.
+    held: Option<Held>,
+    /// The handshake by which he opens one again.
+    back: Option<Back>,
+    /// How he leaves, once that has been answered.
+    leaving: Option<Leaving>,
     /// The last broadcasts that he has had.
     heard: Vec<Heard>,
+    /// The number of his label.
+    label: u16,
 }
 
 /// How a user leaves his seat.
@@ -73,6 +89,8 @@ pub(crate) struct Users {
     pub(crate) usable: VecDeque<u32>,
     /// Groups that have ended and are not recorded yet.
     pub(crate) groups: Vec<GroupEnd>,
+    /// Whose labels came, and how many users, since it was last asked.
+    pub(crate) labelled: Labelled,
     /// What became of users since it was last taken.
     pub(crate) counts: UserCounts,
     /// Until when messages are awaited, with who awaits them; some await none any more.
@@ -81,6 +99,18 @@ pub(crate) struct Users {
     awaiting: u32,
     /// How many of them count as requests.
     awaiting_requests: u32,
+    /// Who opens a WebSocket again, and when.
+    returns: BinaryHeap<Reverse<Return>>,
+    /// Who has opened which one again since it was last asked.
+    pub(crate) returned: VecDeque<(u32, u16)>,
+    /// Who leaves, as his last handshake has been answered.
+    pub(crate) leavers: VecDeque<(u32, Leaving)>,
+    /// Whose steps wait for that, by until when they do.
+    held: BTreeSet<(u64, u32)>,
+    /// How many of these count as requests.
+    held_requests: u64,
+    /// Who asks for the server's time, and what is known of it.
+    asking: Asking,
     /// Handshakes that have opened no WebSocket since it was last asked.
     pub(crate) refused: u64,
     /// How long messages are awaited where a step does not say.
@@ -114,10 +144,17 @@ impl Users {
             wanting: VecDeque::new(),
             usable: VecDeque::new(),
             groups: Vec::new(),
+            labelled: Labelled::default(),
             counts: UserCounts::default(),
             deadlines: BinaryHeap::new(),
             awaiting: 0,
             awaiting_requests: 0,
+            returns: BinaryHeap::new(),
+            returned: VecDeque::new(),
+            leavers: VecDeque::new(),
+            held: BTreeSet::new(),
+            held_requests: 0,
+            asking: Asking::default(),
             refused: 0,
             timeout_ns,
             end_ns: u64::MAX,
@@ -139,7 +176,11 @@ impl Users {
     }
 
     fn seat(&mut self, seat: u32) -> Option<&mut Seat> {
-        self.seats.get_mut(seat as usize)?.as_mut()
+        self.seats.get_mut((seat & !IN_BACKGROUND) as usize)?.as_mut()
+    }
+
+    fn seat_of(&self, seat: u32) -> Option<&Seat> {
+        self.seats.get((seat & !IN_BACKGROUND) as usize)?.as_ref()
     }
 
     /// Seats those who have arrived by now, and gives those their turn who have thought.
@@ -159,18 +200,23 @@ impl Users {
     /// Seats a new user who arrives then.
     fn begin(&mut self, at: u64) {
         let Some(number) = self.arrivals.number(&self.numbers) else { return };
-        let Some(user) = User::new(&self.scenario, number, at) else {
+        let Some(mut user) = User::new(&self.scenario, number, at) else {
             self.counts.rows_used_up = true;
             self.arrivals.stop();
             return;
         };
+        let label = self.label(&mut user, at);
         let seated = Seat {
             user,
             connections: Vec::new(),
             sending: None,
             is_told: true,
             awaited: None,
+            held: None,
+            back: None,
+            leaving: None,
             heard: Vec::new(),
+            label,
         };
         let seat = match self.vacant.pop() {
             Some(seat) => {
@@ -186,6 +232,23 @@ impl Users {
         let active = self.numbers.active.fetch_add(1, Ordering::Relaxed) + 1;
         self.counts.active_peak = self.counts.active_peak.max(u64::from(active));
         self.ready.push_back(seat);
+    }
+
+    /// The number of the label of a user who arrives then.
+    fn label(&mut self, user: &mut User, at: u64) -> u16 {
+        let now = self.moment(at);
+        let Some(label) = user.label(&self.scenario, now) else { return NO_LABEL };
+        let Ok(mut labels) = self.numbers.labels.lock() else { return NO_LABEL };
+        let (number, new) = labels.number(&label);
+        self.labelled.labels.extend(new.map(|label| (number, label)));
+        self.labelled.others = labels.others();
+        *self.labelled.arrived.entry(number).or_default() += 1;
+        number
+    }
+
+    /// The number of the label of the user in a seat.
+    pub(crate) fn label_of(&self, seat: u32) -> u16 {
+        self.seat_of(seat).map_or(NO_LABEL, |of| of.label)
     }
 
     /// How many have their turn now.
@@ -229,40 +292,54 @@ impl Users {
 
     /// What the user in a seat sends.
     pub(crate) fn message(&self, seat: u32) -> Option<&Message> {
-        Some(self.seats.get(seat as usize)?.as_ref()?.user.message())
+        let of = self.seat_of(seat)?;
+        match seat & IN_BACKGROUND {
+            0 => Some(of.user.message()),
+            _ => of.user.returning(of.back.as_ref()?.channel),
+        }
     }
 
     /// Notes what he wants to send, until it is sent.
     pub(crate) fn wants(&mut self, seat: u32, sending: Sending) {
-        if let Some(of) = self.seat(seat) {
-            of.sending = Some(sending);
-            of.is_told = false;
-            self.waiting.insert((sending.due_ns, seat));
+        let Some(of) = self.seat(seat) else { return };
+        match &mut of.back {
+            Some(back) if seat & IN_BACKGROUND != 0 => back.sending = Some(sending),
+            _ => (of.sending, of.is_told) = (Some(sending), false),
         }
+        self.waiting.insert((sending.due_ns, seat));
     }
 
-    /// What a user waits to send to that server, who does not wait any more.
-    pub(crate) fn take_sending(&mut self, seat: u32, lane: Option<Lane>) -> Option<Sending> {
+    /// What a user waits to send, who does not wait any more.
+    pub(crate) fn take_sending(&mut self, seat: u32) -> Option<Sending> {
         let of = self.seat(seat)?;
-        if lane.is_some_and(|lane| of.user.message().lane() != lane) {
-            return None;
-        }
-        let sending = of.sending.take()?;
+        let sending = match seat & IN_BACKGROUND {
+            0 => of.sending.take(),
+            _ => of.back.as_mut().and_then(|back| back.sending.take()),
+        }?;
         self.waiting.remove(&(sending.due_ns, seat));
         Some(sending)
     }
 
-    /// Whether he waits for a connection to that server.
-    pub(crate) fn awaits(&self, seat: u32, lane: Lane) -> bool {
-        let of = self.seats.get(seat as usize).and_then(Option::as_ref);
-        of.is_some_and(|of| of.sending.is_some() && of.user.message().lane() == lane)
+    /// The connection that he waits for; `None` where he does not wait any more.
+    pub(crate) fn wanted(&self, seat: u32) -> Option<Lane> {
+        let of = self.seat_of(seat)?;
+        let waits = match seat & IN_BACKGROUND {
+            0 => of.sending.is_some(),
+            _ => of.back.as_ref().is_some_and(|back| back.sending.is_some()),
+        };
+        let message = self.message(seat).filter(|_| waits);
+        message.map(Message::lane)
     }
 
-    /// His connection to the server that he wants to ask, if he has had one.
-    pub(crate) fn connection(&self, seat: u32) -> Option<u32> {
-        let of = self.seats.get(seat as usize)?.as_ref()?;
-        let lane = of.user.message().lane();
-        of.connections.iter().find(|(to, _)| *to == lane).map(|(_, at)| *at)
+    /// Whether he waits for that connection: his seat, as it stands for what he is to send on it.
+    pub(crate) fn awaits(&self, seat: u32, lane: Lane) -> Option<u32> {
+        [seat, seat | IN_BACKGROUND].into_iter().find(|seat| self.wanted(*seat) == Some(lane))
+    }
+
+    /// His connection of a kind, if he has had one.
+    pub(crate) fn connection(&self, seat: u32, lane: Lane) -> Option<u32> {
+        let connections = &self.seat_of(seat)?.connections;
+        connections.iter().find(|(to, _)| *to == lane).map(|(_, at)| *at)
     }
 
     /// He has that connection to the server from now on, in the place of one before.
@@ -281,6 +358,9 @@ impl Users {
         at: u64,
     ) -> Option<Came> {
         let now = self.moment(at);
+        if seat & IN_BACKGROUND != 0 {
+            return self.has_answered_return(seat, (received, response_ns), now);
+        }
         let of = self.seats.get_mut(seat as usize)?.as_mut()?;
         of.is_told = true;
         let came = of.user.answered(&self.scenario, received, response_ns, now, &mut self.room);
@@ -291,6 +371,9 @@ impl Users {
 
     /// A request of a user has ended: it is his turn again.
     pub(crate) fn finished(&mut self, seat: u32, at: u64) {
+        if seat & IN_BACKGROUND != 0 {
+            return self.has_tried_again(seat, at);
+        }
         let now = self.moment(at);
         let Some(Some(of)) = self.seats.get_mut(seat as usize) else { return };
         if !std::mem::replace(&mut of.is_told, true) {
@@ -307,6 +390,7 @@ impl Users {
             return Vec::new();
         };
         self.vacant.push(seat);
+        self.asks_no_more(seat);
         self.numbers.active.fetch_sub(1, Ordering::Relaxed);
         if let Some(awaited) = &of.awaited {
             self.awaiting -= 1;
@@ -338,7 +422,7 @@ impl Users {
 
     /// How many requests wait for a connection.
     pub(crate) fn waiting(&self) -> u64 {
-        self.waiting.len() as u64
+        self.waiting.len() as u64 + self.held_requests
     }
 
     /// Since when the oldest of them is due.
@@ -353,12 +437,16 @@ impl Users {
 
     /// When somebody has his turn next, or arrives.
     pub(crate) fn next_due(&mut self) -> Option<u64> {
-        if !self.ready.is_empty() || !self.usable.is_empty() {
+        let has_turn = !self.ready.is_empty() || !self.returned.is_empty();
+        if has_turn || !self.usable.is_empty() || !self.leavers.is_empty() {
             return Some(0);
         }
         let thinking = self.thinking.peek().map(|Reverse((until, _))| *until);
-        let next = thinking.into_iter().chain(self.arrivals.next_due()).min();
-        next.filter(|at| *at < self.end_ns).into_iter().chain(self.next_deadline()).min()
+        let starts = thinking.into_iter().chain(self.arrivals.next_due());
+        let starts = starts.chain(self.next_return()).chain(self.next_question());
+        let starts = starts.min().filter(|at| *at < self.end_ns);
+        let limits = self.next_deadline().into_iter().chain(self.next_overdue());
+        starts.into_iter().chain(limits).min()
     }
 
     /// Whether nobody is there, and nobody will arrive.

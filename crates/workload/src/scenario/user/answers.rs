@@ -1,6 +1,7 @@
 //! What a user makes of an answer: cookies, redirects, checks, and what is taken.
 
 use super::{Asked, User};
+use crate::request::Url;
 use crate::scenario::Scenario;
 use crate::scenario::check::shown;
 use crate::scenario::frame::Frame;
@@ -31,10 +32,7 @@ impl User {
         let Some(origin) = scenario.origins.get(usize::from(self.message.origin)) else {
             return Came::Passed;
         };
-        for cookie in received.headers.all("set-cookie") {
-            // One that is refused is not kept, and no failure: so do browsers.
-            let _ = self.jar.set(cookie, &origin.host, &self.message.target, now.unix_s());
-        }
+        self.keep_cookies(received, origin, now);
         let came = match self.redirected(scenario, asked, ask, received) {
             Ok(true) => return Came::Redirected,
             Ok(false) => self.looked_at(scenario, ask, received, response_ns, (now, room)),
@@ -48,12 +46,23 @@ impl User {
                         *sum = sum.saturating_add(response_ns);
                     }
                 }
+                if ask.upgrade.is_some() {
+                    self.keep(asked.op);
+                }
                 Came::Passed
             }
             Err(failure) => {
                 self.has_failed(ask.on_failure);
                 Came::Failed(failure)
             }
+        }
+    }
+
+    /// Puts the cookies of an answer to his message into his jar.
+    pub(super) fn keep_cookies(&mut self, received: &Received<'_>, origin: &Url, now: Now) {
+        for cookie in received.headers.all("set-cookie") {
+            // One that is refused is not kept, and no failure: so do browsers.
+            let _ = self.jar.set(cookie, &origin.host, &self.message.target, now.unix_s());
         }
     }
 
@@ -77,7 +86,7 @@ impl User {
             return Err(wrong(format!("expected at most {} redirects, found more", ask.follow)));
         }
         let base = &scenario.origins[usize::from(self.message.origin)];
-        let base = crate::request::Url { target: self.message.target.clone(), ..base.clone() };
+        let base = Url { target: self.message.target.clone(), ..base.clone() };
         let url =
             resolve(&base, location).map_err(|error| wrong(format!("a redirect: {error}")))?;
         let is_here = base.unix.is_some() && url.unix == base.unix;
@@ -92,7 +101,7 @@ impl User {
     }
 
     /// Checks an answer, and takes from it what is to be taken.
-    fn looked_at(
+    pub(super) fn looked_at(
         &mut self,
         scenario: &Scenario,
         ask: &Ask,
@@ -110,8 +119,7 @@ impl User {
             false => Ok(&[][..]),
         };
         let origin = &scenario.origins[usize::from(self.message.origin)];
-        let url = crate::request::Url { target: self.message.target.clone(), ..origin.clone() }
-            .to_string();
+        let url = Url { target: self.message.target.clone(), ..origin.clone() }.to_string();
         let jar = std::mem::take(&mut self.jar);
         let searched = *body.as_ref().unwrap_or(&&[][..]);
         let answer = Answer::new(received.status, received.headers, searched, &url)

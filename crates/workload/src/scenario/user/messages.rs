@@ -40,22 +40,30 @@ pub enum Heard {
     Ruled {
         /// The number of the rule's name.
         name: u16,
-        /// Whether [`User::said`] is to be sent in answer.
+        /// Whether [`User::reply`] is to be sent in answer.
         has_reply: bool,
         /// What it has said of itself, where that is measured.
         published: Option<Published>,
         /// The code by which the connection is to be closed.
         close: Option<u16>,
     },
+    /// It answers a subscription that was sent again.
+    Again,
     /// Nothing was for it.
     Unmatched,
 }
 
 impl User {
-    /// The bytes of what he sends over a WebSocket, after [`Next::Say`] and [`Heard::Ruled`].
+    /// The bytes of what he sends over a WebSocket, after [`Next::Say`].
     #[must_use]
     pub fn said(&self) -> &[u8] {
         &self.said
+    }
+
+    /// The bytes of what a rule answers for him, after [`Heard::Ruled`].
+    #[must_use]
+    pub fn reply(&self) -> &[u8] {
+        &self.reply
     }
 
     /// Sends what a step says, and begins to await what it expects.
@@ -142,6 +150,9 @@ impl User {
     /// Takes a message that came on a connection of his.
     pub fn hear(&mut self, scenario: &Scenario, channel: u16, bytes: &[u8], now: Now) -> Heard {
         let answer = Answer::new(0, Headers(&[]), bytes, "");
+        if self.answers_again(scenario, channel, &answer, now) {
+            return Heard::Again;
+        }
         if let Some(mut exchange) = self.exchange.take() {
             let say = scenario.say(exchange.op).filter(|say| say.channel == channel);
             let heard =
@@ -185,7 +196,7 @@ impl User {
             }
             let is_last = exchange.unmet(&say.expects).next().is_none();
             if is_last {
-                self.subscribe(say, scenario, now);
+                self.subscribe((exchange.op, say), scenario, now);
                 self.is_done(now);
             }
             return Some(Heard::Expected { name: expect.name, is_last });
@@ -194,7 +205,7 @@ impl User {
     }
 
     /// Whether a message is such a one.
-    fn is(
+    pub(in crate::scenario) fn is(
         &mut self,
         when: &Checks,
         answer: &Answer<'_>,
@@ -208,11 +219,12 @@ impl User {
     }
 
     /// He is a subscriber from now on, where the step that is done says so.
-    fn subscribe(&mut self, say: &Say, scenario: &Scenario, now: Now) {
+    fn subscribe(&mut self, (op, say): (u32, &Say), scenario: &Scenario, now: Now) {
         let Some(text) = &say.subscribes else { return };
         let mut key = Vec::new();
         if text.render(&mut self.values(scenario, now), &mut key).is_ok() {
             self.subscribed.push((say.channel, exchange::key(&key)));
+            self.remember(op, say.channel, &key);
         }
     }
 
@@ -244,14 +256,17 @@ impl User {
                 for &data in &rule.stepwise {
                     self.next_row(scenario, usize::from(data));
                 }
-                let mut said = std::mem::take(&mut self.said);
+                let mut said = std::mem::take(&mut self.reply);
                 said.clear();
                 let written = reply.render(&mut self.values(scenario, now), &mut said);
-                self.said = said;
+                self.reply = said;
                 self.counter += u32::from(rule.counts);
                 if written.is_err() {
                     return Heard::Unmatched;
                 }
+            }
+            if rule.close.is_some() {
+                self.lets_go(channel);
             }
             return Heard::Ruled {
                 name: rule.name,

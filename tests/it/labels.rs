@@ -1,0 +1,120 @@
+//! Figures by the labels of users.
+
+use serde_json::{Value, json};
+
+use crate::place::Place;
+use crate::websocket_peer::serve;
+
+/// Fails unless the figures by label add up to those of all.
+#[track_caller]
+fn assert_adds_up(document: &Value) {
+    let all = document["by_label"].as_array().unwrap();
+    let sum = |key: &str| all.iter().map(|of| of[key].as_u64().unwrap()).sum::<u64>();
+    assert_eq!(sum("succeeded"), document["succeeded"].as_u64().unwrap(), "{document:#}");
+    assert_eq!(sum("count"), document["offered"].as_u64().unwrap(), "{document:#}");
+    assert_eq!(sum("users"), document["users"]["arrived"].as_u64().unwrap(), "{document:#}");
+    for (kind, n) in document["errors"].as_object().unwrap() {
+        let of_kind = all.iter().map(|of| of["failures"][kind].as_u64().unwrap_or(0)).sum::<u64>();
+        assert_eq!(of_kind, n.as_u64().unwrap(), "{kind} of {document:#}");
+    }
+    let answered: u64 = all.iter().map(|of| of["response_us"]["count"].as_u64().unwrap()).sum();
+    assert_eq!(answered, document["response_us"]["count"].as_u64().unwrap(), "{document:#}");
+}
+
+fn labelled<'d>(document: &'d Value, label: &str) -> &'d Value {
+    let all = document["by_label"].as_array().unwrap();
+    let found = all.iter().find(|figures| figures["label"] == label);
+    found.unwrap_or_else(|| panic!("no figures of {label}: {document:#}"))
+}
+
+const REGIONS: &str = r#"
+label = "{{accounts.region}}"
+on_failure = "go on"
+[data.accounts]
+file = "accounts.csv"
+[[step]]
+name = "near or far"
+get = "/{{accounts.path}}"
+[[step]]
+name = "missing"
+get = "/x"
+take.x = { regex = "nothing like it" }
+"#;
+
+#[test]
+fn requests_are_told_by_the_labels_of_their_users() {
+    let place = Place::new();
+    place.write("s.toml", REGIONS);
+    place.write("accounts.csv", "region,path\neu,near\nasia,far\neu,near\n,near\n");
+    let paths = ["--path", "/near=const:2ms", "--path", "/far=const:60ms"];
+    let target = place.target(&[&paths[..], &["--workers", "100"]].concat());
+    let run = ["--scenario", "s.toml", "--users", "8", "-n", "80", "--json", "-t", "2"];
+    let document = place.load(&[&[target.url().as_str()][..], &run].concat()).went_well().json();
+    let labels: Vec<&Value> =
+        document["by_label"].as_array().unwrap().iter().map(|of| &of["label"]).collect();
+    assert_eq!(labels, ["(none)", "asia", "eu"], "in their order: {document:#}");
+    assert_adds_up(&document);
+    let (near, far) = (labelled(&document, "eu"), labelled(&document, "asia"));
+    assert_eq!((&near["users"], &far["users"]), (&40.into(), &20.into()), "{document:#}");
+    assert_eq!((&near["count"], &near["failures"]), (&80.into(), &json!({ "take": 40 })));
+    let max = |of: &Value| of["response_us"]["max"].as_f64().unwrap();
+    assert!(max(far) >= 60_000.0 && far["response_us"]["p66"].is_number(), "{far}");
+    assert_eq!(far.get("latency_us"), None, "nothing was published");
+    // What is stored is what is told, and so is the page.
+    let run = plimsoll_runs::Run::open(&place.run()).unwrap();
+    let again = plimsoll_runs::summarise(&run).unwrap();
+    assert_eq!(serde_json::to_value(&again.by_label).unwrap(), document["by_label"]);
+    let shown = place.plimsoll(&["runs", "show", place.run().to_str().unwrap()]).ended_with(0);
+    shown.prints(&["by label", "asia"]);
+    place.plimsoll(&["report", "-o", "page.html"]).ended_with(0);
+    let page = std::fs::read_to_string(place.path("page.html")).unwrap();
+    assert!(page.contains("By label") && page.contains("asia"));
+}
+
+#[test]
+fn broadcasts_are_told_by_label_and_labels_beyond_a_hundred_together() {
+    let place = Place::new();
+    let address = serve(
+        |_| true,
+        |mut peer| {
+            let region: u64 = peer.field("x-region").unwrap().parse().unwrap();
+            let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis();
+            // Half of the regions hear of it late: it was published two seconds ago.
+            let published = now - if region.is_multiple_of(2) { 2_000 } else { 0 };
+            peer.say(&format!(r#"{{"op":"news","at":{published}}}"#));
+            while peer.next().is_some() {}
+        },
+    );
+    place.write(
+        "s.toml",
+        r#"
+label = "region {{user}}"
+[[step]]
+connect = "/"
+headers = { X-Region = "{{user}}" }
+[[step]]
+think = "const:50ms"
+[[on_message]]
+broadcast = { published_ms = "/at" }
+"#,
+    );
+    let url = format!("ws://{address}/");
+    let run = ["load", &url, "--scenario", "s.toml", "--users", "20", "-n", "120", "--json"];
+    let document = place.plimsoll(&[&run[..], &["-t", "2"]].concat()).went_well().json();
+    let all = document["by_label"].as_array().unwrap();
+    assert_eq!(all.len(), 101, "{document:#}");
+    let other = all.last().unwrap();
+    assert_eq!(
+        (&other["label"], &other["labels"], &other["users"]),
+        (&"other".into(), &20.into(), &20.into())
+    );
+    assert!(document["warnings"].to_string().contains("20 more count under `other`"));
+    assert_adds_up(&document);
+    let heard = |of: &Value| of["latency_us"]["count"].as_u64().unwrap_or(0);
+    let broadcast = &document["websocket"]["broadcast"];
+    assert_eq!(all.iter().map(heard).sum::<u64>(), broadcast["latency_us"]["count"]);
+    for (label, is_late) in [("region 6", true), ("region 7", false)] {
+        let latency = labelled(&document, label)["latency_us"]["max"].as_f64().unwrap();
+        assert_eq!(latency >= 2_000_000.0, is_late, "{label}: {latency}");
+    }
+}
