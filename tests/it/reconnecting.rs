@@ -206,7 +206,8 @@ reconnect = true
 [[step]]
 loop = "until the end"
 steps = [
-  { name = "echo", send = '{"n":{{counter}}}', expect = [ { json = { "/n" = "{{sent:/n}}" }, within = "300ms" } ] },
+  { name = "echo", send = '{"n":{{counter}}}',
+    expect = [ { json = { "/n" = "{{sent:/n}}" }, within = "300ms" } ] },
   { think = "exp:10ms" },
 ]
 "#;

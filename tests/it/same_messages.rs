@@ -28,7 +28,8 @@ think = "exp:3ms"
 loop = "1..4"
 steps = [
   { choose = [
-    { weight = 2, steps = [ { name = "say", send = '{"op":"say","id":"{{uuid}}","n":{{counter}},"round":{{loop}}}',
+    { weight = 2, steps = [ { name = "say",
+      send = '{"op":"say","id":"{{uuid}}","n":{{counter}},"round":{{loop}}}',
       expect = [ { json = { "/op" = "ok", "/n" = "{{sent:/n}}" } } ] } ] },
     { weight = 1, steps = [ { name = "tell", send = '{"op":"tell","of":{{random:1..99}}}' } ] },
   ] },

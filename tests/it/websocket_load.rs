@@ -191,7 +191,8 @@ fn the_servers_clock_is_asked_for_and_what_it_is_ahead_is_taken_off() {
     let (_same, same) = server(&place);
     let (_ahead, ahead) = server_with(&place, &["--clock-ahead", "250ms"]);
     let run = |address: &str, scenario: &str| {
-        said(&place, &format!("ws://{address}/"), scenario, ("8", "8"))
+        let url = format!("ws://{address}/");
+        place.start(load(&place, &url, scenario, ("8", "8"))).wait().went_well().json()
     };
     let plain = run(&same, "room.toml");
     let truth = plain["websocket"]["broadcast"]["latency_us"]["p50"].as_f64().unwrap();

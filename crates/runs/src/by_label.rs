@@ -1,5 +1,4 @@
-//! Figures by label: what came of the users of a label, the table in which it is kept, and what a
-//! summary tells of it.
+//! Figures by label: what came of the users of a label, and what a summary tells of it.
 //!
 //! As by name, only totals are kept, of the requests that were due in the measured phase, in the
 //! small histograms, which merge exactly. How many users there were is of the whole run.
@@ -8,15 +7,12 @@ use std::collections::BTreeMap;
 
 use plimsoll_stats::histogram::Compact;
 use plimsoll_stats::percentiles::Percentiles;
-use rusqlite::{Connection, ToSql, params_from_iter};
 use serde::{Deserialize, Serialize};
 
-use crate::by_name::{NameBook, TAGS};
-use crate::database::{int, uint};
+use crate::by_name::NameBook;
 use crate::labels::{Labelled, MAX_LABELS, OTHER};
 use crate::names::{NamedPart, OTHER_NAME};
-use crate::times::{damaged, decoded, encoded};
-use crate::{ErrorKind, Tag, name_table, schema};
+use crate::{ErrorKind, Tag};
 
 /// What came of the users of one label.
 #[derive(Debug, Clone, Default)]
@@ -29,15 +25,16 @@ pub struct LabelBook {
     pub requests: NameBook,
     /// From when a broadcast was published to its receipt by one of them, nanoseconds.
     pub latency: Compact,
-    changed: bool,
+    /// Whether something was added since it was stored.
+    pub(crate) changed: bool,
 }
 
 /// The books of all labels, by their numbers.
 #[derive(Debug, Clone, Default)]
 pub struct LabelBooks {
-    books: BTreeMap<u16, LabelBook>,
+    pub(crate) books: BTreeMap<u16, LabelBook>,
     /// How many labels count under [`OTHER`].
-    others: u64,
+    pub(crate) others: u64,
 }
 
 impl LabelBooks {
@@ -154,125 +151,5 @@ impl LabelFigures {
             service_us: times(Tag::Service),
             latency_us: (book.latency.count() > 0).then(|| book.latency.percentiles()),
         }
-    }
-}
-
-/// The columns of the table behind those of a book.
-const OWN: [&str; 4] = ["label", "users", "others", "latency"];
-
-fn table() -> String {
-    let times = TAGS.map(|tag| format!("{} BLOB", tag.name())).join(", ");
-    format!(
-        "CREATE TABLE IF NOT EXISTS label (cell INTEGER NOT NULL, number INTEGER NOT NULL,
-         {}{times}, label TEXT NOT NULL, users INTEGER NOT NULL, others INTEGER NOT NULL,
-         latency BLOB, PRIMARY KEY (cell, number)) WITHOUT ROWID",
-        schema::counter_definitions()
-    )
-}
-
-/// Stores the books that something was added to since they were stored.
-pub(crate) fn write(database: &Connection, cell: u32, of: &LabelBooks) -> rusqlite::Result<()> {
-    database.execute_batch(&table())?;
-    let mut columns = vec!["cell".to_owned(), "number".to_owned()];
-    columns.extend(name_table::columns());
-    columns.extend(OWN.map(str::to_owned));
-    let marks = vec!["?"; columns.len()].join(",");
-    let sql = format!("INSERT OR REPLACE INTO label ({}) VALUES ({marks})", columns.join(","));
-    let mut statement = database.prepare_cached(&sql)?;
-    for (number, book) in of.books.iter().filter(|(_, book)| book.changed) {
-        let mut values: Vec<Box<dyn ToSql>> = vec![Box::new(cell), Box::new(*number)];
-        values.extend(name_table::values(&book.requests));
-        values.push(Box::new(book.label.clone()));
-        values.push(Box::new(int(book.users)));
-        values.push(Box::new(int(if *number == OTHER { of.others } else { 0 })));
-        values.push(Box::new(encoded(&book.latency)));
-        statement.execute(params_from_iter(values))?;
-    }
-    Ok(())
-}
-
-/// The books of a run; none where its users have no labels.
-pub(crate) fn read(database: &Connection) -> rusqlite::Result<LabelBooks> {
-    let mut books = LabelBooks::default();
-    let has = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'label'";
-    if database.query_row(has, [], |row| row.get::<_, i64>(0))? == 0 {
-        return Ok(books);
-    }
-    let known = name_table::columns();
-    let columns = ["number"].into_iter().chain(known.iter().map(String::as_str)).chain(OWN);
-    let columns = schema::select(database, "label", columns)?;
-    let mut statement = database.prepare(&format!("SELECT {columns} FROM label"))?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let number = u16::try_from(row.get(0).map(uint)?).map_err(|_| damaged("no number"))?;
-        let latency: Option<Vec<u8>> = row.get("latency")?;
-        let book = LabelBook {
-            label: row.get("label")?,
-            users: row.get("users").map(uint)?,
-            requests: name_table::book(row)?,
-            latency: latency.map(|bytes| decoded(&bytes)).transpose()?.unwrap_or_default(),
-            changed: false,
-        };
-        books.others = books.others.max(row.get("others").map(uint)?);
-        books.books.insert(number, book);
-    }
-    Ok(books)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::NamedEvent;
-
-    fn event(name: u16, part: NamedPart, response_ns: u64) -> NamedEvent {
-        NamedEvent {
-            part,
-            name,
-            code: (part == NamedPart::Whole).then_some(200),
-            error: None,
-            is_sent: true,
-            response_ns,
-            service_ns: response_ns / 2,
-            late_ns: 0,
-            bytes: 10,
-        }
-    }
-
-    #[test]
-    fn books_come_back_as_they_were_stored_and_add_up_over_stretches() {
-        let database = Connection::open_in_memory().unwrap();
-        assert!(read(&database).unwrap().figures().is_empty(), "a run without labels has no table");
-        let part = Labelled {
-            labels: vec![(0, "eu".to_owned()), (1, "asia".to_owned())],
-            others: 2,
-            arrived: [(0, 3), (1, 1), (OTHER, 5)].into(),
-            events: vec![
-                event(0, NamedPart::Whole, 1_000_000),
-                event(1, NamedPart::Whole, 9_000_000),
-                event(1, NamedPart::Message, 77_000),
-                // One that came before it was published is in no time.
-                event(1, NamedPart::Message, 0),
-                event(OTHER, NamedPart::Whole, 5),
-            ],
-        };
-        let mut books = LabelBooks::default();
-        books.add(&part);
-        write(&database, 3, &books).unwrap();
-        books.stored();
-        assert!(!books.have_changed());
-        let later = Labelled { labels: Vec::new(), ..part };
-        books.add(&later);
-        write(&database, 3, &books).unwrap();
-        let back = read(&database).unwrap();
-        let figures = back.figures();
-        assert_eq!(figures, books.figures());
-        let told: Vec<_> =
-            figures.iter().map(|of| (of.label.as_str(), of.users, of.count)).collect();
-        assert_eq!(told, [("asia", 2, 2), ("eu", 6, 2), ("other", 10, 2)]);
-        assert_eq!(figures[2].labels, Some(2));
-        let latency = figures[0].latency_us.as_ref().unwrap();
-        assert_eq!((latency.count, latency.min), (2, Some(77.0)));
-        assert_eq!((figures[0].response_us.max, &figures[1].latency_us), (Some(9_000.0), &None));
-        assert!(back.note().unwrap().contains("2 more count under `other`"));
     }
 }

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_stats::Histogram;
 use rusqlite::{Connection, ErrorCode};
 
-use crate::by_label::{self, LabelBooks};
+use crate::by_label::LabelBooks;
 use crate::by_name::NameBooks;
 use crate::database::{self, Syncs};
 use crate::decision::{self, DecisionRow};
@@ -35,6 +35,7 @@ use crate::facts;
 use crate::failures::Failures;
 use crate::hlog;
 use crate::index;
+use crate::label_table;
 use crate::meta::{End, HostSample, Kind, RunMeta};
 use crate::name_table;
 use crate::opened::PLAN;
@@ -375,7 +376,8 @@ impl RunWriter {
         self.store.store("users", "", write)?;
         if self.labels.have_changed() {
             let of = &self.labels;
-            let write = |database: &Connection, _: &Statements| by_label::write(database, cell, of);
+            let write =
+                |database: &Connection, _: &Statements| label_table::write(database, cell, of);
             self.store.store("figures by label", "", write)?;
             self.labels.stored();
         }

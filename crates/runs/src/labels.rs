@@ -1,7 +1,7 @@
 //! Labels of users: a region, say, by which figures are told beside those of the whole run.
 //!
-//! A run has at most [`MAX_LABELS`] of them, in the order in which they come; users whose labels come
-//! later count under [`OTHER`].
+//! A run has at most [`MAX_LABELS`] of them, in the order in which they come; users whose labels
+//! come later count under [`OTHER`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,8 +65,8 @@ pub struct Labelled {
     pub others: u64,
     /// Users that arrived in it, by the numbers of their labels.
     pub arrived: BTreeMap<u16, u64>,
-    /// Requests of the measured phase that ended in it, and broadcasts that came: with the number of
-    /// a label in the place of that of a name.
+    /// Requests of the measured phase that ended in it, and broadcasts that came: with the number
+    /// of a label in the place of that of a name.
     pub events: Vec<NamedEvent>,
 }
 

@@ -59,6 +59,7 @@ mod facts;
 mod failures;
 mod hgrm;
 mod hlog;
+mod label_table;
 mod later;
 mod name_table;
 mod opened;

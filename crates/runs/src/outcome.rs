@@ -64,8 +64,8 @@ pub enum ErrorKind {
     Reset = 6,
     /// The answer broke the protocol's rules, or a bound of ours.
     Protocol = 7,
-    /// Still unanswered when the run ended; or when its user closed the WebSocket that it was to open
-    /// again.
+    /// Still unanswered when the run ended; or when its user closed the WebSocket that it was to
+    /// open again.
     InFlightAtEnd = 8,
     /// Answered, with a status that is not an expected one.
     Status = 9,
@@ -85,8 +85,8 @@ pub enum ErrorKind {
     Unanswered = 15,
     /// Sent, and the WebSocket was closed on which a message was expected.
     Closed = 16,
-    /// Never sent: the WebSocket on which it was to go was closed, or never open, or was lost and not
-    /// open again in its time.
+    /// Never sent: the WebSocket on which it was to go was closed, or never open, or was lost and
+    /// not open again in its time.
     Offline = 17,
 }
 

@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use plimsoll_stats::Histogram;
 use rusqlite::{Row, ToSql};
 
-use crate::by_label::{self, LabelBooks};
+use crate::by_label::LabelBooks;
 use crate::by_name::NameBooks;
 use crate::database::uint;
 use crate::decision::{self, DecisionRow};
 use crate::error::RunError;
 use crate::facts::{Facts, HLOG_BYTES};
 use crate::hlog::{self, LogReader};
+use crate::label_table;
 use crate::meta::{End, Ended, Kind, RunMeta};
 use crate::name_table;
 use crate::opened::{self, Opened, PLAN};
@@ -443,7 +444,7 @@ impl Run {
     /// # Errors
     /// Where the run cannot be read.
     pub fn label_books(&self) -> Result<LabelBooks, RunError> {
-        by_label::read(&self.opened.database).map_err(self.unreadable())
+        label_table::read(&self.opened.database).map_err(self.unreadable())
     }
 
     /// What became of users; `None` where the run has no scenario.

@@ -92,7 +92,6 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     let (slo, decided_by_host) = judged.by(slo.as_ref());
     let lacking = validity::lacking(&counters, &decided_by_host);
     invalid_because.extend(lacking.into_iter().chain(told_at_the_end(run)));
-
     let percentiles = |tag| Percentiles::of(log.measured(tag));
     Ok(Summary {
         schema: SCHEMA,

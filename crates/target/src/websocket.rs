@@ -5,7 +5,8 @@
 //! back as it is; `{"type":"broadcast","payload":…}` goes to every client, with a number (`seq`)
 //! and the time at which it was published (`at`, nanoseconds since 1970 as decimal text), and then
 //! its sender is told `{"type":"broadcastResult","listenerCount":…}`. `{"type":"time"}` is answered
-//! with the time, `{"type":"time","at":…}`. Any other message comes back as it is. A request that asks for no WebSocket is answered 400 or 426.
+//! with the time, `{"type":"time","at":…}`. Any other message comes back as it is. A request
+//! that asks for no WebSocket is answered 400 or 426.
 //!
 //! It is one thread. A broadcast is encoded once; a client that does not read what it is sent is
 //! hung up on when [`MOST_UNSENT`] bytes wait for it.

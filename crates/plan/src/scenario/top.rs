@@ -38,28 +38,7 @@ pub(super) fn read<'a>(
     written: &'a WrittenScenario<'a>,
 ) -> Option<Scenario> {
     refuse_unknown(reading, root, &KEYS, "a scenario");
-    let mut known = Known {
-        reading,
-        written,
-        variables: Vec::new(),
-        set: BTreeSet::new(),
-        data: Vec::new(),
-        hosts: Vec::new(),
-        names: Vec::new(),
-        named: BTreeMap::new(),
-        scenarios: BTreeMap::new(),
-        called: Vec::new(),
-        seen: BTreeMap::new(),
-        within: Vec::new(),
-        places: 0,
-        on_failure: OnFailure::default(),
-        keep: KEEP as u64,
-        files: Vec::new(),
-        channels: Vec::new(),
-        ruled: BTreeSet::new(),
-        knows_sent: false,
-        secrets: Default::default(),
-    };
+    let mut known = nothing(reading, written);
     let node = |key: &str| root.get(key).map(|entry| &entry.node);
     let title = node("name").and_then(|node| reading.line(node)).map(str::to_owned);
     if let Some(node) = node("on_failure") {
@@ -113,6 +92,32 @@ pub(super) fn read<'a>(
         clock,
         label,
     }))
+}
+
+/// What is known before anything is read.
+fn nothing<'a>(reading: &'a Reading, written: &'a WrittenScenario<'a>) -> Known<'a> {
+    Known {
+        reading,
+        written,
+        variables: Vec::new(),
+        set: BTreeSet::new(),
+        data: Vec::new(),
+        hosts: Vec::new(),
+        names: Vec::new(),
+        named: BTreeMap::new(),
+        scenarios: BTreeMap::new(),
+        called: Vec::new(),
+        seen: BTreeMap::new(),
+        within: Vec::new(),
+        places: 0,
+        on_failure: OnFailure::default(),
+        keep: KEEP as u64,
+        files: Vec::new(),
+        channels: Vec::new(),
+        ruled: BTreeSet::new(),
+        knows_sent: false,
+        secrets: Default::default(),
+    }
 }
 
 /// Reads how much of an answer is kept.

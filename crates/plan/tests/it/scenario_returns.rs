@@ -19,7 +19,8 @@ reconnect = { first = "500ms", most = "8s" }
 [[step]]
 subscribe = '{"op":"subscribe","game":{{counter}}}'
 key = "{{loop}}"
-expect = [ { json = { "/op" = "subscribed", "/game" = "{{sent:/game}}" }, take.seq = { json = "/seq" } } ]
+expect = [ { json = { "/op" = "subscribed", "/game" = "{{sent:/game}}" },
+             take.seq = { json = "/seq" } } ]
 [[step]]
 subscribe = '{"op":"subscribe","game":{{counter}}}'
 key = "chat"

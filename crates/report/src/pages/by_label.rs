@@ -9,9 +9,9 @@ use plimsoll_draw::chart::unit::{micros, whole};
 
 const DASH: &str = "–";
 
-const MEANING: &str = "What came of the users of each label, which their scenario gives them as they \
-                       arrive. Requests are those that were due in the measured phase and have \
-                       ended; users are of the whole run.";
+const MEANING: &str = "What came of the users of each label, which their scenario gives them as \
+                       they arrive. Requests are those that were due in the measured phase and \
+                       have ended; users are of the whole run.";
 
 /// The section; `None` where no run has labels.
 pub(crate) fn section(content: &Content) -> Option<Section> {

@@ -6,8 +6,8 @@ use super::outcome::Now;
 use super::take::{Answer, Headers};
 use super::{Scenario, User};
 
-/// The question, how often it is asked, and where its answer has the time. A few users ask it beside
-/// their steps; it is the same for all.
+/// The question, how often it is asked, and where its answer has the time. A few users ask it
+/// beside their steps; it is the same for all.
 #[derive(Debug, Clone)]
 pub struct ServerClock {
     /// On which of a user's connections.

@@ -162,8 +162,8 @@ impl Users {
         }
     }
 
-    /// Takes what has come for a user, where it is the answer to his question. Returns what is known
-    /// with it.
+    /// Takes what has come for a user, where it is the answer to his question. Returns what is
+    /// known with it.
     pub(crate) fn take_time(
         &mut self,
         seat: u32,

@@ -102,8 +102,8 @@ impl User {
         self.subscriptions.push(Subscription { op, channel, key, said, met: None });
     }
 
-    /// His WebSocket is lost, which was open for so long; or, after no time, he has tried in vain to
-    /// open it again. Returns when he tries next; `None` where he does not.
+    /// His WebSocket is lost, which was open for so long; or, after no time, he has tried in vain
+    /// to open it again. Returns when he tries next; `None` where he does not.
     ///
     /// The bound of the wait begins anew behind a connection that has lasted for longer than the
     /// last wait could.
