@@ -44,6 +44,7 @@ mod json;
 mod kinds;
 mod local_limits;
 mod logs;
+mod market;
 mod mediawiki;
 mod names;
 mod network;
