@@ -1,7 +1,8 @@
-//! The market of `apps/market` under the users of its shipped scenario.
+//! The market of `apps/market` under the users of its shipped scenario: alone, and on a test-bed
+//! behind nginx.
 
 use crate::databases::mariadb;
-use crate::place::Place;
+use crate::place::{Place, events};
 use crate::program::{Going, PLIMSOLL, wait_for};
 use crate::stores;
 use serde_json::{Value, json};
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 const SCENARIO: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/scenarios/prediction-market.toml");
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/market");
 const ADMIN: &str = "admin-4Tz8wKq2vLx9";
 
 /// The market's program; `None`, and said so, where it was not built beside this one.
@@ -117,4 +119,81 @@ fn users_of_the_market_are_all_answered_and_hear_of_each_other() {
     let ledger: Value = serde_json::from_str(&admin(address, "GET", "/admin/ledger", "")).unwrap();
     assert_eq!(ledger["holds"], true, "{ledger}");
     assert_eq!(ledger["granted"], 40 * 100_000, "{ledger}");
+}
+
+/// A test-bed of all that a market is made of, and a load on it.
+const PLAN: &str = "\
+name = 'a market'
+[testbed]
+provider = 'namespace'
+[role.db]
+recipe = 'mariadb'
+vars = { database = 'market', user = 'market', connections = 500, flush = 2, buffer_pool = '64M' }
+[role.cache]
+recipe = 'redis'
+[role.market]
+recipe = 'market'
+count = 2
+[role.market.vars]
+program = 'PROGRAM'
+db = '{{role.db.address}}:{{role.db.port}}'
+redis = '{{role.cache.address}}:{{role.cache.port}}'
+match_time = '12s'
+admin = { env = 'MARKET_ADMIN' }
+[role.front]
+recipe = 'nginx'
+vars = { upstream = '{{role.market.all}}', preset = 'default' }
+[target]
+url = 'ws://{{role.front.address}}:{{role.front.port}}/'
+scenario = 'users.toml'
+[load]
+users = 40
+connect_rate = '40/s'
+for = '6s'
+[collect]
+from = ['nginx', 'redis', 'mariadb']
+[measure]
+slo = 'errors<1%'
+";
+
+#[test]
+fn a_market_of_two_processes_behind_nginx_is_loaded_on_a_test_bed() {
+    let test = "a_market_of_two_processes_behind_nginx_is_loaded_on_a_test_bed";
+    let place = Place::alone();
+    let Some(program) = market(test) else { return };
+    std::fs::create_dir(place.path("recipes")).unwrap();
+    std::fs::copy(format!("{EXAMPLES}/recipes/market.toml"), place.path("recipes/market.toml"))
+        .unwrap();
+    place.write("users.toml", users());
+    place.write("plan.toml", PLAN.replace("PROGRAM", program.to_str().unwrap()));
+    let run = |arguments: &[&str]| {
+        let mut command = place.command(PLIMSOLL, arguments);
+        command.env("MARKET_ADMIN", ADMIN);
+        place.start(command).wait()
+    };
+    let check = run(&["check", "plan.toml"]);
+    if check.code() == Some(2) {
+        println!("skipped: {test}: {}", check.err.trim());
+        return;
+    }
+    assert!(!check.out.contains("get no load"), "both are behind nginx: {}", check.out);
+    for preset in ["default", "published"] {
+        let set = format!("role.front.vars.preset={preset}");
+        let done = run(&["run", "plan.toml", "--new", "--json", "--set", &set]).went_well();
+        let cell = &done.json()["cells"][0];
+        assert_eq!(cell["state"], "done", "{cell}");
+        let runs = place.runs("runs");
+        let folder = runs.last().unwrap().join(cell["run"].as_str().unwrap());
+        let text = std::fs::read_to_string(folder.join("summary.json")).unwrap();
+        let document: Value = serde_json::from_str(&text).unwrap();
+        assert_all_answered(&document);
+        assert!(named(&document, "predict")["count"].as_u64().unwrap() > 100, "{document:#}");
+        let broadcast = &document["websocket"]["broadcast"];
+        assert!(broadcast["received"].as_u64().unwrap() >= 20, "{broadcast}");
+        // Both took their share of the users.
+        let told = events(&folder, "testbed");
+        for instance in ["market-1", "market-2", "front-1"] {
+            assert!(told.iter().any(|text| text.starts_with(&format!("{instance}: start it"))));
+        }
+    }
 }

@@ -334,9 +334,14 @@ pub fn install(bed: &Bed, place: &Place<'_>) -> Result<Vec<String>, ExperimentEr
     Ok(packages)
 }
 
-/// Roles of several instances of which a plan uses the first alone.
+/// Roles of several instances of which a plan uses the first alone: no other role names all.
 pub(crate) fn unused(plan: &Plan) -> Vec<String> {
-    let several = plan.roles.iter().filter(|(_, role)| role.count > 1);
+    let names_all = |role: &str| {
+        let all = format!("role.{role}.all");
+        let names = |of: &Given| matches!(of, Given::Text(text) if text.contains(&all));
+        plan.roles.iter().any(|(_, of)| of.vars.values().any(names))
+    };
+    let several = plan.roles.iter().filter(|(name, role)| role.count > 1 && !names_all(name));
     let text = |(name, role): &(String, plimsoll_plan::Role)| {
         format!(
             "role.{name} has {} instances, and {{{{role.{name}.address}}}} is the first of them: \

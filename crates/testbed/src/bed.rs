@@ -439,7 +439,16 @@ pub(crate) fn worker<'a>(
 
 /// Where the roles before a role stand, among instances in the order of their roles.
 pub(crate) fn before_role(instances: &[Instance], role: &str) -> BTreeMap<String, Stands> {
-    let before = instances.iter().take_while(|of| of.role != role).filter(|of| of.number == 1);
-    let stands = |of: &Instance| Stands { address: of.address.clone(), port: of.port };
-    before.map(|of| (of.role.clone(), stands(of))).collect()
+    let mut before: BTreeMap<String, Stands> = BTreeMap::new();
+    for Instance { role, address, port, .. } in instances.iter().take_while(|of| of.role != role) {
+        let at = format!("{address}:{port}");
+        match before.get_mut(role) {
+            Some(stands) => stands.all = format!("{} {at}", stands.all),
+            None => {
+                let stands = Stands { address: address.clone(), port: *port, all: at };
+                before.insert(role.clone(), stands);
+            }
+        }
+    }
+    before
 }
