@@ -42,6 +42,7 @@ mod inputs;
 mod interrupt;
 mod json;
 mod kinds;
+mod links;
 mod local_limits;
 mod logs;
 mod market;

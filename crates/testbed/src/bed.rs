@@ -9,6 +9,7 @@ use crate::error::TestbedError;
 use crate::flow::{Class, Flow, Outputs, Step, Told};
 use crate::launch::Launcher;
 use crate::ledger::{Held, Ledger, Owner, Serves};
+use crate::links::{self, Link};
 use crate::making::{Making, Of};
 use crate::op::Op;
 use crate::outline::{Outline, Planned};
@@ -36,6 +37,8 @@ pub struct Bed {
     pub provider: Box<dyn Provider>,
     /// The roles, in the order in which they are started: each may name those before it.
     pub roles: Vec<Role>,
+    /// How far instances are from each other.
+    pub links: Vec<Link>,
     /// The role whose instances somebody else starts and ends, where there is one.
     pub followed: Option<String>,
     /// Where the folders of instances are made.
@@ -82,6 +85,7 @@ impl Bed {
             // A role may need those before it.
             before.extend(ready);
         }
+        links::add((&self.links, &self.folders), self.of(&self.id), &before, &mut outline)?;
         Ok(outline)
     }
 
