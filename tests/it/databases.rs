@@ -3,7 +3,7 @@
 
 mod cassandra;
 mod encrypted;
-mod mariadb;
+pub(crate) mod mariadb;
 mod postgres;
 
 use crate::place::Place;

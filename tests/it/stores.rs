@@ -19,9 +19,9 @@ use std::process::Command;
 const PASSWORD: &str = "pa55-Rd7KvQx3";
 
 /// A store that runs, ended by its id when dropped.
-struct Server {
+pub(crate) struct Server {
     going: Going,
-    port: u16,
+    pub(crate) port: u16,
 }
 
 /// Where a program is installed; `None`, and said so, where it is not.
@@ -77,7 +77,7 @@ impl Server {
     }
 
     /// A Redis that keeps nothing.
-    fn redis(test: &str, place: &Place, more: &[&str]) -> Option<Self> {
+    pub(crate) fn redis(test: &str, place: &Place, more: &[&str]) -> Option<Self> {
         let program = installed(test, "redis-server")?;
         let arguments = |port: u16| {
             let port = port.to_string();

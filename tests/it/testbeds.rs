@@ -316,7 +316,7 @@ fn a_plan_runs_on_another_test_bed_whose_keys_win_one_by_one() {
     let told = check(&["--set", "role.web.vars.workers=7"]).ended_with(0).out;
     assert!(told.contains("--workers=7"), "{told}");
 
-    place.write("there/here.toml", "[load]\nusers = 3\n[link]\na = 1\n[role.web]\ncuont = 2\n");
+    place.write("there/here.toml", "[load]\nusers = 3\n[disk]\na = 1\n[role.web]\ncuont = 2\n");
     let refused = check(&[]).ended_with(2);
     refused.says(&["here.toml:1:2", "`load`", "not built yet", "here.toml:6:1", "did you mean"]);
 }

@@ -25,6 +25,12 @@ pub(crate) enum TestbedCommand {
     /// Wait for an order on standard input, and become the server that it names
     #[command(hide = true)]
     Wait,
+    /// Carry packets between the networks of instances, each after its time
+    #[command(hide = true)]
+    Links {
+        /// What is between whom
+        file: std::path::PathBuf,
+    },
     /// Do on this host what is asked for on standard input, as its copy of the program
     #[command(hide = true)]
     Host,

@@ -175,7 +175,7 @@ fn act(op: &Op, step: &Planned, steps: &[Planned]) -> Span {
                 None => Span::up_to(step.limit),
             }
         }
-        Op::Run { .. } | Op::Rent { .. } => Span::up_to(step.limit),
+        Op::Run { .. } | Op::Rent { .. } | Op::Links { .. } => Span::up_to(step.limit),
         _ => Span::exactly(0.0),
     }
 }

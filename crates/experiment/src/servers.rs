@@ -12,6 +12,7 @@ use plimsoll_testbed::bed::Hears;
 use plimsoll_testbed::down::Means;
 use plimsoll_testbed::launch::Launcher;
 use plimsoll_testbed::ledger::{Found as Left, Owner, Serves};
+use plimsoll_testbed::links::Link;
 use plimsoll_testbed::outline::Outline;
 use plimsoll_testbed::provider::{Namespace, Process, Provider};
 use plimsoll_testbed::recipe::{Content, Found, Scalar, find};
@@ -82,6 +83,7 @@ pub(crate) fn bed_with(
         left,
         provider,
         roles,
+        links: plan.links.iter().map(link_of).collect(),
         followed: plan.followed().map(str::to_owned),
         folders: PathBuf::from(folders.unwrap_or_else(|| FOLDERS.to_owned())),
         launcher: Launcher { program: place.program.to_owned(), arguments },
@@ -101,6 +103,12 @@ pub fn client(place: &Place<'_>) -> Client {
     let variable = |name: &&str| Some(((*name).to_owned(), (place.environment)(name)?));
     let environment = VARIABLES.iter().filter_map(variable).collect();
     Client { program: place.program.to_owned(), environment, ..Client::default() }
+}
+
+/// A link of a plan, as the test-bed takes it.
+fn link_of((name, link): &(String, plimsoll_plan::Link)) -> Link {
+    let plimsoll_plan::Link { role, to, rtt } = link.clone();
+    Link { name: name.clone(), role, to, rtt }
 }
 
 /// A role of a plan, as the test-bed takes it.
@@ -334,9 +342,14 @@ pub fn install(bed: &Bed, place: &Place<'_>) -> Result<Vec<String>, ExperimentEr
     Ok(packages)
 }
 
-/// Roles of several instances of which a plan uses the first alone.
+/// Roles of several instances of which a plan uses the first alone: no other role names all.
 pub(crate) fn unused(plan: &Plan) -> Vec<String> {
-    let several = plan.roles.iter().filter(|(_, role)| role.count > 1);
+    let names_all = |role: &str| {
+        let all = format!("role.{role}.all");
+        let names = |of: &Given| matches!(of, Given::Text(text) if text.contains(&all));
+        plan.roles.iter().any(|(_, of)| of.vars.values().any(names))
+    };
+    let several = plan.roles.iter().filter(|(name, role)| role.count > 1 && !names_all(name));
     let text = |(name, role): &(String, plimsoll_plan::Role)| {
         format!(
             "role.{name} has {} instances, and {{{{role.{name}.address}}}} is the first of them: \

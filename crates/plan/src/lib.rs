@@ -80,6 +80,7 @@ pub use sections::header::Header;
 pub use sections::hosts::Host;
 pub use sections::instance::{Failures, Instance, InstanceType, Service};
 pub use sections::latency::{LatencyPlan, Way};
+pub use sections::link::Link;
 pub use sections::load::{ConnectionLife, Connections, Load, Pacing, TlsResumption, WarmUp};
 pub use sections::load_shape::{LoadShape, RateSource};
 pub use sections::measure::Measure;

@@ -124,14 +124,14 @@ impl<'a> Written<'a> {
         Ok(merged::text(&root, &reading, here, left_out))
     }
 
-    /// The test-bed and its roles without what may be changed while servers stand: the files of
-    /// roles, and parameters that hang on nothing secret.
+    /// The test-bed with its roles and links, without what may be changed while servers stand: the
+    /// files of roles, and parameters that hang on nothing secret.
     ///
     /// # Errors
     /// A text that is not TOML.
     pub fn frame(&self, here: &Path) -> Result<String, PlanErrors> {
         let (reading, mut root) = open(self)?;
-        root.entries.retain(|entry| ["testbed", "role"].contains(&entry.key.as_str()));
+        root.entries.retain(|entry| ["testbed", "role", "link"].contains(&entry.key.as_str()));
         for entry in root.entries.iter_mut().filter(|entry| entry.key == "role") {
             let Value::Table(roles) = &mut entry.node.value else { continue };
             roles.entries.iter_mut().for_each(leave_frame);

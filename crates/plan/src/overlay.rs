@@ -1,5 +1,5 @@
-//! A file of a test-bed, laid over a plan: its keys win one by one over those of `[testbed]` and
-//! `[role.NAME]`.
+//! A file of a test-bed, laid over a plan: its keys win one by one over those of `[testbed]`,
+//! `[role.NAME]` and `[link.NAME]`.
 
 use std::path::Path;
 
@@ -38,13 +38,13 @@ pub(crate) fn lay(
 
 fn fault_of(entry: &Entry) -> Option<Fault> {
     let hint = match entry.key.as_str() {
-        "testbed" | "role" => return None,
-        "link" | "disk" => "links and disks are not built yet",
+        "testbed" | "role" | "link" => return None,
+        "disk" => "disks are not built yet",
         _ => "leave it to the plan: --set changes single values of it",
     };
     Some(Fault {
         message: format!(
-            "expected [testbed] and [role.NAME] in the file of a test-bed, found `{}`",
+            "expected [testbed], [role.NAME] and [link.NAME] in the file of a test-bed, found `{}`",
             entry.key
         ),
         place: entry.key_place,

@@ -16,6 +16,7 @@ use crate::sections::experiment::{
     Experiment, FactorPlan, check_between, check_constraints, read_factors, write_factors,
 };
 use crate::sections::hosts::check_hosts;
+use crate::sections::link::{Link, read_links, write_links};
 use crate::sections::load::Load;
 use crate::sections::measure::Measure;
 use crate::sections::own_factors::{POLICY, TYPE, add_of_pool, compares_types, only};
@@ -63,6 +64,8 @@ pub struct Plan {
     pub testbed: Option<Testbed>,
     /// The servers under test by the names of their roles, in the order in which they are started.
     pub roles: Vec<(String, Role)>,
+    /// How far their instances are from each other, by name.
+    pub links: Vec<(String, Link)>,
     /// What is watched.
     pub collect: Collect,
     /// What is told while a load goes on, by name.
@@ -126,10 +129,7 @@ impl Plan {
         if let Some(testbed) = &testbed {
             check_hosts(reading, root, &open(Testbed::SECTION), testbed, &roles);
         }
-        if testbed.is_none() && !roles.is_empty() {
-            let hint = "say where it stands: [testbed] and provider = \"process\"";
-            top.fault("role", "`role` goes with [testbed]", Some(hint));
-        }
+        let links = read_links(reading, root, testbed.as_ref(), &roles);
         let collect = Collect::read(&open(Collect::SECTION));
         let tune = top.has(Tune::SECTION.path).then(|| Tune::read(&open(Tune::SECTION))).flatten();
         if tune.is_some() && elastic.is_none() {
@@ -151,6 +151,7 @@ impl Plan {
             factors,
             testbed,
             roles,
+            links,
             collect: collect?,
             watches: read_watches(reading, root),
             tune,
@@ -193,6 +194,7 @@ impl Plan {
         write_factors(&self.factors, &mut out);
         self.testbed.iter().for_each(|of| of.write(&mut out));
         write_roles(&self.roles, &mut out);
+        write_links(&self.links, &mut out);
         if self.collect != Collect::default() {
             self.collect.write(&mut out);
         }

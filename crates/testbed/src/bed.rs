@@ -9,6 +9,7 @@ use crate::error::TestbedError;
 use crate::flow::{Class, Flow, Outputs, Step, Told};
 use crate::launch::Launcher;
 use crate::ledger::{Held, Ledger, Owner, Serves};
+use crate::links::{self, Link};
 use crate::making::{Making, Of};
 use crate::op::Op;
 use crate::outline::{Outline, Planned};
@@ -36,6 +37,8 @@ pub struct Bed {
     pub provider: Box<dyn Provider>,
     /// The roles, in the order in which they are started: each may name those before it.
     pub roles: Vec<Role>,
+    /// How far instances are from each other.
+    pub links: Vec<Link>,
     /// The role whose instances somebody else starts and ends, where there is one.
     pub followed: Option<String>,
     /// Where the folders of instances are made.
@@ -82,6 +85,7 @@ impl Bed {
             // A role may need those before it.
             before.extend(ready);
         }
+        links::add((&self.links, &self.folders), self.of(&self.id), &before, &mut outline)?;
         Ok(outline)
     }
 
@@ -439,7 +443,16 @@ pub(crate) fn worker<'a>(
 
 /// Where the roles before a role stand, among instances in the order of their roles.
 pub(crate) fn before_role(instances: &[Instance], role: &str) -> BTreeMap<String, Stands> {
-    let before = instances.iter().take_while(|of| of.role != role).filter(|of| of.number == 1);
-    let stands = |of: &Instance| Stands { address: of.address.clone(), port: of.port };
-    before.map(|of| (of.role.clone(), stands(of))).collect()
+    let mut before: BTreeMap<String, Stands> = BTreeMap::new();
+    for Instance { role, address, port, .. } in instances.iter().take_while(|of| of.role != role) {
+        let at = format!("{address}:{port}");
+        match before.get_mut(role) {
+            Some(stands) => stands.all = format!("{} {at}", stands.all),
+            None => {
+                let stands = Stands { address: address.clone(), port: *port, all: at };
+                before.insert(role.clone(), stands);
+            }
+        }
+    }
+    before
 }

@@ -31,6 +31,7 @@ pub mod image;
 pub mod install;
 pub mod launch;
 pub mod ledger;
+pub mod links;
 mod making;
 mod op;
 pub mod outline;

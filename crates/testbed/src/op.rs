@@ -162,6 +162,15 @@ pub enum Op {
         /// When they are.
         when: Steady,
     },
+    /// Starts the router of the links, and waits until each was measured.
+    Links {
+        /// Its folder.
+        folder: PathBuf,
+        /// What the process becomes.
+        order: Order,
+        /// The links, a line each.
+        shown: String,
+    },
     /// Removes a file of the folder that is no more of it.
     Remove {
         /// The folder.
@@ -208,7 +217,7 @@ impl std::fmt::Display for Op {
                 settings.iter().try_for_each(|(name, value)| write!(f, ", {name} = {value}"))
             }
             Self::Groups { name } => write!(f, "make the cgroups {name}, without limits"),
-            Self::Rent { shown, .. } => f.write_str(shown),
+            Self::Rent { shown, .. } | Self::Links { shown, .. } => f.write_str(shown),
             Self::Folder { path, user } => {
                 write!(f, "make the folder {}", path.display())?;
                 user.iter().try_for_each(|user| write!(f, ", of the user {user}"))

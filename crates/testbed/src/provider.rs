@@ -90,6 +90,16 @@ pub trait Provider: Sync {
         None
     }
 
+    /// The network namespace of an instance, as `ip` knows it; `None` where it has none of its own.
+    fn namespace(&self, _bed: &str, _instance: &str) -> Option<String> {
+        None
+    }
+
+    /// The address that this host has in the network of the bed; `None` where there is none.
+    fn gateway(&self) -> Option<String> {
+        None
+    }
+
     /// How an instance's process begins: the groups that it enters, the user that it becomes, and
     /// the words before those of its command.
     ///
@@ -444,6 +454,14 @@ impl Provider for Namespace {
         // Whoever has asked for the address before asks again.
         let forgotten = ip(&["neighbour", "flush", "to", address, "dev", &bridge(bed)]);
         Some(taken.into_iter().chain([of("add", to), forgotten]).collect())
+    }
+
+    fn namespace(&self, bed: &str, instance: &str) -> Option<String> {
+        Some(namespace_of(bed, instance))
+    }
+
+    fn gateway(&self) -> Option<String> {
+        Some(self.address_of(1))
     }
 
     fn shows(&self, bed: &str, address: &str, of: &str) -> Option<Words> {

@@ -8,6 +8,7 @@
 //! | `name`, `number`, `count` | `web-1`, 1, and how many the role has |
 //! | `vars.NAME` | a parameter of the recipe, as the plan has it or by default; a secret one only in what is written into files and asked by collectors |
 //! | `role.NAME.address`, `role.NAME.port` | the first instance of another role that stands |
+//! | `role.NAME.all` | all of them, `HOST:PORT` with blanks between |
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -435,6 +436,8 @@ pub struct Stands {
     pub address: String,
     /// Its port.
     pub port: u16,
+    /// All its instances, `HOST:PORT` with blanks between.
+    pub all: String,
 }
 
 /// What templates of an instance are filled in with.

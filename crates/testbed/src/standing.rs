@@ -125,6 +125,11 @@ impl Bed {
             }
         }
         drop(remover);
+        // Without its router all is as near as if it had no links.
+        let is_router = |(thing, _): &&(Thing, u64)| matches!(thing, Thing::Links { .. });
+        if things.iter().find(is_router).map_or(!self.links.is_empty(), |(of, _)| !of.lives()) {
+            return Ok(None);
+        }
         let lives = |name: &String| living.contains(name);
         let id = ledger.bed().to_owned();
         let instances = self.instances_at(&id, &stood)?;

@@ -75,6 +75,13 @@ pub enum Thing {
         /// When it was started, ticks since the host was.
         started: u64,
     },
+    /// The router of the links, with the group that it leads. Its devices are gone with it.
+    Links {
+        /// Its number.
+        pid: u32,
+        /// When it was started, ticks since the host was.
+        started: u64,
+    },
     /// An instance that is rented from a cloud. It is found by its token.
     Rented {
         /// The instance.
@@ -94,7 +101,9 @@ impl Thing {
     #[must_use]
     pub fn lives(&self) -> bool {
         match self {
-            Self::Process { pid, started, .. } => runs(*pid, *started),
+            Self::Process { pid, started, .. } | Self::Links { pid, started } => {
+                runs(*pid, *started)
+            }
             _ => true,
         }
     }
@@ -130,7 +139,9 @@ pub(crate) fn mark(folder: &Path, bed: &str) -> Result<(), TestbedError> {
 /// Where it could not be removed.
 pub(crate) fn remove(bed: &str, thing: &Thing) -> Result<bool, TestbedError> {
     match thing {
-        Thing::Process { pid, started, .. } => Ok(end_process(*pid, *started)),
+        Thing::Process { pid, started, .. } | Thing::Links { pid, started } => {
+            Ok(end_process(*pid, *started))
+        }
         Thing::Host { route, .. } => {
             Err(TestbedError::Wrong(format!("remove what is on the host {route} from here")))
         }

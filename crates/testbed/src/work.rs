@@ -1,6 +1,7 @@
 //! Does what is to be done for a bed, and undoes it.
 
 mod hosts;
+mod links;
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -225,6 +226,7 @@ impl<'a> Worker<'a> {
                 self.start(instance, folder, order).map(|()| String::new())
             }
             Op::Run { name, folder, log, order } => self.run_as(name, folder, log, order, deadline),
+            Op::Links { folder, order, .. } => self.link(folder, order, deadline),
             Op::Ready { instance, folder, address, check } => {
                 let is_ready = || ready::is_ready(*address, check);
                 self.until_ready(instance, folder, *address, deadline, is_ready)
@@ -270,6 +272,7 @@ impl<'a> Worker<'a> {
                 stopped
             }
             Op::Run { name, .. } => self.forget(name),
+            Op::Links { folder, .. } => self.unlink(folder),
             Op::Write { .. }
             | Op::Copy { .. }
             | Op::Restore { .. }
@@ -341,6 +344,20 @@ impl<'a> Worker<'a> {
     }
 
     fn start(&self, instance: &str, folder: &Path, order: &Order) -> Result<(), TestbedError> {
+        let of = |pid, started| Thing::Process { instance: instance.to_owned(), pid, started };
+        let child = self.begin(folder, order, of)?;
+        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        children.insert(instance.to_owned(), child);
+        Ok(())
+    }
+
+    /// Starts a process in a folder, where what it says is kept. `of` is what the ledger has of it.
+    fn begin(
+        &self,
+        folder: &Path,
+        order: &Order,
+        of: impl FnOnce(u32, u64) -> Thing,
+    ) -> Result<Child, TestbedError> {
         let path = folder.join(output::FILE);
         // Made anew: what lies there may be a link of somebody else's.
         let output = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path);
@@ -348,11 +365,8 @@ impl<'a> Worker<'a> {
         let waiting = self.launcher.begin(folder, &output)?;
         let pid = waiting.pid();
         let started = started_at(pid).unwrap_or(0);
-        self.will_make(&Thing::Process { instance: instance.to_owned(), pid, started })?;
-        let child = waiting.go(order)?;
-        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
-        children.insert(instance.to_owned(), child);
-        Ok(())
+        self.will_make(&of(pid, started))?;
+        waiting.go(order)
     }
 
     /// Runs a command as an instance, to its end. Returns the end of what it said.

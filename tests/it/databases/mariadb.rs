@@ -21,7 +21,7 @@ const SMALL: [&str; 4] = [
 ];
 
 /// A MariaDB with a database `shop` and its user `ann`, ended by its id when dropped.
-pub(super) struct Server {
+pub(crate) struct Server {
     going: Going,
     port: u16,
     socket: PathBuf,
@@ -36,7 +36,7 @@ impl AsMut<Going> for Server {
 }
 
 impl Server {
-    pub(super) fn start(test: &str, place: &Place, more: &[&str]) -> Option<Self> {
+    pub(crate) fn start(test: &str, place: &Place, more: &[&str]) -> Option<Self> {
         let program = installed(test, "mariadbd")?;
         let install = installed(test, "mariadb-install-db")?;
         let client = installed(test, "mariadb")?;
@@ -73,7 +73,7 @@ impl Server {
         Some(server)
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("mysql://ann:{PASSWORD}@127.0.0.1:{}/shop", self.port)
     }
 

@@ -8,21 +8,25 @@ use crate::terminal::error::Result;
 use crate::terminal::{pretty, print};
 use plimsoll_experiment::wants::wants;
 use plimsoll_monitor::doctor::{Finding, Fit, Wants, examine};
+use plimsoll_testbed::links::lacks;
 use plimsoll_testbed::provider::{Ability, abilities};
 use plimsoll_units::show_count;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::Path;
 
+/// What links between instances are made by, whatever else the kernel has.
+const BY: &str = "a router of this program on TUN devices";
+
 /// Runs the command.
 pub(crate) fn run(args: &Doctor) -> Result<Exit> {
     let here = std::env::current_dir()?;
     let wants = wanted(args, &here)?;
     let root = Path::new("/");
-    let (findings, providers) = (examine(root, wants), abilities(root));
+    let (findings, providers, links) = (examine(root, wants), abilities(root), lacks(root));
     let text = match args.json {
-        true => pretty(&document(wants, &findings, &providers))?,
-        false => shown(wants, &findings, &providers),
+        true => pretty(&document(wants, &findings, &providers, &links))?,
+        false => shown(wants, &findings, &providers, &links),
     };
     print(&text)?;
     let is_unfit = findings.iter().any(|finding| finding.fit == Fit::Unfit);
@@ -46,7 +50,12 @@ fn wanted(args: &Doctor, here: &Path) -> Result<Wants> {
     })
 }
 
-fn document(wants: Wants, findings: &[Finding], providers: &[Ability]) -> serde_json::Value {
+fn document(
+    wants: Wants,
+    findings: &[Finding],
+    providers: &[Ability],
+    links: &[String],
+) -> serde_json::Value {
     let finding = |of: &Finding| {
         json!({
             "name": of.name, "fit": of.fit.name(), "found": of.found, "wanted": of.wanted,
@@ -62,10 +71,11 @@ fn document(wants: Wants, findings: &[Finding], providers: &[Ability]) -> serde_
         },
         "findings": findings.iter().map(finding).collect::<Vec<_>>(),
         "testbed": providers.iter().map(provider).collect::<Vec<_>>(),
+        "links": { "by": BY, "lacks": links },
     })
 }
 
-fn shown(wants: Wants, findings: &[Finding], providers: &[Ability]) -> String {
+fn shown(wants: Wants, findings: &[Finding], providers: &[Ability], links: &[String]) -> String {
     let mut out = format!(
         "for {} connections, {} opened a second\n\n",
         show_count(wants.connections),
@@ -82,13 +92,17 @@ fn shown(wants: Wants, findings: &[Finding], providers: &[Ability]) -> String {
         }
     }
     out.push_str("\ntest-bed\n");
-    for of in providers {
-        let can = if of.lacks.is_empty() { "can" } else { "cannot" };
-        let _ = writeln!(out, "{can:<10}provider {}", of.provider);
-        of.lacks.iter().for_each(|what| {
+    let mut can = |what: &str, lacks: &[String]| {
+        let can = if lacks.is_empty() { "can" } else { "cannot" };
+        let _ = writeln!(out, "{can:<10}{what}");
+        lacks.iter().for_each(|what| {
             let _ = writeln!(out, "{:<10}{what}", "");
         });
+    };
+    for of in providers {
+        can(&format!("provider {}", of.provider), &of.lacks);
     }
+    can(&format!("links, by {BY}"), links);
     out
 }
 

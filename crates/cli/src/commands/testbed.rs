@@ -17,6 +17,7 @@ use plimsoll_testbed::down::Means;
 use plimsoll_testbed::far::serve;
 use plimsoll_testbed::launch::{Launcher, wait_and_become};
 use plimsoll_testbed::ledger::{Found, Ledger, without_ledger};
+use plimsoll_testbed::links::carry;
 use plimsoll_testbed::rented::{Stray, lasting, strays};
 use plimsoll_testbed::self_test::Score;
 use plimsoll_testbed::thing::Thing;
@@ -42,6 +43,7 @@ pub(crate) fn run(args: &Testbed) -> Result<Exit> {
             None => Ok(Exit::Held),
             Some(error) => Err(Unexpected::new(error).into()),
         },
+        TestbedCommand::Links { file } => match carry(file)? {},
         TestbedCommand::Host => {
             let arguments = ["testbed", "wait"].map(str::to_owned).to_vec();
             let program = place.program.to_owned();
@@ -233,6 +235,7 @@ fn told(thing: &Thing) -> String {
         Thing::Policy { path } => format!("{}, which forbids services", path.display()),
         Thing::Cgroup { path } => format!("cgroup {}", path.display()),
         Thing::Process { instance, pid, .. } => format!("process {pid} of {instance}"),
+        Thing::Links { pid, .. } => format!("process {pid}, the router of the links"),
         Thing::Host { route, folder } => format!("folder {} on {route}", folder.display()),
         Thing::On { host, thing } => format!("{} on {host}", self::told(thing)),
         Thing::Rented { instance, token, cloud, .. } => {

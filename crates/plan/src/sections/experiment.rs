@@ -244,7 +244,7 @@ pub(crate) fn check_between(section: &Section<'_>, of: &Experiment, can_restart:
 /// Whether a key of the plan may be a factor; what is wrong is noted.
 fn check_key(reading: &Reading, key: &str, node: &Node) -> Option<()> {
     // What a section with a name of the user's choice has behind it is known when it is read.
-    let free = ["role.", "policy.", "target.headers.", "cluster.", "workload.class."];
+    let free = ["role.", "link.", "policy.", "target.headers.", "cluster.", "workload.class."];
     let is_free = free.iter().any(|of| key.starts_with(of)) || is_of_type(key);
     let is_own = ["experiment", "factor", "testbed"].iter().any(|of| key.starts_with(of));
     if ["seed", "repeat"].contains(&key) {

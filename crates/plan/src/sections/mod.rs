@@ -15,6 +15,7 @@ pub(crate) mod header;
 pub(crate) mod hosts;
 pub(crate) mod instance;
 pub(crate) mod latency;
+pub(crate) mod link;
 pub(crate) mod load;
 pub(crate) mod load_shape;
 pub(crate) mod measure;
@@ -46,6 +47,7 @@ use crate::sections::collect::Collect;
 use crate::sections::experiment::Experiment;
 use crate::sections::instance::Instance;
 use crate::sections::latency::LatencyPlan;
+use crate::sections::link::Link;
 use crate::sections::load::Load;
 use crate::sections::measure::Measure;
 use crate::sections::policies::PolicyKeys;
@@ -63,7 +65,7 @@ use crate::sections::workload::Workload;
 use crate::sections::workload_class::ClassKeys;
 
 /// All sections, in the order of the manual. The first has the keys above any section.
-pub(crate) static SECTIONS: [&SectionKeys; 26] = [
+pub(crate) static SECTIONS: [&SectionKeys; 27] = [
     Top::SECTION,
     Target::SECTION,
     Replay::SECTION,
@@ -76,6 +78,7 @@ pub(crate) static SECTIONS: [&SectionKeys; 26] = [
     Experiment::SECTION,
     Testbed::SECTION,
     Role::SECTION,
+    Link::SECTION,
     Collect::SECTION,
     Watch::SECTION,
     Pool::SECTION,

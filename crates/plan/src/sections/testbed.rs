@@ -479,7 +479,13 @@ pub(crate) fn read_roles(
         reading.fault(node.place, format!("expected at most {MOST} roles"), None);
         return Vec::new();
     }
-    all.entries.iter().filter_map(|entry| read_one(reading, entry, testbed)).collect()
+    let read = |entry: &Entry| read_one(reading, entry, testbed);
+    let roles: Vec<_> = all.entries.iter().filter_map(read).collect();
+    if testbed.is_none() && !roles.is_empty() {
+        let hint = "say where it stands: [testbed] and provider = \"process\"";
+        reading.fault(node.place, "`role` goes with [testbed]", Some(hint.to_owned()));
+    }
+    roles
 }
 
 fn read_one(reading: &Reading, entry: &Entry, testbed: Option<&Testbed>) -> Option<(String, Role)> {

@@ -48,6 +48,8 @@ section! {
         testbed { Nested("table"), "" }
         /// The servers under test: `[role.LABEL]`.
         role { Nested("table"), "" }
+        /// How far they are from each other: `[link.LABEL]`.
+        link { Nested("table"), "" }
         /// What is watched: the section `[collect]`.
         collect { Nested("table"), said "{}", "" }
         /// What is told while a load goes on: `[watch.LABEL]`.

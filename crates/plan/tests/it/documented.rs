@@ -49,6 +49,9 @@ const PLANS: &[&str] = &[
     "[target]\nurl = 'http://{{role.LABEL.address}}/'\n[load]\nusers = 3\nfor = '1s'\n\
      [testbed]\nprovider = 'ssh'\nhosts = { web1 = { address = '10.0.0.5', tags = ['fast'] }, \
      web2 = '10.0.0.6' }\n[role.LABEL]\nrecipe = 'nginx'\n",
+    "[target]\nurl = 'http://h/'\n[load]\nusers = 3\nfor = '1s'\n\
+     [testbed]\nprovider = 'namespace'\n[role.web]\nrecipe = 'nginx'\n[role.db]\nrecipe = 'redis'\n\
+     [link.LABEL]\nrole = 'db'\nrtt = '5ms'\n",
     "[trace]\nfile = 'day.csv'\nchanges = '1m..1h'\n[latency]\n[cluster]\nsize = '1GB'\n",
 ];
 

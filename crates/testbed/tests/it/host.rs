@@ -48,6 +48,7 @@ impl Place {
             left,
             provider,
             roles,
+            links: Vec::new(),
             followed: None,
             folders,
             launcher: launcher(),

@@ -1,0 +1,173 @@
+//! Links between instances of a test-bed: how long a round trip takes over them, and what is left
+//! of them. Needs root and TUN devices; skips by name without them.
+
+use crate::place::{Place, events};
+use crate::program::{Done, PLIMSOLL, wait_for};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use serde_json::Value;
+use std::fs::File;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsFd;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const PLAN: &str = "\
+name = 'far away'
+[testbed]
+provider = 'namespace'
+[role.near]
+recipe = 'target'
+vars = { service = 'const:1ms' }
+[role.far]
+recipe = 'target'
+vars = { service = 'const:1ms' }
+[link.wan]
+role = 'far'
+rtt = '20ms'
+[target]
+url = 'http://{{role.far.address}}:{{role.far.port}}/'
+[load]
+users = 2
+for = '4s'
+[measure]
+slo = 'errors<1%'
+";
+/// What may be said of a host that is too busy for links.
+const OFF: &str = "the median of 20 round trips";
+
+/// Whether something was left out, which is said: this host makes no links, or is too busy.
+fn is_skipped(test: &str, done: &Done) -> bool {
+    let why = match done.code() {
+        Some(2) => true,
+        Some(4) => done.err.contains(OFF),
+        _ => false,
+    };
+    if why {
+        println!("skipped: {test}: {}", done.err.trim());
+    }
+    why
+}
+
+/// The median of 11 handshakes, milliseconds.
+fn handshake(to: SocketAddr) -> f64 {
+    let once = || {
+        let begun = Instant::now();
+        drop(TcpStream::connect_timeout(&to, Duration::from_secs(5)).unwrap());
+        begun.elapsed().as_secs_f64() * 1e3
+    };
+    let mut all: Vec<f64> = (0..11).map(|_| once()).collect();
+    all.sort_by(f64::total_cmp);
+    all[5]
+}
+
+/// The same from within the network of an instance, which only the thread that does it goes into.
+fn handshake_from(bed: &str, from: &str, to: SocketAddr) -> f64 {
+    let network = File::open(format!("/run/netns/pl-{bed}-{from}")).unwrap();
+    let from_there = || {
+        move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
+        handshake(to)
+    };
+    std::thread::scope(|scope| scope.spawn(from_there).join().unwrap())
+}
+
+#[test]
+fn a_link_takes_as_long_as_it_should_and_is_gone_with_its_bed() {
+    let test = "a_link_takes_as_long_as_it_should_and_is_gone_with_its_bed";
+    let place = Place::alone();
+    place.write("plan.toml", PLAN);
+    let told = place.plimsoll(&["check", "plan.toml"]);
+    if is_skipped(test, &told) {
+        return;
+    }
+    assert!(told.out.contains("between near-1 and far-1: 20 ms a round trip"), "{}", told.out);
+    assert!(told.out.contains("between far-1 and the load: 20 ms"), "{}", told.out);
+    let up = place.plimsoll(&["testbed", "up", "plan.toml", "--json"]);
+    if is_skipped(test, &up) {
+        return;
+    }
+    let up = up.ended_with(0).json();
+    let id = up["id"].as_str().unwrap();
+    let at = |name: &str| -> SocketAddr {
+        let mut all = up["instances"].as_array().unwrap().iter();
+        let of = all.find(|of| of["name"] == name).unwrap();
+        format!("{}:{}", of["address"].as_str().unwrap(), of["port"]).parse().unwrap()
+    };
+    let (near, far) = (handshake(at("near-1")), handshake(at("far-1")));
+    assert!(near < 5.0, "nothing is between the load and near-1: {near} ms");
+    assert!((19.9..22.0).contains(&far), "20 ms were asked for: {far} ms");
+    for (from, to) in [("near-1", "far-1"), ("far-1", "near-1")] {
+        let took = handshake_from(id, from, at(to));
+        assert!((19.9..22.0).contains(&took), "20 ms were asked for: {took} ms");
+    }
+    // A run of the same plan uses them, and the links with them.
+    let run = place.plimsoll(&["run", "plan.toml", "--json"]).went_well().json();
+    let p50 = run["cells"][0]["figures"]["response_us.p50"].as_f64().unwrap();
+    assert!((20_900.0..30_000.0).contains(&p50), "1 ms behind 20 ms: {run}");
+    let uses = format!("uses the test-bed {id}, which stands");
+    assert_eq!(events(&place.run(), "testbed"), [uses]);
+    let status = place.plimsoll(&["testbed", "status"]).ended_with(0).out;
+    assert!(status.contains("the router of the links"), "{status}");
+    let down = place.plimsoll(&["testbed", "down", id]).ended_with(0).out;
+    assert!(down.contains("the router of the links"), "{down}");
+    let links = Command::new("ip").args(["-o", "link"]).output().unwrap();
+    let links = String::from_utf8(links.stdout).unwrap();
+    assert!(!links.contains(&format!("wan{id}")), "{links}");
+}
+
+/// The processes that carry links, of all beds of this place.
+fn routers(place: &Place) -> Vec<i32> {
+    let all = place.plimsoll(&["testbed", "status", "--json"]).ended_with(0).json();
+    let beds = all["testbeds"].as_array().unwrap().iter();
+    let things = beds.flat_map(|bed| bed["things"].as_array().unwrap());
+    let routers = things.filter(|thing| thing["what"] == "links");
+    routers.map(|thing| i32::try_from(thing["pid"].as_i64().unwrap()).unwrap()).collect()
+}
+
+#[test]
+fn a_cell_whose_links_have_ended_has_failed() {
+    let test = "a_cell_whose_links_have_ended_has_failed";
+    let place = Place::alone();
+    place.write("plan.toml", PLAN);
+    if is_skipped(test, &place.plimsoll(&["check", "plan.toml"])) {
+        return;
+    }
+    let mut going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
+    let router = wait_for("the router", || {
+        let router = routers(&place).first().copied();
+        (router.is_some() || going.has_ended()).then_some(router)
+    });
+    let Some(router) = router else {
+        assert!(is_skipped(test, &going.wait()), "it had no router");
+        return;
+    };
+    // By then its links were measured, and the load goes over them.
+    std::thread::sleep(Duration::from_millis(2_500));
+    kill_process(Pid::from_raw(router).unwrap(), Signal::KILL).unwrap();
+    let done = going.wait();
+    assert!(done.err.contains("the router of the links"), "{}", done.err);
+    assert_eq!(routers(&place), Vec::<i32>::new());
+}
+
+#[test]
+fn links_that_cannot_be_made_are_refused_in_their_places() {
+    let place = Place::new();
+    let refused = |plan: &str, says: &[&str]| {
+        place.write("plan.toml", plan);
+        place.plimsoll(&["check", "plan.toml"]).ended_with(2).says(says);
+    };
+    let process = PLAN.replace("'namespace'", "'process'");
+    refused(&process, &["plan.toml:10:2", "network of their own", "provider = \"namespace\""]);
+    refused(&PLAN.replace("role = 'far'", "role = 'fra'"), &["expected a role", "`fra`"]);
+    refused(&PLAN.replace("'20ms'", "'20us'"), &["a round trip from 1ms to 10s"]);
+    refused(&PLAN.replace("rtt = '20ms'\n", ""), &["`rtt`"]);
+    let both =
+        PLAN.replace("[target]", "[link.lan]\nrole = 'near'\nto = ['far']\nrtt = '5ms'\n[target]");
+    place.write("plan.toml", both);
+    let told = place.plimsoll(&["check", "plan.toml"]).ended_with(2);
+    // Who may make no namespaces learns that first.
+    assert!(told.err.contains("link.wan is between") || told.err.contains("root"), "{}", told.err);
+    let of = place.plimsoll(&["doctor", "--json"]);
+    let of: Value = serde_json::from_str(&of.out).unwrap();
+    assert_eq!(of["links"]["by"], "a router of this program on TUN devices");
+}
