@@ -230,7 +230,8 @@ fn who_thinks_longer_than_the_load_listens_to_its_end() {
     let (_server, address) = server(&place);
     place.write("listen.toml", "[[step]]\nconnect = \"/\"\n[[step]]\nthink = \"const:1h\"\n");
     let url = format!("ws://{address}/");
-    let words = ["load", &url, "--scenario", "listen.toml", "--users", "3", "--for", "1s", "--json"];
+    let words =
+        ["load", &url, "--scenario", "listen.toml", "--users", "3", "--for", "1s", "--json"];
     let document = place.plimsoll(&words).ended_with(0).json();
     let online_s = document["websocket"]["online_s"].as_f64().unwrap();
     assert!((2.5..4.0).contains(&online_s), "{document:#}");

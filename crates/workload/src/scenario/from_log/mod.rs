@@ -7,8 +7,8 @@
 //! number of pages, and for each the page by how often it was asked for: which page follows which
 //! is not kept.
 //!
-//! Logs are read once, as streams, several as one. Memory depends on the clients that are active within half an
-//! hour and on the distinct pages, both bounded, never on the number of lines.
+//! Logs are read once, as streams, several as one. Memory depends on the clients that are active
+//! within half an hour and on the distinct pages, both bounded, never on the number of lines.
 
 mod fit;
 mod pages;
