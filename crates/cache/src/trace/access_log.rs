@@ -15,7 +15,7 @@
 //! What is left out is counted by the first of these that does not hold. Answers of 304 and 204
 //! have no body: their size says nothing of the object's.
 
-use plimsoll_workload::access_log::{Answered, Format as LogFormat, LogLine, LogReader};
+use plimsoll_workload::access_log::{self, Answered, Format as LogFormat, LogLine, LogReader};
 
 use super::collect::{Collector, Has, Row};
 use super::input::Input;
@@ -40,7 +40,7 @@ pub fn read(
     let path = input.path().to_owned();
     let mut log =
         LogReader::new(input, &path.display().to_string(), format.map(Into::into).as_ref())?;
-    let format = match log.format().and_then(|of| of.named()) {
+    let format = match log.format().and_then(access_log::LogFormat::named) {
         Some(format) if Format::ALL.contains(&Format::Log(format)) => format,
         _ => return Err(TraceError::Json { path }),
     };
