@@ -136,6 +136,18 @@ impl Reading {
         self.fault(node.place, message, hint);
     }
 
+    /// Whether a table has a name of 1 to `most` letters, digits and `_`, and of `-` too where it
+    /// may have that; a fault where it has not.
+    pub(crate) fn is_plain_name(&self, entry: &Entry, most: usize, may_dash: bool) -> bool {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || (may_dash && c == '-');
+        let is_good = (1..=most).contains(&entry.key.len()) && entry.key.chars().all(is_plain);
+        if !is_good {
+            let of = if may_dash { "letters, digits, _ and -" } else { "letters, digits and _" };
+            self.fault(entry.key_place, format!("expected a name of 1 to {most} {of}"), None);
+        }
+        is_good
+    }
+
     /// A value through an inner parser.
     pub(crate) fn parsed<T>(
         &self,

@@ -494,10 +494,7 @@ fn read_one(reading: &Reading, entry: &Entry, testbed: Option<&Testbed>) -> Opti
         reading.wrong_type(&entry.node, "a table of a role", Some(hint));
         return None;
     };
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    if !(1..=MOST_NAME).contains(&entry.key.len()) || !entry.key.chars().all(is_plain) {
-        let message = format!("expected a name of 1 to {MOST_NAME} letters, digits and _");
-        reading.fault(entry.key_place, message, None);
+    if !reading.is_plain_name(entry, MOST_NAME, false) {
         return None;
     }
     let mut role = Role::read_keys(&Section::over(reading, table, Role::SECTION))?;

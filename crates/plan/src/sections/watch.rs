@@ -46,10 +46,7 @@ fn read_one(reading: &Reading, entry: &Entry) -> Option<(String, Watch)> {
         wrong(reading, &entry.node, "a table of a rule", &entry.key);
         return None;
     };
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    if !(1..=MOST_NAME).contains(&entry.key.len()) || !entry.key.chars().all(is_plain) {
-        let message = format!("expected a name of 1 to {MOST_NAME} letters, digits, _ and -");
-        reading.fault(entry.key_place, message, None);
+    if !reading.is_plain_name(entry, MOST_NAME, true) {
         return None;
     }
     let watch = Watch::read_keys(&Section::over(reading, table, Watch::SECTION))?;
