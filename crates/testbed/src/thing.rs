@@ -186,17 +186,51 @@ fn ip(words: &[&str]) -> Result<(), TestbedError> {
     run(&Words::of(&words), Path::new("/"), &Deadline::within(LIMIT)).map(drop)
 }
 
-/// Kills a process, and the group that it leads, where it is the one that was started then.
+/// Kills a process, the group that it leads and all that descends from it, where it is the one that
+/// was started then.
 fn end_process(pid: u32, started: u64) -> bool {
-    let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    let Some(number) = number.filter(|_| started_at(pid) == Some(started)) else { return false };
-    let _ = kill_process_group(number, Signal::KILL);
-    let _ = kill_process(number, Signal::KILL);
+    if started_at(pid) != Some(started) {
+        return false;
+    }
+    if let Some(group) = number(pid) {
+        let _ = kill_process_group(group, Signal::STOP);
+    }
+    let mut family = vec![(pid, started)];
+    // Who is stopped starts no more: the family is whole once nobody new is found.
+    loop {
+        signal_all(&family, Signal::STOP);
+        let found = descendants(&family);
+        if found.is_empty() {
+            break;
+        }
+        family.extend(found);
+    }
+    if let Some(group) = number(pid) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    end_all(&family);
+    true
+}
+
+/// Kills those of some processes that run still, and waits for their end.
+pub(crate) fn end_all(processes: &[(u32, u64)]) {
+    signal_all(processes, Signal::KILL);
     let deadline = Deadline::within(LIMIT);
-    while runs(pid, started) && !deadline.is_over() {
+    while processes.iter().any(|(pid, started)| runs(*pid, *started)) && !deadline.is_over() {
         deadline.pause();
     }
-    true
+}
+
+fn signal_all(processes: &[(u32, u64)], signal: Signal) {
+    for (pid, _) in processes.iter().filter(|(pid, started)| runs(*pid, *started)) {
+        if let Some(number) = number(*pid) {
+            let _ = kill_process(number, signal);
+        }
+    }
+}
+
+fn number(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
 }
 
 /// Kills all that is in a cgroup, and removes it.
@@ -237,13 +271,34 @@ pub fn started_at(pid: u32) -> Option<u64> {
 
 /// The processes that a process has started and that run, each with the time of its start.
 pub(crate) fn children(pid: u32) -> Vec<(u32, u64)> {
+    running().into_iter().filter(|(parent, _)| *parent == pid).map(|(_, child)| child).collect()
+}
+
+/// The processes that descend from some and run, without these themselves.
+pub(crate) fn descendants(of: &[(u32, u64)]) -> Vec<(u32, u64)> {
+    let all = running();
+    let mut family = of.to_vec();
+    let mut next = 0;
+    while let Some((pid, _)) = family.get(next).copied() {
+        let children = all.iter().filter(|(parent, _)| *parent == pid).map(|(_, child)| *child);
+        let new: Vec<_> = children.filter(|child| !family.contains(child)).collect();
+        family.extend(new);
+        next += 1;
+    }
+    family.split_off(of.len())
+}
+
+/// All processes that run, each behind the number of who started it.
+fn running() -> Vec<(u32, (u32, u64))> {
     let number = |entry: fs::DirEntry| entry.file_name().to_string_lossy().parse::<u32>().ok();
     let all = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(number);
-    let is_its = |of: &u32| {
-        let parent = stat(*of).and_then(|fields| fields.get(1)?.parse::<u32>().ok());
-        parent == Some(pid) && !is_zombie(*of)
+    let with_parent = |pid: u32| {
+        let fields = stat(pid)?;
+        let is_zombie = fields.first()? == "Z";
+        let (parent, started) = (fields.get(1)?.parse().ok()?, fields.get(22 - 3)?.parse().ok()?);
+        (!is_zombie).then_some((parent, (pid, started)))
     };
-    all.filter(is_its).filter_map(|of| Some((of, started_at(of)?))).collect()
+    all.filter_map(with_parent).collect()
 }
 
 /// Whether a process is the one that was started then, and runs.
@@ -265,5 +320,25 @@ mod tests {
         let started = started_at(me).unwrap();
         assert!(!end_process(me, started + 1));
         assert_eq!(started_at(u32::MAX), None);
+    }
+
+    #[test]
+    fn who_has_left_the_group_and_hears_no_asking_ends_with_who_started_it() {
+        let script = "setsid sh -c 'trap \"\" TERM; sleep 300 & wait' & wait";
+        let mut shell = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
+        let me = (shell.id(), started_at(shell.id()).unwrap());
+        let deadline = Deadline::within(LIMIT);
+        let family = loop {
+            let family = descendants(&[me]);
+            // The shell with its back turned, and its `sleep`.
+            if family.len() == 2 || deadline.is_over() {
+                break family;
+            }
+            deadline.pause();
+        };
+        assert_eq!(family.len(), 2, "{family:?}");
+        assert!(end_process(me.0, me.1));
+        assert!(!family.iter().any(|(pid, started)| runs(*pid, *started)), "{family:?}");
+        shell.wait().unwrap();
     }
 }

@@ -32,7 +32,7 @@ use crate::rents::Rents;
 use crate::role::{Instance, Limits};
 use crate::ssh::Client;
 use crate::ssh::hosts::Hosts;
-use crate::thing::{Thing, children, mark, remove, runs, started_at};
+use crate::thing::{Thing, children, descendants, end_all, mark, remove, runs, started_at};
 use crate::users::User;
 
 /// A link of the instance's user's is not followed.
@@ -499,6 +499,8 @@ impl<'a> Worker<'a> {
         drop(children);
         let Some(mut child) = child else { return self.stop_standing(instance, how, deadline) };
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        // Who has made a session of its own is found only while its parents are there.
+        let family = family(child.id());
         if let (Some(pid), Some(signal), Ok(None)) = (pid, signal_of(&how.signal), child.try_wait())
         {
             let _ = kill_process(pid, signal);
@@ -508,8 +510,9 @@ impl<'a> Worker<'a> {
             patience.pause();
         }
         let is_killed = matches!(child.try_wait(), Ok(None));
-        // Whoever is left of its group goes too.
+        // Whoever is left of its group, or of what it started, goes too.
         let done = self.forget(instance);
+        end_all(&family);
         let _ = child.wait();
         done.map(|said| if is_killed { "it had to be killed".to_owned() } else { said })
     }
@@ -522,7 +525,9 @@ impl<'a> Worker<'a> {
         deadline: &Deadline,
     ) -> Result<String, TestbedError> {
         let process = self.process_of(instance).filter(Thing::lives);
+        let mut left = Vec::new();
         if let Some(thing @ Thing::Process { pid, .. }) = process {
+            left = family(pid);
             let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
             if let (Some(number), Some(signal)) = (number, signal_of(&how.signal)) {
                 let _ = kill_process(number, signal);
@@ -533,13 +538,20 @@ impl<'a> Worker<'a> {
                 patience.pause();
             }
         }
-        self.forget(instance)
+        let done = self.forget(instance);
+        end_all(&left);
+        done
     }
 
     /// Ends what is left of an instance's process, and takes it out of the ledger.
     fn forget(&self, instance: &str) -> Result<String, TestbedError> {
         self.process_of(instance).map_or(Ok(String::new()), |thing| self.remove(&thing))
     }
+}
+
+/// What descends from a process.
+fn family(pid: u32) -> Vec<(u32, u64)> {
+    started_at(pid).map_or_else(Vec::new, |started| descendants(&[(pid, started)]))
 }
 
 /// Whether this host has what an instance needs.

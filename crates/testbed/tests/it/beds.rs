@@ -8,6 +8,7 @@ use plimsoll_testbed::ledger::Ledger;
 use plimsoll_testbed::recipe::{Content, Scalar};
 use plimsoll_testbed::role::{Instance, Role};
 use plimsoll_testbed::{Bed, TestbedError};
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Mutex;
 
 /// Makes it stand, and checks that nothing is left of it.
@@ -91,6 +92,40 @@ fn what_fails_while_it_stands_leaves_nothing() {
     let Some(bed) = place.namespaces("a failure while it stands", vec![web]) else { return };
     let failed = stand(&place, &bed, |_| Err(TestbedError::Interrupted)).unwrap_err();
     assert!(matches!(failed, TestbedError::Interrupted));
+}
+
+/// A server may start what makes a session of its own and does not end when it is asked to: it goes
+/// with the server, whether that ends in time or has to be killed.
+#[test]
+fn what_a_server_has_started_ends_with_it() {
+    let place = Place::new();
+    if !is_there("memcached") {
+        return println!("skipped: memcached is not installed");
+    }
+    let open = place.path().join("open");
+    std::fs::create_dir(&open).unwrap();
+    std::fs::set_permissions(&open, PermissionsExt::from_mode(0o777)).unwrap();
+    let child = open.join("child").display().to_string();
+    for ends in ["trap 'kill $!; exit 0' TERM", "trap '' TERM"] {
+        let script = format!(
+            "setsid sh -c 'trap \"\" TERM; echo $$ > {child}; while :; do sleep 1; done' & {ends}; \
+             until test -s {child}; do sleep 0.01; done; \
+             memcached -u nobody -l {{{{address}}}} -p {{{{port}}}} & wait; wait"
+        );
+        let mut store = role("store", "memcached");
+        store.recipe.recipe.start = ["sh", "-c", &script].map(str::to_owned).to_vec();
+        store.recipe.recipe.stop.within_s = 1;
+        let runs = |pid: &str| std::fs::read_link(format!("/proc/{pid}/exe")).is_ok();
+        let mut pid = String::new();
+        let _ = std::fs::remove_file(&child);
+        let done = stand(&place, &place.processes(vec![store]), |_| {
+            pid = std::fs::read_to_string(&child).unwrap().trim().to_owned();
+            assert!(runs(&pid), "{pid}");
+            Ok(())
+        });
+        done.unwrap();
+        assert!(!runs(&pid), "{ends}");
+    }
 }
 
 /// Commands that fill an instance run as its user, in its place, before it counts as standing; one
