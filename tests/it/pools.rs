@@ -7,8 +7,9 @@ use plimsoll_runs::{Phase, Run, Tag};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-const PLAN: &str = "\
+pub(crate) const PLAN: &str = "\
 name = 'two policies'
 seed = 3
 [experiment]
@@ -289,8 +290,10 @@ fn what_fails_is_replaced_and_what_is_lost_is_counted() {
     kill(second, Signal::STOP);
     pid_of("web-4");
     wait_for("the end of web-2", || (!servers(&place).contains_key("web-2")).then_some(()));
-    // The balancer is killed, too.
+    // The balancer is killed, too, with requests in it: those of a moment in which it does nothing.
     let balancer = pid_of("balancer-1");
+    kill(balancer, Signal::STOP);
+    std::thread::sleep(Duration::from_millis(400));
     kill(balancer, Signal::KILL);
     wait_for("another balancer", || {
         servers(&place).get("balancer-1").is_some_and(|pid| *pid != balancer).then_some(())
