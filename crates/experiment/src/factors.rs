@@ -178,7 +178,7 @@ pub fn settings<'a>(
         let of = factors.iter().find(|of| of.key == *name);
         let sets = of.map(|of| of.settings(level)).unwrap_or_default();
         let origin = format!("factor {name}");
-        sets.into_iter().map(move |(key, value)| Setting::new(key, value, origin.clone()))
+        sets.into_iter().map(move |(key, value)| Setting::level(key, value, origin.clone()))
     };
     levels.into_iter().flat_map(one).collect()
 }

@@ -10,7 +10,7 @@ use crate::reading::tree::{Entry, Node, Table, Value, is_source};
 use crate::sections::key_at;
 
 /// The text of a tree, without some of the keys and sections above all. Secrets are left out, as in
-/// any plan that is printed. Files that flags name are told from `here`.
+/// any plan that is printed. Files that flags name are told from `here`, those of levels and of the text from its `folder`.
 pub(crate) fn text(root: &Table, reading: &Reading, here: &Path, left_out: &[&str]) -> String {
     let printer = Printer { reading, here };
     let mut out = String::new();
@@ -80,14 +80,14 @@ impl Printer<'_> {
                 let pairs: Vec<String> = table.entries.iter().map(pair).collect();
                 format!("{{ {} }}", pairs.join(", "))
             }
-            Value::Typed(text) => self.typed(path, text),
+            Value::Typed(text) => self.typed(path, text, self.reading.is_from_here(node.place)),
         }
     }
 
     /// The value of a flag, in the form that reads back the same.
-    fn typed(&self, path: &str, text: &str) -> String {
+    fn typed(&self, path: &str, text: &str, is_from_here: bool) -> String {
         let is_file = key_at(path).is_some_and(|key| key.takes() == "file");
-        if is_file {
+        if is_file && is_from_here {
             return quoted(&self.here.join(text).display().to_string());
         }
         let is_bare = text.parse::<i64>().is_ok_and(|number| number.to_string() == text)

@@ -22,6 +22,9 @@ pub struct Setting {
     pub value: String,
     /// What errors call it: `--rate`.
     pub origin: String,
+    /// Whether it is a level that the plan itself has: files that it names are told from the plan's
+    /// folder then, and not from the working folder.
+    pub is_level: bool,
 }
 
 impl Setting {
@@ -32,7 +35,17 @@ impl Setting {
         value: impl Into<String>,
         origin: impl Into<String>,
     ) -> Self {
-        Self { key: key.into(), value: value.into(), origin: origin.into() }
+        Self { key: key.into(), value: value.into(), origin: origin.into(), is_level: false }
+    }
+
+    /// A level of the factor that is its origin, for `key`.
+    #[must_use]
+    pub fn level(
+        key: impl Into<String>,
+        value: impl Into<String>,
+        origin: impl Into<String>,
+    ) -> Self {
+        Self { is_level: true, ..Self::new(key, value, origin) }
     }
 
     /// Reads `KEY=VALUE`, the argument of `--set`.
@@ -110,6 +123,7 @@ pub(crate) fn lay_over(
     for setting in settings {
         let index = sources.len();
         let mut source = Source::flag(&setting.origin, &setting.value);
+        source.is_level = setting.is_level;
         let path = path_of(&setting.key);
         if path.iter().any(|part| secret::key_is_secret(part))
             || secret::holds_password(&setting.value)

@@ -393,8 +393,8 @@ impl Takes for Line {
     }
 }
 
-/// A file: of a plan's key from the plan's folder, of a flag from the working folder, where `-` is
-/// standard input.
+/// A file: of a plan's key and its levels from the plan's folder, of a flag from the working folder,
+/// where `-` is standard input.
 pub(crate) struct File;
 
 impl Describe for File {
@@ -412,10 +412,10 @@ impl Takes for File {
 
     fn read(&self, reading: &Reading, node: &Node) -> Option<PathBuf> {
         let name = reading.line(node)?;
-        let is_flag = reading.is_flag(node.place);
+        let is_from_here = reading.is_from_here(node.place);
         Some(match name {
-            "-" if is_flag => PathBuf::from("/dev/stdin"),
-            _ if is_flag => PathBuf::from(name),
+            "-" if is_from_here => PathBuf::from("/dev/stdin"),
+            _ if is_from_here => PathBuf::from(name),
             _ => reading.folder().join(name),
         })
     }

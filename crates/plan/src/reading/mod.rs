@@ -103,6 +103,12 @@ impl Reading {
         self.sources.get(place.source).is_none_or(|source| source.flag)
     }
 
+    /// Whether files that are named at a place are told from the working folder, as those of the
+    /// command line are.
+    pub(crate) fn is_from_here(&self, place: Place) -> bool {
+        self.sources.get(place.source).is_none_or(|source| source.flag && !source.is_level)
+    }
+
     /// How a key is given, in the form of the place where it is missing.
     pub(crate) fn example(&self, place: Place, key: &str, value: &str) -> String {
         match (self.is_flag(place), key) {

@@ -15,6 +15,9 @@ pub(crate) struct Source {
     pub(crate) text: String,
     /// Whether it is a flag: then it has no lines and no quotes, and wins over the file.
     pub(crate) flag: bool,
+    /// Whether it is a flag that stands in the plan, as a level of a factor: its files lie beside
+    /// the plan.
+    pub(crate) is_level: bool,
     /// Byte ranges that must never be shown.
     pub(crate) secrets: Vec<(usize, usize)>,
 }
@@ -39,11 +42,23 @@ impl Place {
 
 impl Source {
     pub(crate) fn file(origin: &str, text: &str) -> Self {
-        Self { origin: origin.into(), text: text.into(), flag: false, secrets: Vec::new() }
+        Self {
+            origin: origin.into(),
+            text: text.into(),
+            flag: false,
+            is_level: false,
+            secrets: Vec::new(),
+        }
     }
 
     pub(crate) fn flag(origin: &str, value: &str) -> Self {
-        Self { origin: origin.into(), text: value.into(), flag: true, secrets: Vec::new() }
+        Self {
+            origin: origin.into(),
+            text: value.into(),
+            flag: true,
+            is_level: false,
+            secrets: Vec::new(),
+        }
     }
 
     /// The place of bytes `at..at + len` of a value that was read at `place`.

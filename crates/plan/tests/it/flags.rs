@@ -125,6 +125,23 @@ fn a_table_may_be_shortened_and_its_details_set() {
 }
 
 #[test]
+fn files_of_levels_are_those_of_the_plan() {
+    let text = "[target]\nurl = 'http://h/'\nurls = 'some.txt'\n[load]\nusers = 1\nfor = '1s'\n";
+    for (setting, file, merged) in [
+        (Setting::level("target.urls", "more.txt", "factor pages"), "plans/more.txt", "more.txt"),
+        (Setting::new("target.urls", "more.txt", "--set"), "more.txt", "/here/more.txt"),
+    ] {
+        let settings = [setting];
+        let plan = crate::parse_with(text, "plans/day.toml", &settings).unwrap();
+        assert_eq!(plan.files(), [PathBuf::from(file)]);
+        let of = Written::text(text, "plans/day.toml", &settings);
+        let all = of.merged("/here".as_ref(), &[]).unwrap();
+        assert!(all.contains(&format!("urls = \"{merged}\"")), "{all}");
+        assert!(all.contains("folder = \"/here/plans\""), "{all}");
+    }
+}
+
+#[test]
 fn files_of_the_plan_are_in_its_folder_and_files_of_flags_in_the_working_folder() {
     let text = "[target]\nurl = 'http://h/'\nurls = 'urls.csv'\nca = '/etc/ca.pem'\n\
                 [load]\nusers = 1\nfor = '1s'\n";
