@@ -34,7 +34,7 @@ for = '4s'
 slo = 'errors<1%'
 ";
 /// What may be said of a host that is too busy for links.
-const OFF: &str = "the median of 20 round trips";
+const OFF: &str = "make the link between";
 
 /// Whether something was left out, which is said: this host makes no links, or is too busy.
 fn is_skipped(test: &str, done: &Done) -> bool {
@@ -88,11 +88,7 @@ fn a_link_takes_as_long_as_it_should_and_is_gone_with_its_bed() {
     }
     let up = up.ended_with(0).json();
     let id = up["id"].as_str().unwrap();
-    let at = |name: &str| -> SocketAddr {
-        let mut all = up["instances"].as_array().unwrap().iter();
-        let of = all.find(|of| of["name"] == name).unwrap();
-        format!("{}:{}", of["address"].as_str().unwrap(), of["port"]).parse().unwrap()
-    };
+    let at = |name: &str| address(&up, name);
     let (near, far) = (handshake(at("near-1")), handshake(at("far-1")));
     assert!(near < 5.0, "nothing is between the load and near-1: {near} ms");
     assert!((19.9..22.0).contains(&far), "20 ms were asked for: {far} ms");
@@ -113,6 +109,88 @@ fn a_link_takes_as_long_as_it_should_and_is_gone_with_its_bed() {
     let links = Command::new("ip").args(["-o", "link"]).output().unwrap();
     let links = String::from_utf8(links.stdout).unwrap();
     assert!(!links.contains(&format!("wan{id}")), "{links}");
+}
+
+const WILD: &str = "\
+name = 'far away'
+[testbed]
+provider = 'namespace'
+[role.wild]
+recipe = 'target'
+[role.thin]
+recipe = 'nginx'
+vars = { bytes = 20_000 }
+[link.wild]
+role = 'wild'
+to = ['load']
+rtt = '20ms'
+jitter = '4ms'
+loss = '5%'
+[link.thin]
+role = 'thin'
+to = ['load']
+rtt = '10ms'
+rate = '160kbit'
+[target]
+url = 'http://{{role.thin.address}}:{{role.thin.port}}/'
+[load]
+users = 1
+for = '1s'
+";
+
+#[test]
+fn a_link_spreads_loses_and_carries_as_much_as_it_should() {
+    let test = "a_link_spreads_loses_and_carries_as_much_as_it_should";
+    let place = Place::alone();
+    place.write("plan.toml", WILD);
+    let told = place.plimsoll(&["check", "plan.toml"]);
+    if is_skipped(test, &told) {
+        return;
+    }
+    for says in ["± 4 ms each way, 5% lost each way", "10 ms a round trip, 0.16 Mbit/s each way"] {
+        assert!(told.out.contains(says), "{}", told.out);
+    }
+    let up = place.plimsoll(&["testbed", "up", "plan.toml", "--json"]);
+    if is_skipped(test, &up) {
+        return;
+    }
+    let up = up.ended_with(0).json();
+    let wild = address(&up, "wild-1");
+    let tries: Vec<Option<f64>> = (0..150)
+        .map(|_| {
+            let begun = Instant::now();
+            TcpStream::connect_timeout(&wild, Duration::from_millis(250)).ok()?;
+            Some(begun.elapsed().as_secs_f64() * 1e3)
+        })
+        .collect();
+    // Of both packets of a handshake at least one is lost in 9.75%: four deviations of 14.6 in 150.
+    let lost = tries.iter().filter(|took| took.is_none()).count();
+    assert!((1..30).contains(&lost), "{lost} of 150");
+    let took: Vec<f64> = tries.into_iter().flatten().collect();
+    let (least, most) =
+        took.iter().fold((f64::MAX, 0.0_f64), |of, at| (of.0.min(*at), of.1.max(*at)));
+    assert!(least > 11.9 && most > least + 5.0, "12 to 28 ms were asked for: {took:?}");
+    // Twenty thousand bytes take a second, and longer where the short queue loses some of them.
+    let get = [
+        "load",
+        &format!("http://{}/", address(&up, "thin-1")),
+        "--users",
+        "1",
+        "-n",
+        "2",
+        "--json",
+    ];
+    let got = place.plimsoll(&get).json();
+    let least_us = got["response_us"]["min"].as_f64().unwrap();
+    assert!((1.0e6..6.0e6).contains(&least_us), "0.16 Mbit/s were asked for: {got}");
+    place.plimsoll(&["testbed", "down", up["id"].as_str().unwrap()]).ended_with(0);
+}
+
+/// Where an instance of a bed that stands is.
+fn address(up: &Value, name: &str) -> SocketAddr {
+    let mut all = up["instances"].as_array().unwrap().iter();
+    let of = all.find(|of| of["name"] == name).unwrap();
+    format!("{}:{}", of["address"].as_str().unwrap(), of["port"]).parse().unwrap()
 }
 
 /// The processes that carry links, of all beds of this place.
@@ -161,6 +239,9 @@ fn links_that_cannot_be_made_are_refused_in_their_places() {
     refused(&PLAN.replace("role = 'far'", "role = 'fra'"), &["expected a role", "`fra`"]);
     refused(&PLAN.replace("'20ms'", "'20us'"), &["a round trip from 1ms to 10s"]);
     refused(&PLAN.replace("rtt = '20ms'\n", ""), &["`rtt`"]);
+    refused(&WILD.replace("'4ms'", "'11ms'"), &["at most half of `rtt`, 10ms, found 11ms"]);
+    refused(&WILD.replace("'5%'", "'100%'"), &["a share below 100%"]);
+    refused(&WILD.replace("'160kbit'", "'8Mbps'"), &["bits a second from 8kbit to 100Gbit"]);
     let both =
         PLAN.replace("[target]", "[link.lan]\nrole = 'near'\nto = ['far']\nrtt = '5ms'\n[target]");
     place.write("plan.toml", both);

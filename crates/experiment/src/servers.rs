@@ -12,10 +12,10 @@ use plimsoll_testbed::bed::Hears;
 use plimsoll_testbed::down::Means;
 use plimsoll_testbed::launch::Launcher;
 use plimsoll_testbed::ledger::{Found as Left, Owner, Serves};
-use plimsoll_testbed::links::Link;
+use plimsoll_testbed::links::{Link, Terms};
 use plimsoll_testbed::outline::Outline;
 use plimsoll_testbed::provider::{Namespace, Process, Provider};
-use plimsoll_testbed::recipe::{Content, Found, Scalar, find};
+use plimsoll_testbed::recipe::{Content, Found, Scalar, find, own_of};
 use plimsoll_testbed::role::{CopiedFile, Limits, Secrets};
 use plimsoll_testbed::ssh::{Client, VARIABLES};
 use plimsoll_testbed::{Action, Bed, Instance as Server, Ledger, Role, TestbedError};
@@ -107,8 +107,9 @@ pub fn client(place: &Place<'_>) -> Client {
 
 /// A link of a plan, as the test-bed takes it.
 fn link_of((name, link): &(String, plimsoll_plan::Link)) -> Link {
-    let plimsoll_plan::Link { role, to, rtt } = link.clone();
-    Link { name: name.clone(), role, to, rtt }
+    let plimsoll_plan::Link { role, to, rtt, jitter, loss, rate } = link.clone();
+    let (jitter, loss) = (jitter.unwrap_or_default(), loss.unwrap_or_default());
+    Link { name: name.clone(), role, to, terms: Terms { rtt, jitter, loss, rate } }
 }
 
 /// A role of a plan, as the test-bed takes it.
@@ -165,6 +166,30 @@ fn role_of(
             None => None,
         },
     })
+}
+
+/// What the figures of cells depend on of the servers of their plan, beside the plan: the text of
+/// the recipes, and the files that are recipes of one's own and that recipes copy.
+///
+/// # Errors
+/// A recipe that there is not.
+pub(crate) fn depends(plan: &Plan) -> Result<(String, Vec<PathBuf>), ExperimentError> {
+    let (mut text, mut files) = (String::new(), Vec::new());
+    for (_, role) in &plan.roles {
+        let found = find(&role.recipe, &plan.folder)?;
+        text.push_str(&found.text);
+        if found.is_own {
+            files.push(own_of(&role.recipe, &plan.folder));
+        }
+        let given = role.vars.iter().filter_map(|(of, given)| match given {
+            Given::Text(text) => Some((of.clone(), scalar(text))),
+            Given::Secret(_) => None,
+        });
+        // One that is not there is told by whoever copies it.
+        let copied = named(&found, &given.collect(), &plan.folder).into_iter().map(|of| of.from);
+        files.extend(copied.filter(|file| file.is_file()));
+    }
+    Ok((text, files))
 }
 
 /// The files that parameters of a recipe name, beside the plan.

@@ -2,18 +2,19 @@
 
 use std::time::Duration;
 
-use plimsoll_units::ParseError;
+use plimsoll_units::{ParseError, share};
 
 use crate::reading::Reading;
+use crate::reading::text::exact;
 use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::section::Section;
-use crate::sections::testbed::{Provider, Role, Testbed};
-use crate::takes::{DURATION, Line, List, Parsed};
+use crate::sections::testbed::{Provider, RATE, Role, Testbed};
+use crate::takes::{DURATION, Line, List, Parsed, SHARE};
 use crate::write::Writer;
 
 section! {
-    /// A way between the instances of a role and others that takes time. The provider `namespace`
-    /// makes it.
+    /// A way between the instances of a role and others that takes time, and may lose packets or
+    /// carry little. The provider `namespace` makes it.
     ["link.LABEL"]
     pub struct Link {
         /// The role at its one end.
@@ -22,6 +23,13 @@ section! {
         to: Option<Vec<String>> { ROLES, said "all others, and the load", r#"["db"]"# }
         /// What it adds to a round trip, half of it each way.
         rtt: Duration { RTT, required "`rtt`", "20ms" }
+        /// By how much each way may take more or less: a time of its own for each packet, all as
+        /// likely; at most half of `rtt`.
+        jitter: Option<Duration> { JITTER, "2ms" }
+        /// The share of packets that are lost, each way.
+        loss: Option<f64> { LOSS, "0.5%" }
+        /// How much it carries each way, bits a second.
+        rate: Option<u64> { RATE, "20Mbit" }
     }
 }
 
@@ -36,6 +44,13 @@ const RTT: Parsed<Duration> = DURATION
         _ => Err(ParseError::new("a round trip from 1ms to 10s", text, 0, text.len())),
     })
     .such_as("a round trip such as 20ms");
+const JITTER: Parsed<Duration> = DURATION.such_as("a duration such as 2ms");
+const LOSS: Parsed<f64> = SHARE
+    .only(|text| match share(text)? {
+        loss if loss < 1.0 => Ok(loss),
+        _ => Err(ParseError::new("a share below 100%", text, 0, text.len())),
+    })
+    .such_as("a share such as 0.5%");
 
 /// The most links of a plan.
 const MOST: usize = 100;
@@ -85,6 +100,11 @@ fn read_one(reading: &Reading, entry: &Entry, roles: &[(String, Role)]) -> Optio
     }
     let section = Section::over(reading, table, Link::SECTION);
     let link = Link::read_keys(&section)?;
+    if let Some(jitter) = link.jitter.filter(|jitter| *jitter > link.rtt / 2) {
+        let (most, found) = (exact(link.rtt / 2), exact(jitter));
+        let message = format!("expected at most half of `rtt`, {most}, found {found}");
+        section.fault("jitter", message, Some("a packet cannot come before it was sent"));
+    }
     let ends =
         [("role", std::slice::from_ref(&link.role)), ("to", link.to.as_deref().unwrap_or(&[]))];
     for (key, names) in ends {

@@ -271,7 +271,7 @@ const PERIOD: Parsed<Duration> = DURATION
 /// The least and the most that a link carries, bits a second.
 const RATES: RangeInclusive<u64> = 8_000..=100_000_000_000;
 /// What a link carries, as `tc` has it.
-const RATE: Parsed<u64> = Parsed {
+pub(crate) const RATE: Parsed<u64> = Parsed {
     takes: "bits a second",
     wanted: "bits a second such as 20Mbit",
     form: Form::Text,

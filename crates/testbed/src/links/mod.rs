@@ -1,8 +1,11 @@
 //! Links: how far instances are from each other. What goes between two of them, or between one and
-//! this host, takes half of a round trip longer each way, by a router of our own.
+//! this host, takes half of a round trip longer each way, a little more or less where that is asked
+//! for; some of it is lost, and no more than so much is carried: by a router of our own.
 
+mod measure;
 mod router;
 mod tun;
+mod way;
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -22,8 +25,8 @@ use crate::users::is_root;
 
 pub(crate) use router::READY;
 pub use router::carry;
-use router::{ROUNDS, TRIES};
 use tun::SOURCE;
+pub use way::Terms;
 
 /// The file of what the router is to do, in its folder.
 const FILE: &str = "links.json";
@@ -32,7 +35,7 @@ const LOAD: &str = "load";
 const HOST: &str = "the load";
 
 /// A link of a bed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Link {
     /// Its name.
     pub name: String,
@@ -40,8 +43,8 @@ pub struct Link {
     pub role: String,
     /// The roles at its other end, and `load` for this host; none where that is all of them.
     pub to: Option<Vec<String>>,
-    /// What it adds to a round trip.
-    pub rtt: Duration,
+    /// What it does to what goes over it.
+    pub terms: Terms,
 }
 
 /// An end of links: an instance, or this host.
@@ -58,16 +61,16 @@ pub(crate) struct End {
 }
 
 /// Two ends with a link between them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Pair {
     /// The places of both.
     pub(crate) ends: (usize, usize),
-    /// What is added to a round trip, nanoseconds.
-    pub(crate) rtt_ns: u64,
+    /// What it does to what goes over it.
+    pub(crate) terms: Terms,
 }
 
 /// All links of a bed, as the router has them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Wiring {
     pub(crate) ends: Vec<End>,
     pub(crate) pairs: Vec<Pair>,
@@ -103,8 +106,7 @@ pub(crate) fn add(
     let program = of.launcher.program.display().to_string();
     let words = [program.as_str(), "testbed", "links", file.as_str()];
     let order = Order { words: words.map(str::to_owned).to_vec(), ..Order::default() };
-    let longest: u64 = wiring.pairs.iter().map(|pair| pair.rtt_ns).sum();
-    let measured = Duration::from_nanos(longest) * (ROUNDS * TRIES * 2);
+    let measured: Duration = wiring.pairs.iter().map(|pair| measure::longest(&pair.terms)).sum();
     let write = Op::Write {
         folder: folder.clone(),
         path: FILE.to_owned(),
@@ -126,8 +128,7 @@ pub(crate) fn add(
 fn shown(wiring: &Wiring) -> String {
     let line = |pair: &Pair| {
         let (one, other) = wiring.names(pair);
-        let ms = pair.rtt_ns as f64 / 1e6;
-        format!("delay what goes between {one} and {other}: {ms} ms a round trip")
+        format!("delay what goes between {one} and {other}: {}", pair.terms)
     };
     wiring.pairs.iter().map(line).collect::<Vec<_>>().join("\n")
 }
@@ -173,8 +174,7 @@ fn wiring(links: &[Link], of: Of<'_>, instances: &[Instance]) -> Result<Wiring, 
             Ok(wiring.ends.len() - 1)
         };
         let ends = (place(ends.0)?, place(ends.1)?);
-        let rtt_ns = u64::try_from(link.rtt.as_nanos()).unwrap_or(u64::MAX);
-        wiring.pairs.push(Pair { ends, rtt_ns });
+        wiring.pairs.push(Pair { ends, terms: link.terms });
     }
     Ok(wiring)
 }

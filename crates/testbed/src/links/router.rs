@@ -7,29 +7,23 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::convert::Infallible;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::Ipv4Addr;
 use std::num::NonZeroU64;
-use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
 
 use plimsoll_stats::Histogram;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space, set_current_timer_slack};
+use rustix::thread::set_current_timer_slack;
 
 use crate::command::{Deadline, Words, run};
 use crate::error::TestbedError;
-use crate::links::{Pair, Wiring, tun};
+use crate::links::measure::measure;
+use crate::links::way::{Fate, Way};
+use crate::links::{Wiring, tun};
 
-/// The round trips of which the median is looked at.
-pub(crate) const ROUNDS: u32 = 20;
-/// How often that is done before a link is refused: a busy host may be slow for a moment.
-pub(crate) const TRIES: u32 = 5;
 /// The last line that a router says when all its links are as they should be.
 pub(crate) const READY: &str = "ready";
-/// How far a round trip may be off: by so much, or by so many parts of it.
-const OFF: Duration = Duration::from_micros(300);
-const OFF_PARTS: u32 = 50;
 /// How long a command of `ip` may take.
 const LIMIT: Duration = Duration::from_secs(10);
 /// Packets that a device holds until they are read.
@@ -64,9 +58,7 @@ pub fn carry(file: &Path) -> Result<Infallible, TestbedError> {
     // It goes on for as long as the process does: where a link is refused, that ends.
     let carrying = std::thread::spawn(move || Carrier::new(devices, roads).carry());
     for pair in &wiring.pairs {
-        let took = measure(&wiring, pair)?;
-        let (one, other) = wiring.names(pair);
-        say(&format!("{one} – {other}: {:.2} ms a round trip", took.as_secs_f64() * 1e3))?;
+        say(&measure(&wiring, pair)?)?;
     }
     say(READY)?;
     match carrying.join() {
@@ -111,16 +103,23 @@ fn lead(wiring: &Wiring) -> Result<(), TestbedError> {
     Ok(())
 }
 
-/// Where what comes from an end and is meant for an address goes, and after which time.
-type Roads = BTreeMap<(usize, Ipv4Addr), (usize, Duration)>;
+/// Where what comes from an end and is meant for an address goes, and by which way.
+type Roads = BTreeMap<(usize, Ipv4Addr), (usize, Way)>;
 
 fn roads(wiring: &Wiring) -> Roads {
+    // Who makes the same links again gets other draws, as of any other day.
+    let seed = std::time::UNIX_EPOCH
+        .elapsed()
+        .map_or(0, |since| since.as_secs() ^ u64::from(since.subsec_nanos()) << 32);
     let both = wiring.pairs.iter().flat_map(|pair| {
         let (one, other) = pair.ends;
-        let half = Duration::from_nanos(pair.rtt_ns / 2);
-        [(one, other, half), (other, one, half)]
+        [(one, other, pair.terms), (other, one, pair.terms)]
     });
-    both.map(|(from, to, half)| ((from, wiring.ends[to].address), (to, half))).collect()
+    let way = |(number, (from, to, terms)): (usize, (usize, usize, _))| {
+        let way = Way::new(terms, seed.wrapping_add(number as u64));
+        ((from, wiring.ends[to].address), (to, way))
+    };
+    both.enumerate().map(way).collect()
 }
 
 /// A packet under way: when it is due, in which order it came, and to whom.
@@ -136,6 +135,8 @@ struct Carrier {
     bytes: usize,
     /// How many were taken so far.
     taken: u64,
+    /// Those that were lost because that was asked for.
+    drawn: u64,
     /// Those for which there was no room.
     lost: u64,
     /// How late they were sent, microseconds.
@@ -153,6 +154,7 @@ impl Carrier {
             under_way: BinaryHeap::new(),
             bytes: 0,
             taken: 0,
+            drawn: 0,
             lost: 0,
             late_us: Histogram::new(),
             told: Duration::ZERO,
@@ -198,14 +200,24 @@ impl Carrier {
             };
             let packet = &buffer[..length];
             // What is meant for nobody here is the kernel's own, such as a search for routers.
-            let road = to(packet).and_then(|to| self.roads.get(&(from, to)));
-            let Some((to, half)) = road.copied() else { continue };
+            let road = to(packet).and_then(|to| self.roads.get_mut(&(from, to)));
+            let Some((to, way)) = road else { continue };
             if self.bytes + length > MOST_UNDER_WAY {
                 self.lost += 1;
                 continue;
             }
-            let due = self.clock.passed() + half;
-            self.under_way.push(Reverse((due, self.taken, to, packet.to_vec())));
+            let due = match way.takes(self.clock.passed(), packet) {
+                Fate::Due(due) => due,
+                Fate::Lost => {
+                    self.drawn += 1;
+                    continue;
+                }
+                Fate::Full => {
+                    self.lost += 1;
+                    continue;
+                }
+            };
+            self.under_way.push(Reverse((due, self.taken, *to, packet.to_vec())));
             (self.bytes, self.taken) = (self.bytes + length, self.taken + 1);
         }
         Ok(())
@@ -238,8 +250,10 @@ impl Carrier {
         self.told = now;
         let late = |q| self.late_us.value_at_quantile(q).unwrap_or(0) as f64 / 1e3;
         say(&format!(
-            "{} packets, {} lost; late by {:.3} ms (p50), {:.3} ms (p99), {:.3} ms at most",
+            "{} packets carried, {} lost as asked for, {} for want of room; late by {:.3} ms (p50), \
+             {:.3} ms (p99), {:.3} ms at most",
             self.taken,
+            self.drawn,
             self.lost,
             late(0.5),
             late(0.99),
@@ -253,66 +267,6 @@ fn to(packet: &[u8]) -> Option<Ipv4Addr> {
     let is_of_four = packet.first().is_some_and(|first| first >> 4 == 4);
     let address: [u8; 4] = packet.get(16..20)?.try_into().ok()?;
     is_of_four.then(|| Ipv4Addr::from(address))
-}
-
-/// The median of some round trips over a link: handshakes of TCP, from one end to the other.
-///
-/// # Errors
-/// One that is off, in all tries.
-fn measure(wiring: &Wiring, pair: &Pair) -> Result<Duration, TestbedError> {
-    let wanted = Duration::from_nanos(pair.rtt_ns);
-    let bound = OFF.max(wanted / OFF_PARTS);
-    let mut took = Duration::ZERO;
-    for _ in 0..TRIES {
-        took = std::thread::scope(|scope| {
-            // A thread of its own: it stays in the network that it went into last.
-            match scope.spawn(|| median(wiring, pair)).join() {
-                Ok(took) => took,
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        })?;
-        if took.abs_diff(wanted) <= bound {
-            return Ok(took);
-        }
-    }
-    let ((one, other), ms) = (wiring.names(pair), |of: Duration| of.as_secs_f64() * 1e3);
-    Err(TestbedError::Wrong(format!(
-        "make the link between {one} and {other}: the median of {ROUNDS} round trips is {:.2} ms, \
-         and {:.2} ms are wanted",
-        ms(took),
-        ms(wanted)
-    )))
-}
-
-fn median(wiring: &Wiring, pair: &Pair) -> Result<Duration, TestbedError> {
-    let failed = |deed: &'static str, place: usize| {
-        TestbedError::file(deed, wiring.ends[place].name.clone())
-    };
-    let (from, to) = pair.ends;
-    let address = wiring.ends[to].address;
-    enter(wiring.ends[to].namespace.as_deref()).map_err(failed("enter the network of", to))?;
-    let listener = TcpListener::bind((address, 0)).map_err(failed("listen at", to))?;
-    let at: SocketAddr = listener.local_addr().map_err(failed("listen at", to))?;
-    enter(wiring.ends[from].namespace.as_deref()).map_err(failed("enter the network of", from))?;
-    let mut all = Vec::new();
-    for _ in 0..ROUNDS {
-        let clock = Deadline::within(LIMIT);
-        let stream = TcpStream::connect_timeout(&at, LIMIT).map_err(failed("connect to", to))?;
-        all.push(clock.passed());
-        let taken = listener.accept().map_err(failed("accept at", to))?;
-        drop((stream, taken));
-    }
-    all.sort_unstable();
-    let middle = all.len() / 2;
-    Ok((all[middle - 1] + all[middle]) / 2)
-}
-
-/// Goes into a network namespace, with this thread alone; none is that of this process.
-fn enter(namespace: Option<&str>) -> std::io::Result<()> {
-    let path = namespace.map_or("/proc/self/ns/net".into(), |name| format!("/run/netns/{name}"));
-    let file = File::open(path)?;
-    move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?;
-    Ok(())
 }
 
 #[cfg(test)]
