@@ -269,6 +269,43 @@ fn a_changed_plan_is_refused_with_what_differs_and_adopted_where_that_is_wanted(
     assert_eq!(place.runs("runs").len(), 1);
 }
 
+/// A cell of a load whose recipe copies another file, and one of a pool whose recipe has changed, are
+/// other cells, though the plan is the same.
+#[test]
+fn what_recipes_hold_is_part_of_a_cell() {
+    let place = Place::alone();
+    std::fs::create_dir(place.path("recipes")).unwrap();
+    let model = |ms: u32| {
+        format!(
+            "{{\"schema\": 1, \"service_time\": {{\"quantiles\": [[0, \"{ms}ms\"], \
+             [1, \"{ms}ms\"]]}}, \"cores\": 1, \"concurrency\": 8}}"
+        )
+    };
+    let recipe = include_str!("../../recipes/target.toml").to_owned();
+    let load = PLAN
+        .replace("replications = 2", "replications = 2\nbudget = '2500ms'")
+        .replace("\"role.web.vars.workers\" = [1, 2]\n", "")
+        .replace("service = 'const:2ms'", "model = 'model.json'");
+    let pool = crate::pools::PLAN
+        .replace("at_once = 2", "budget = '2500ms'")
+        .replace("recipe = 'target'", "recipe = 'own'")
+        .replace("40/s for 2s, 160/s for 4s, 20/s for 3s", "40/s for 2s");
+    let kinds = [
+        (load, "model.json", model(2), model(3)),
+        (pool, "recipes/own.toml", recipe.clone(), recipe + "# Another one.\n"),
+    ];
+    for (plan, file, before, after) in kinds {
+        place.write("plan.toml", plan);
+        place.write(file, before);
+        place.plimsoll(&["run", "plan.toml", "--quiet"]).ended_with(4).says(&["budget"]);
+        let says = |status| place.plimsoll(&["run", "plan.toml", "--quiet"]).ended_with(status);
+        says(4).says(&["budget"]);
+        place.write(file, after);
+        says(2).says(&["another plan", "what it reads"]);
+        std::fs::remove_dir_all(place.path("runs")).unwrap();
+    }
+}
+
 fn cells(of: &Value) -> Vec<Value> {
     of["cells"].as_array().unwrap().clone()
 }

@@ -16,7 +16,7 @@ use plimsoll_runs::event::Class;
 use plimsoll_runs::experiment::Cell;
 use plimsoll_runs::{Event, Kind as RunKind, World as Takes};
 use plimsoll_testbed::bed::{Hears, with_bed};
-use plimsoll_testbed::recipe::{find, own_of};
+use plimsoll_testbed::recipe::find;
 use plimsoll_testbed::standing::{Borrowed, leave_up};
 use plimsoll_testbed::{Bed, Instance as Server};
 use plimsoll_units::failure::told;
@@ -37,7 +37,7 @@ use crate::prepare::{Place, Prepared, prepare};
 use crate::record::{Own, Subject};
 use crate::rounds::Rounds;
 use crate::scale::scaled;
-use crate::servers::{Kept, bed, bed_id, install, left_of, owner, places, undo_left};
+use crate::servers::{self, Kept, bed, bed_id, install, left_of, owner, places, undo_left};
 use crate::steps::fill::fill;
 use crate::world::live::{Before, make_ready};
 use crate::world::search::{self, Asked};
@@ -201,18 +201,12 @@ pub fn own(
     } else if at_once > 1 {
         all.push_str(&format!("at once {at_once}"));
     }
-    let (mut files, folder) = (plan.files(), &plan.folder);
     if !is_simulated {
         between::of(plan).iter().for_each(|of| all.push_str(&format!("between {of}")));
     }
-    for (_, role) in &plan.roles {
-        let found = find(&role.recipe, folder)?;
-        all.push_str(&found.text);
-        if found.is_own {
-            files.push(own_of(&role.recipe, folder));
-        }
-    }
-    Ok(Own::new(&all, files))
+    let (recipes, of_recipes) = servers::depends(plan)?;
+    all.push_str(&recipes);
+    Ok(Own::new(&all, [plan.files(), of_recipes].concat()))
 }
 
 /// The servers that a plan starts, with their recipes.

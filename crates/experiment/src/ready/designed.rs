@@ -316,7 +316,8 @@ pub(super) fn pool(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError>
         let of = pool.of_levels(&levels_of(&varied, levels))?;
         simulates(of.model, of.named)?;
     }
-    let (subject, notes) = (pool.subject(plan, ask.place.here)?, pool.notes());
+    let subject = pool.subject(plan, ask.place.here, |_| Ok(Default::default()))?;
+    let notes = pool.notes();
     Ok(design.ready(subject, &notes, varied, Kind::Pool(pool)))
 }
 
@@ -349,7 +350,8 @@ pub(super) fn live_pool(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentE
     }
     notes.extend(first.as_ref().map(images::stale).transpose()?.unwrap_or_default());
     let steps = first.as_ref().map(servers::outline).transpose()?.unwrap_or_default().steps;
-    let subject = live::subject(plan, pool.subject(plan, ask.place.here)?);
+    let subject = pool.subject(plan, ask.place.here, servers::depends)?;
+    let subject = live::subject(plan, subject);
     let of = Kind::LivePool(pool, Box::new(plan.clone()));
     let mut ready = Ready {
         steps,
@@ -373,7 +375,8 @@ pub(super) fn shadow_pool(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, Experimen
         return Err(ExperimentError::Conflict(text.to_owned()));
     }
     let pool = pools::Combinations::of(&text, &varied, &design.all, ask.place.environment)?;
-    let subject = shadow::subject(plan, pool.subject(plan, ask.place.here)?);
+    let subject = pool.subject(plan, ask.place.here, |_| Ok(Default::default()))?;
+    let subject = shadow::subject(plan, subject);
     let limit = ask.shadow.and_then(|of| of.limit);
     Ok(design.ready(subject, &[], varied, Kind::ShadowPool(pool, limit)))
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use plimsoll_plan::{POLICY, Plan, TYPE, Varied};
 use plimsoll_runs::experiment::Cell;
@@ -114,16 +114,23 @@ impl Combinations {
         notes
     }
 
-    /// What the experiment of a plan is, for its record; `here` is the working folder.
+    /// What the experiment of a plan is, for its record; `here` is the working folder, and `beside`
+    /// tells what else than its plan a combination depends on.
     ///
     /// # Errors
-    /// Where it has no combination.
-    pub(super) fn subject(&self, plan: &Plan, here: &Path) -> Result<Subject, ExperimentError> {
+    /// Where it has no combination, and those of `beside`.
+    pub(super) fn subject(
+        &self,
+        plan: &Plan,
+        here: &Path,
+        beside: impl Fn(&Plan) -> Result<(String, Vec<PathBuf>), ExperimentError>,
+    ) -> Result<Subject, ExperimentError> {
         let mut own = BTreeMap::new();
         for levels in &self.all {
             let (Case { plan, .. }, named) = self.at(levels)?;
-            let depends = Own::new(&identity(&alone(plan, named), here), plan.files());
-            own.insert(levels.clone(), depends);
+            let (text, files) = beside(plan)?;
+            let text = identity(&alone(plan, named), here) + &text;
+            own.insert(levels.clone(), Own::new(&text, [plan.files(), files].concat()));
         }
         let (first, _) = self.at(self.all.first().unwrap_or(&Levels::new()))?;
         let cases: Vec<_> = self.cases.iter().map(|case| (&case.plan, &case.model)).collect();
