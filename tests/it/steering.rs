@@ -269,8 +269,8 @@ fn a_changed_plan_is_refused_with_what_differs_and_adopted_where_that_is_wanted(
     assert_eq!(place.runs("runs").len(), 1);
 }
 
-/// A cell of a load whose recipe copies another file, and one of a pool whose recipe has changed, are
-/// other cells, though the plan is the same.
+/// A cell of a load whose recipe copies another file, and one of a pool whose recipe has changed,
+/// are other cells, though the plan is the same.
 #[test]
 fn what_recipes_hold_is_part_of_a_cell() {
     let place = Place::alone();
@@ -287,7 +287,7 @@ fn what_recipes_hold_is_part_of_a_cell() {
         .replace("\"role.web.vars.workers\" = [1, 2]\n", "")
         .replace("service = 'const:2ms'", "model = 'model.json'");
     let pool = crate::pools::PLAN
-        .replace("at_once = 2", "budget = '2500ms'")
+        .replace("at_once = 2", "budget = '3500ms'")
         .replace("recipe = 'target'", "recipe = 'own'")
         .replace("40/s for 2s, 160/s for 4s, 20/s for 3s", "40/s for 2s");
     let kinds = [

@@ -10,7 +10,8 @@ use crate::reading::tree::{Entry, Node, Table, Value, is_source};
 use crate::sections::key_at;
 
 /// The text of a tree, without some of the keys and sections above all. Secrets are left out, as in
-/// any plan that is printed. Files that flags name are told from `here`, those of levels and of the text from its `folder`.
+/// any plan that is printed. Files that flags name are told from `here`, those of levels and of the
+/// text from its `folder`.
 pub(crate) fn text(root: &Table, reading: &Reading, here: &Path, left_out: &[&str]) -> String {
     let printer = Printer { reading, here };
     let mut out = String::new();

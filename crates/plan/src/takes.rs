@@ -393,8 +393,8 @@ impl Takes for Line {
     }
 }
 
-/// A file: of a plan's key and its levels from the plan's folder, of a flag from the working folder,
-/// where `-` is standard input.
+/// A file: of a plan's key and its levels from the plan's folder, of a flag from the working
+/// folder, where `-` is standard input.
 pub(crate) struct File;
 
 impl Describe for File {

@@ -323,6 +323,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a process to be ended")]
     fn who_has_left_the_group_and_hears_no_asking_ends_with_who_started_it() {
         let script = "setsid sh -c 'trap \"\" TERM; sleep 300 & wait' & wait";
         let mut shell = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();

@@ -250,8 +250,8 @@ impl Carrier {
         self.told = now;
         let late = |q| self.late_us.value_at_quantile(q).unwrap_or(0) as f64 / 1e3;
         say(&format!(
-            "{} packets carried, {} lost as asked for, {} for want of room; late by {:.3} ms (p50), \
-             {:.3} ms (p99), {:.3} ms at most",
+            "{} packets carried, {} lost as asked for, {} for want of room; late by \
+             {:.3} ms (p50), {:.3} ms (p99), {:.3} ms at most",
             self.taken,
             self.drawn,
             self.lost,

@@ -1,7 +1,7 @@
-//! What a link does to what goes one way over it: how long each packet is under way, which are lost,
-//! and how many it carries.
+//! What a link does to what goes one way over it: how long each packet is under way, which are
+//! lost, and how many it carries.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -93,14 +93,14 @@ pub(super) struct Way {
     /// When all that came so far is carried.
     free: Duration,
     /// When the last packet of each flow is due, where not all take the same time.
-    flows: HashMap<u64, Duration>,
+    flows: BTreeMap<u64, Duration>,
 }
 
 impl Way {
     /// A way with draws of its own.
     pub(super) fn new(terms: Terms, seed: u64) -> Self {
         let draws = Stream::named(seed, "link.way");
-        Self { terms, draws, free: Duration::ZERO, flows: HashMap::new() }
+        Self { terms, draws, free: Duration::ZERO, flows: BTreeMap::new() }
     }
 
     /// What becomes of a packet that comes at a time, which is never before that of the last one.
