@@ -8,6 +8,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use plimsoll_stats::Histogram;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::command::Deadline;
@@ -158,8 +159,7 @@ fn packets(terms: &Terms) -> u32 {
 
 /// The time between two packets that do not disturb each other.
 fn gap(terms: &Terms) -> Duration {
-    let carried = terms.one_way(SMALL + HEADS).saturating_sub(terms.rtt / 2);
-    GAP.max(terms.jitter * 4 / FLOWS).max(carried * 2)
+    GAP.max(terms.jitter * 4 / FLOWS).max(terms.carries(SMALL + HEADS) * 2)
 }
 
 /// How long a packet is waited for.
@@ -205,17 +205,18 @@ impl<'a> Between<'a> {
         let (from, to) = self.ends;
         let count = packets(self.terms);
         let sent = self.send((count, SMALL), gap(self.terms), &self.from);
-        let took = |(sent, came): &(Duration, Option<Duration>)| {
-            Some(ms(came.as_ref()?.saturating_sub(*sent)))
-        };
-        let mut times: Vec<f64> = sent.iter().filter_map(took).collect();
-        times.sort_by(f64::total_cmp);
+        let mut times = Histogram::new();
+        for (sent, came) in &sent {
+            let took = came.map(|came| came.saturating_sub(*sent).as_nanos());
+            took.into_iter().for_each(|ns| times.record(u64::try_from(ns).unwrap_or(u64::MAX)));
+        }
+        let in_ms = |ns: Option<f64>| ns.map_or(f64::NAN, |ns| ns / 1e6);
         let wanted = ms(self.terms.one_way(SMALL + HEADS));
-        let (mean, deviation) = spread(&times);
         let spreads = !self.terms.jitter.is_zero();
+        let median = || times.value_at_quantile(0.5).map(|ns| ns as f64);
         let (word, is, parts) = match spreads {
-            true => ("mean", mean, SPREAD_PARTS),
-            false => ("median", times.get(times.len() / 2).copied().unwrap_or(f64::NAN), OFF_PARTS),
+            true => ("mean", in_ms(times.mean()), SPREAD_PARTS),
+            false => ("median", in_ms(median()), OFF_PARTS),
         };
         let of = |word: &str| format!("the {word} of {count} packets from {from} to {to}");
         let mut found = vec![Found {
@@ -231,7 +232,7 @@ impl<'a> Between<'a> {
             found.push(Found {
                 what: of("deviation"),
                 name: "of deviation".to_owned(),
-                is: deviation,
+                is: in_ms(times.stddev()),
                 wanted,
                 bound: ms(OFF).max(wanted / SPREAD_PARTS),
                 unit: "ms",
@@ -241,7 +242,7 @@ impl<'a> Between<'a> {
         found.push(Found {
             what: of("share lost"),
             name: "lost".to_owned(),
-            is: (count - times.len() as f64) / count * 100.0,
+            is: (count - times.count() as f64) / count * 100.0,
             wanted: loss * 100.0,
             bound: DEVIATIONS * (loss * (1.0 - loss) / count).sqrt() * 100.0,
             unit: "%",
@@ -252,7 +253,7 @@ impl<'a> Between<'a> {
     /// How much comes through where more is sent than that.
     fn fills(&self, rate: u64) -> Found {
         let (from, to) = self.ends;
-        let carried = self.terms.one_way(LARGE + HEADS).saturating_sub(self.terms.rtt / 2);
+        let carried = self.terms.carries(LARGE + HEADS);
         let count = 1.0 / carried.as_secs_f64().max(1e-9);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
         let count = count.clamp(f64::from(FILLS.0), f64::from(FILLS.1)) as u32;
@@ -315,13 +316,6 @@ impl<'a> Between<'a> {
         });
         sent.into_iter().zip(times).collect()
     }
-}
-
-/// The mean and the deviation.
-fn spread(all: &[f64]) -> (f64, f64) {
-    let mean = all.iter().sum::<f64>() / all.len() as f64;
-    let square = all.iter().map(|of| (of - mean).powi(2)).sum::<f64>() / all.len() as f64;
-    (mean, square.sqrt())
 }
 
 /// What fails where a network cannot be entered.

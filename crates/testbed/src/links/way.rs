@@ -42,7 +42,7 @@ impl Terms {
     }
 
     /// How long it takes to carry so many bytes.
-    fn carries(&self, bytes: usize) -> Duration {
+    pub(super) fn carries(&self, bytes: usize) -> Duration {
         self.rate.map_or(Duration::ZERO, |rate| {
             Duration::from_nanos(nanos(bytes as u64 * 8, rate.max(1)))
         })
