@@ -121,21 +121,24 @@ tidy: toolchain ## check floors, lengths, links, words (cargo xtask tidy)
 	$(call step,tidy,$(CARGO) xtask tidy)
 
 .PHONY: unit
-unit: toolchain
-	$(call step,test,$(CARGO) test --workspace $(CARGO_FLAGS))
+unit: toolchain ## run all tests (cargo xtask tests)
+	$(call step,tests,$(CARGO) xtask tests $(CARGO_FLAGS))
 
 .PHONY: rustdoc
 rustdoc: toolchain
 	$(call step,rustdoc,RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps $(CARGO_FLAGS))
 
+# The program as the tests had it built. Asked for by itself it would share its dependencies'
+# features with nothing else, and all of it would be built a second time.
+PROGRAM = $(CARGO) build --quiet --workspace --tests $(CARGO_FLAGS)
+
 .PHONY: docs
 docs: toolchain ## run the commands that the manual shows (cargo xtask docs)
-	$(call step,docs,$(CARGO) xtask docs)
+	$(call step,docs,$(PROGRAM) && $(CARGO) xtask docs --bin $(TARGET_DIR)/debug/plimsoll)
 
 .PHONY: examples
 examples: toolchain ## check the plans of examples/, and give the demonstration in short
-	$(call step,examples,$(CARGO) build --quiet --package plimsoll $(CARGO_FLAGS) \
-		&& .ci/examples $(TARGET_DIR)/debug/plimsoll)
+	$(call step,examples,$(PROGRAM) && .ci/examples $(TARGET_DIR)/debug/plimsoll)
 
 .PHONY: deny
 deny: toolchain

@@ -2,7 +2,8 @@
 //!
 //! Each page's ```` ```sh ```` blocks run in order, in an empty folder of the page's own, with the
 //! built program first on `PATH`. One command is one line, with what its `\` or here-document adds;
-//! each runs in a bash of its own and has 120 s.
+//! each runs in a bash of its own and has 120 s. Two pages run side by side where they name no port
+//! that both need, as most of their time is spent waiting.
 //!
 //! | in a page | means |
 //! | --- | --- |
@@ -16,22 +17,39 @@ mod page;
 mod runner;
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::{Context as _, bail};
 
+use crate::turns;
+
+/// How many pages run at once.
+const SIDE_BY_SIDE: usize = 2;
+
 /// Runs the pages named, or all; says whether every command did as its page says.
+#[expect(clippy::disallowed_methods, reason = "how long a page took is told, and decides nothing")]
 pub(crate) fn run(root: &Path, pages: &[String], binary: &Path) -> anyhow::Result<bool> {
     let pages = if pages.is_empty() { all_pages(root)? } else { pages.to_vec() };
     let scratch = scratch(binary)?;
-    let mut faults = Vec::new();
-    let mut skipped = Vec::new();
-    let mut commands = 0;
-    for path in pages {
-        let text = std::fs::read_to_string(root.join(&path))
-            .with_context(|| format!("read the page {path}"))?;
-        // What goes on, in case somebody waits or a page hangs.
-        eprintln!("docs: {path}");
-        let outcome = runner::run_page(&path, &page::blocks_of(&text), binary, &scratch)?;
+    let read = |path: String| {
+        let text = std::fs::read_to_string(root.join(&path));
+        let text = text.with_context(|| format!("read the page {path}"))?;
+        Ok((path, page::blocks_of(&text)))
+    };
+    let pages: Vec<_> = pages.into_iter().map(read).collect::<anyhow::Result<_>>()?;
+    let claims = pages.iter().map(|(_, blocks)| page::claims_of(blocks)).collect();
+    let outcomes = turns::in_turns(claims, SIDE_BY_SIDE, |place| -> anyhow::Result<_> {
+        let (path, blocks) = &pages[place];
+        let start = Instant::now();
+        let outcome = runner::run_page(path, blocks, binary, &scratch)?;
+        // For whoever waits. A page that hangs ends by the limit of its command.
+        let took = start.elapsed().as_secs();
+        eprintln!("docs: {path}: {} commands in {took} s", outcome.commands);
+        Ok(outcome)
+    });
+    let (mut commands, mut faults, mut skipped) = (0, Vec::new(), Vec::new());
+    for outcome in outcomes {
+        let outcome = outcome?;
         commands += outcome.commands;
         faults.extend(outcome.faults);
         skipped.extend(outcome.skipped);

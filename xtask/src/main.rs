@@ -1,5 +1,6 @@
-//! The project's own checks: `cargo xtask tidy` reads every file, `cargo xtask docs` runs every
-//! command that the manual shows; both are part of `make test`. `cargo xtask lines` counts code.
+//! The project's own checks: `cargo xtask tidy` reads every file, `cargo xtask tests` runs every
+//! test, `cargo xtask docs` every command that the manual shows; all are part of `make test`.
+//! `cargo xtask lines` counts code.
 //!
 //! A rule of tidy is one file in `src/tidy/` and one line in its list; words that are not the
 //! field's stand in `words.txt`.
@@ -9,7 +10,9 @@
 mod docs;
 mod lines;
 mod process;
+mod suite;
 mod tidy;
+mod turns;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,6 +25,7 @@ usage: cargo xtask COMMAND
   tidy               check floors, lengths, headers, links, words, leftovers, the changelog
   circles            show the modules of each crate that import each other both ways
   lines              count the lines of code of crates/*/src, without tests, comments, blanks
+  tests [FLAG…]      build and run all tests, whatever fails; the flags are cargo's
   docs [PAGE…]       run the commands that docs/*.md and README.md show
        [--bin PATH]  with this binary, instead of building one";
 
@@ -31,6 +35,9 @@ fn main() -> ExitCode {
         Some((command, [])) if command == "tidy" => run_tidy(),
         Some((command, [])) if command == "lines" => run_lines(),
         Some((command, [])) if command == "circles" => run_circles(),
+        Some((command, rest)) if command == "tests" => {
+            root().and_then(|root| suite::run(&root, rest))
+        }
         Some((command, rest)) if command == "docs" => run_docs(rest),
         _ => {
             eprintln!("{USAGE}");

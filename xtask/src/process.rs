@@ -109,8 +109,15 @@ pub(crate) fn build_plimsoll(root: &Path) -> anyhow::Result<PathBuf> {
     Ok(own.with_file_name("plimsoll"))
 }
 
+/// A test binary, which looks for its files from its package's folder, as cargo would start it.
+pub(crate) fn test_binary(binary: &Path, package: &Path) -> Command {
+    let mut test = command(&binary.to_string_lossy());
+    test.current_dir(package).env("CARGO_MANIFEST_DIR", package).stdin(Stdio::null());
+    test
+}
+
 #[expect(clippy::disallowed_methods, reason = "cargo tells which cargo started this program")]
-fn cargo(root: &Path) -> Command {
+pub(crate) fn cargo(root: &Path) -> Command {
     let mut cargo = command(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
     cargo.current_dir(root);
     cargo

@@ -1,5 +1,7 @@
 //! What a page shows as commands: its ```` ```sh ```` blocks, divided into commands.
 
+use std::collections::BTreeSet;
+
 /// One block of commands.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Block {
@@ -30,6 +32,37 @@ impl ShownCommand {
         let mut all = words.windows(2).filter(|pair| flags.contains(&pair[0])).map(|pair| pair[1]);
         all.find(|address| *address != "0")
     }
+}
+
+/// What two pages cannot have at once: the ports that their commands name, as servers of their own
+/// or as somebody's address, the test-beds of the machine, and its searches, which wait for each
+/// other: their time would count as that of a command.
+pub(super) fn claims_of(blocks: &[Block]) -> BTreeSet<String> {
+    let commands = blocks.iter().filter(|block| block.runs).flat_map(|block| &block.commands);
+    let mut claims = BTreeSet::new();
+    for command in commands {
+        claims.extend(ports_in(&command.script).map(|port| port.to_string()));
+        let shared = [
+            ("testbed", "test-beds"),
+            ("plimsoll capacity", "searches"),
+            ("plimsoll infer", "searches"),
+        ];
+        for (_, claim) in shared.iter().filter(|(word, _)| command.script.contains(word)) {
+            claims.insert((*claim).to_owned());
+        }
+    }
+    claims
+}
+
+/// The numbers after a colon, or after a word that says that a port follows.
+fn ports_in(script: &str) -> impl Iterator<Item = u16> {
+    const BEFORE: [&str; 6] = [":", "port = ", "port ", "listen ", "web ", "-p "];
+    BEFORE.into_iter().flat_map(|before| script.match_indices(before)).filter_map(|(at, before)| {
+        let rest = &script[at + before.len()..];
+        let end = rest.find(|next: char| !next.is_ascii_digit()).unwrap_or(rest.len());
+        let is_port = |port: &u16| *port > 0 && !rest[end..].starts_with('.');
+        rest[..end].parse().ok().filter(is_port)
+    })
 }
 
 /// Every `sh` block of a page, in order.
@@ -160,6 +193,17 @@ mod tests {
         let found = commands("a  # exits 3\nb\nc # the SLO does not hold: # exits 2 here");
         let codes: Vec<i32> = found.iter().map(|command| command.exit_code).collect();
         assert_eq!(codes, [3, 0, 2]);
+    }
+
+    #[test]
+    fn pages_claim_the_ports_that_they_name() {
+        let page = "```sh no-run\na :1\n```\n```sh\nserve --listen 127.0.0.1:8080 --web 9 &\n\
+                    curl localhost:8081/x10\nb --port 82 -p 0\nc\n```\n";
+        let claims: Vec<String> = claims_of(&blocks_of(page)).into_iter().collect();
+        assert_eq!(claims, ["8080", "8081", "82", "9"]);
+        let page = "```sh\nplimsoll testbed status\nplimsoll capacity URL\nplimsoll infer\n```\n";
+        let claims: Vec<String> = claims_of(&blocks_of(page)).into_iter().collect();
+        assert_eq!(claims, ["searches", "test-beds"]);
     }
 
     #[test]
