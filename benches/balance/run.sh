@@ -4,6 +4,7 @@
 #   benches/balance/run.sh rate [--quick] [--only KIND,…]      requests a second on a core, added latency
 #   benches/balance/run.sh affinity [--only KIND,…]            the same server for a client, as one joins
 #   benches/balance/run.sh self-test                           how steady the self-test of instances is
+#   benches/balance/run.sh faults [--times 5] [--only NAME,…] what is lost by faults, and how soon all is well
 # PLIMSOLL names the program; `make bench-balance` sets it. nginx and haproxy are installed where
 # that may be done; what stays absent is said.
 set -uo pipefail
@@ -28,6 +29,6 @@ if [ "${#absent[@]}" -gt 0 ] && command -v apt-get >/dev/null; then
 fi
 
 case "${1:-}" in
-    changes | rate | affinity | self-test) what=$1; shift; exec python3 "benches/balance/$what.py" "$@" ;;
-    *) sed -n '2,8s/^# //p' "${BASH_SOURCE[0]}"; exit 2 ;;
+    changes | rate | affinity | self-test | faults) what=$1; shift; exec python3 "benches/balance/$what.py" "$@" ;;
+    *) sed -n '2,9s/^# //p' "${BASH_SOURCE[0]}"; exit 2 ;;
 esac

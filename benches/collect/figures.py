@@ -24,6 +24,8 @@ import urllib.request
 
 ADDRESS = "127.0.0.1:18470"
 CONNECTIONS = 10_000
+# Within so long sar has started what it needs, and has read for the first time.
+STARTS_S = 0.3
 LISTENER = """
 import selectors, socket, sys
 listener = socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=4096)
@@ -124,8 +126,8 @@ class Agent:
         return self.known[name]
 
     def inside(self, samples):
-        # The sample before the beginning, to that before the end: so sar does it.
-        return [(at, value) for at, value in samples if self.begin - 1 <= at <= self.end + 0.5 and value is not None]
+        # From when sar and what it starts are there until it ends: its own start is in none of its samples.
+        return [(at, value) for at, value in samples if self.begin <= at <= self.end and value is not None]
 
     def rate(self, name, **labels):
         """The mean rise a second, and how much of it one sample can be."""
@@ -176,7 +178,7 @@ def nstat():
     return json.loads(said.stdout)["kernel"]
 
 
-def rows(agent, sar, counted, states, disk, seconds):
+def rows(agent, sar, counted, states, disk):
     """(figure, by the agent, by the other tool, that tool)."""
     all_cpus = agent.rate("node_cpu_seconds_total").value
     share = lambda *modes: agent.rate("node_cpu_seconds_total", mode=modes).by(100 / all_cpus)
@@ -196,7 +198,7 @@ def rows(agent, sar, counted, states, disk, seconds):
     yield "loopback packets /s", agent.rate("node_network_receive_packets_total", device="lo"), of("lo", "rxpck"), "sar"
     yield "loopback kB/s", agent.rate("node_network_receive_bytes_total", device="lo").by(1 / 1024), of("lo", "rxkB"), "sar"
     for ours, theirs in (("Tcp_ActiveOpens", "TcpActiveOpens"), ("Tcp_PassiveOpens", "TcpPassiveOpens"), ("Tcp_OutSegs", "TcpOutSegs"), ("Tcp_RetransSegs", "TcpRetransSegs")):
-        yield f"{ours} /s", agent.rate(f"node_netstat_{ours}"), counted[theirs] / seconds, "nstat"
+        yield f"{ours} /s", agent.rate(f"node_netstat_{ours}"), counted[theirs], "nstat"
     at, states = states
     for state, count in sorted(states.items()):
         yield f"sockets {state}", agent.gauge("node_tcp_connection_states", at, state=state), count, "ss"
@@ -237,17 +239,20 @@ def main():
             running = start(said.seconds + 8)
             time.sleep(2)
             with tempfile.NamedTemporaryFile(suffix=".sar") as file:
-                before, begin = nstat(), time.time()
+                before, counts_from = nstat(), time.time()
                 sar = subprocess.Popen(["sar", "-A", "-o", file.name, "1", str(said.seconds)], stdout=subprocess.DEVNULL)
+                time.sleep(STARTS_S)
+                begin = time.time()
                 time.sleep(said.seconds / 2)
                 states = socket_states()
                 sar.wait()
-                after, end = nstat(), time.time()
-                counted = {key: after[key] - before[key] for key in after}
+                end = time.time()
+                after, counts_to = nstat(), time.time()
+                counted = {key: (after[key] - before[key]) / (counts_to - counts_from) for key in after}
                 means = sar_means(file.name)
             time.sleep(1.5)
             print(f"\n{name}\n  {'figure':32}{'agent':>14}{'other':>14}  tool   within")
-            for figure, ours, theirs, tool in rows(Agent(begin, end), means, counted, states, disk, end - begin):
+            for figure, ours, theirs, tool in rows(Agent(begin, end), means, counted, states, disk):
                 verdict = agrees(ours, theirs)
                 told[verdict != "NO"] += 1
                 print(f"  {figure:32}{ours.value:14.2f}{theirs:14.2f}  {tool:6} {verdict}")

@@ -116,7 +116,7 @@ def main():
         server.turn(0.1)
     gc.disable()
     logs, due = [], time.monotonic() + 1
-    while len(logs) < broadcasts and not ends:
+    while len(logs) < broadcasts and server.clients and not ends:
         server.turn(max(0, due - time.monotonic()))
         if time.monotonic() >= due:
             logs.append(server.publish(len(logs)))
