@@ -2,7 +2,7 @@
 //! meanwhile, and is adopted as it stands.
 
 use crate::place::Place;
-use crate::pools::{has_begun, kill, servers};
+use crate::pools::{has_begun, kill, servers, wait_for_load};
 use crate::program::{PLIMSOLL, wait_for};
 use crate::stores::installed;
 use rustix::process::Signal;
@@ -87,8 +87,8 @@ fn adopted(test: &str, kind: &str) {
     }
     let place = Place::alone();
     place.write("plan.toml", plan(kind, "process", ""));
-    let going = place.start(place.command(PLIMSOLL, &["run", "plan.toml"]));
-    wait_for("the load", || has_begun(&place).then_some(()));
+    let mut going = place.start(place.command(PLIMSOLL, &["run", "plan.toml"]));
+    wait_for_load(&place, &mut going);
     let before = wait_for("both", || Some(servers(&place)).filter(|of| of.len() == 3));
     let port = wait_for("its port", || port(before["balancer-1"]));
     // Somebody else's requests, from before the kill until after the adoption.
@@ -126,8 +126,8 @@ fn two_balancers_are_adopted_as_they_stand_also_where_one_is_gone() {
             println!("skipped: {test}: {}", check.err.trim());
             return;
         }
-        let going = place.start(place.command(PLIMSOLL, &["run", "plan.toml"]));
-        wait_for("the load", || has_begun(&place).then_some(()));
+        let mut going = place.start(place.command(PLIMSOLL, &["run", "plan.toml"]));
+        wait_for_load(&place, &mut going);
         let mut before = wait_for("all", || Some(servers(&place)).filter(|of| of.len() == 4));
         if kills_first {
             let first = before.remove("balancer-1").unwrap();

@@ -80,7 +80,7 @@ fn the_ladder_climbs_in_windows_of_its_own_length() {
 
 #[test]
 fn a_server_slower_than_the_slo_ends_with_3() {
-    let place = Place::alone();
+    let place = Place::new();
     let target = place.target(&["--service-time", "const:50ms"]);
     let args = ["--slo", "p90<10ms"];
     let Some(result) = search(&place, &target.url(), 3, &args) else { return };
@@ -90,7 +90,7 @@ fn a_server_slower_than_the_slo_ends_with_3() {
 
 #[test]
 fn a_server_that_answers_only_errors_ends_with_3() {
-    let place = Place::alone();
+    let place = Place::new();
     let target = place.target(&["--errors", "100%"]);
     let args = ["--slo", "p90<100ms", "--start", "50/s"];
     let Some(result) = search(&place, &target.url(), 3, &args) else { return };
@@ -99,7 +99,7 @@ fn a_server_that_answers_only_errors_ends_with_3() {
 
 #[test]
 fn a_server_that_goes_away_ends_with_4_and_keeps_what_was_seen() {
-    let place = Place::alone();
+    let place = Place::new();
     let target = place.target(&["--service-time", "exp:4ms", "--for", "4s"]);
     let args = ["--slo", "p90<100ms", "--json", "--start", "20/s"];
     let done = place.plimsoll(&[&["capacity", target.url().as_str()], &args[..]].concat());
@@ -115,7 +115,7 @@ fn a_server_that_goes_away_ends_with_4_and_keeps_what_was_seen() {
 /// It was there to be looked for, and refuses whatever comes after that.
 #[test]
 fn a_server_that_goes_away_before_its_first_answer_ends_with_4() {
-    let place = Place::alone();
+    let place = Place::new();
     for method in ["ladder", "adaptive"] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -130,7 +130,7 @@ fn a_server_that_goes_away_before_its_first_answer_ends_with_4() {
 
 #[test]
 fn a_server_that_is_not_there_ends_with_4() {
-    let place = Place::alone();
+    let place = Place::new();
     let done = place.plimsoll(&["capacity", "http://127.0.0.1:9/"]);
     done.ended_with(4);
 }
@@ -152,7 +152,7 @@ fn limits_end_it_with_what_is_known() {
 
 #[test]
 fn wrong_use_says_what_is_wrong() {
-    let place = Place::alone();
+    let place = Place::new();
     let url = "http://127.0.0.1:9/";
     for (args, said) in [
         (vec!["--slo", "errors<1%"], "expected one percentile of the response time"),

@@ -64,8 +64,7 @@ fn kill_one(place: &Place, target: &Target, out: &str, moment: f64) -> PathBuf {
     let run = wait_for("a run folder", || {
         assert!(!going.has_ended(), "{}", going.err());
         let run = run_folders(&place.path(out)).pop()?;
-        let wal = std::fs::metadata(run.join("run.sqlite-wal")).ok()?;
-        (wal.len() > 0).then_some(run)
+        run.join("run.sqlite-wal").exists().then_some(run)
     });
     std::thread::sleep(Duration::from_secs_f64(moment));
     going.signal(Signal::KILL);

@@ -93,7 +93,7 @@ fn rows(csv: &str) -> Vec<Vec<&str>> {
 
 #[test]
 fn everything_that_was_run_stands_in_one_list() {
-    let place = Place::alone();
+    let place = Place::new();
     for (name, text) in [("plan.toml", PLAN), ("shop.csv", SHOP), ("clusters.toml", CLUSTERS)] {
         place.write(name, text);
     }

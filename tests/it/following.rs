@@ -2,7 +2,7 @@
 //! come into the balancer when they are well, and leave it when they are gone.
 
 use crate::place::{Place, Target, events};
-use crate::pools::has_begun;
+use crate::pools::wait_for_load;
 use crate::program::{Going, PLIMSOLL, wait_for};
 use plimsoll_runs::Run;
 use rustix::process::Signal;
@@ -68,9 +68,9 @@ fn who_is_announced_gets_requests_and_who_is_silent_is_out() {
     let at = plan(&place, "");
     let servers: Vec<Target> =
         (0..3).map(|_| place.target(&["--service-time", "const:5ms"])).collect();
-    let going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
+    let mut going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
     let first = agent(&place, at, "web-a", &servers[0]);
-    wait_for("the load", || has_begun(&place).then_some(()));
+    wait_for_load(&place, &mut going);
     let second = agent(&place, at, "web-b", &servers[1]);
     let third = agent(&place, at, "web-c", &servers[2]);
     let says = |text: &str| {
@@ -135,7 +135,7 @@ fn who_is_not_well_for_a_while_is_charged_once() {
     let at = plan(&place, "[billing]\nunit = 'hour'\nprice = 0.17\n");
     let servers: Vec<Target> =
         (0..2).map(|_| place.target(&["--service-time", "const:5ms"])).collect();
-    let going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
+    let mut going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
     let agents = [agent(&place, at, "web-a", &servers[0]), agent(&place, at, "web-b", &servers[1])];
     let count = |text: &str| {
         let all = members(&place).unwrap_or_default();
@@ -146,7 +146,7 @@ fn who_is_not_well_for_a_while_is_charged_once() {
     };
     says("ready: web-a", 1);
     says("ready: web-b", 1);
-    wait_for("the load", || has_begun(&place).then_some(()));
+    wait_for_load(&place, &mut going);
     servers[0].signal(Signal::STOP);
     says("out: web-a answered no health check", 1);
     servers[0].signal(Signal::CONT);

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::place::Place;
+use crate::program::{PLIMSOLL, wait_for};
 use crate::websocket_peer::serve;
 
 /// Fails unless the figures by label add up to those of all.
@@ -69,6 +70,45 @@ fn requests_are_told_by_the_labels_of_their_users() {
     place.plimsoll(&["report", "-o", "page.html"]).ended_with(0);
     let page = std::fs::read_to_string(place.path("page.html")).unwrap();
     assert!(page.contains("By label") && page.contains("asia"));
+}
+
+#[test]
+fn labels_are_told_live_and_as_a_table() {
+    let place = Place::new();
+    place.write("s.toml", REGIONS);
+    place.write("accounts.csv", "region,path\neu,near\nasia,far\n");
+    let paths = ["--path", "/near=const:2ms", "--path", "/far=const:60ms"];
+    let target = place.target(&[&paths[..], &["--workers", "100"]].concat());
+    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (url, address) = (target.url(), address.to_string());
+    let load = ["load", &url, "--scenario", "s.toml", "--users", "8", "--for", "4s", "--quiet"];
+    let load = [&load[..], &["--prometheus", &address]].concat();
+    let going = place.start(place.command(PLIMSOLL, &load));
+    let page = wait_for("figures by label", || {
+        let page = crate::prometheus::get(&address, "/metrics")?;
+        page.contains("plimsoll_label_requests_total{label=\"asia\"}").then_some(page)
+    });
+    for says in [
+        "# TYPE plimsoll_label_users_total counter",
+        "plimsoll_label_users_total{label=\"eu\"}",
+        "plimsoll_label_errors_total{label=\"eu\",kind=\"take\"}",
+        "plimsoll_label_response_seconds_count{label=\"asia\"}",
+    ] {
+        assert!(page.contains(says), "{says}: {page}");
+    }
+    going.wait();
+    let folder = place.run();
+    let path = folder.to_str().unwrap();
+    let document = place.plimsoll(&["runs", "show", path, "--json"]).json();
+    let table = place.plimsoll(&["export", path, "--format", "labels-csv"]).ended_with(0).out;
+    let rows: Vec<&str> = table.lines().collect();
+    assert!(rows[0].starts_with("label,labels,users,count,succeeded,errors,failures,redirects"));
+    assert_eq!(rows.len(), 3, "{table}");
+    for (row, label) in rows[1..].iter().zip(["asia", "eu"]) {
+        let of = labelled(&document, label);
+        let begins = format!("{label},,{},{},{},", of["users"], of["count"], of["succeeded"]);
+        assert!(row.starts_with(&begins), "{row}: {begins}");
+    }
 }
 
 #[test]

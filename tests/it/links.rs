@@ -109,6 +109,21 @@ fn a_link_takes_as_long_as_it_should_and_is_gone_with_its_bed() {
     let links = Command::new("ip").args(["-o", "link"]).output().unwrap();
     let links = String::from_utf8(links.stdout).unwrap();
     assert!(!links.contains(&format!("wan{id}")), "{links}");
+    // A run that makes them itself tells of all round trips, with a link or none.
+    let run = place.plimsoll(&["run", "plan.toml", "--new"]);
+    if is_skipped(test, &run) {
+        return;
+    }
+    run.went_well();
+    let told = events(&place.run(), "testbed");
+    let table = told.iter().find(|text| text.contains("round trips, ms:")).unwrap();
+    let row = |name: &str| -> Vec<f64> {
+        let row = table.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        row.split_whitespace().map(|word| word.parse().unwrap_or(0.0)).collect()
+    };
+    let (near, far) = (row("near-1  "), row("far-1   "));
+    assert!(near[0] < 0.01 && (19.9..22.0).contains(&near[1]) && near[2] < 5.0, "{table}");
+    assert!((19.9..22.0).contains(&far[0]) && (19.9..22.0).contains(&far[2]), "{table}");
 }
 
 const WILD: &str = "\

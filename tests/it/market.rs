@@ -177,9 +177,17 @@ fn a_market_of_two_processes_behind_nginx_is_loaded_on_a_test_bed() {
         return;
     }
     assert!(!check.out.contains("get no load"), "both are behind nginx: {}", check.out);
-    for preset in ["default", "published"] {
-        let set = format!("role.front.vars.preset={preset}");
-        let done = run(&["run", "plan.toml", "--new", "--json", "--set", &set]).went_well();
+    // The published market had nginx end TLS.
+    let by_tls = [
+        "role.front.vars.preset=published",
+        "role.front.vars.tls_port=8443",
+        "target.url=wss://{{role.front.address}}:8443/",
+        "target.insecure=true",
+    ];
+    for changes in [&["role.front.vars.preset=default"][..], &by_tls] {
+        let mut words = vec!["run", "plan.toml", "--new", "--json"];
+        words.extend(changes.iter().flat_map(|of| ["--set", *of]));
+        let done = run(&words).went_well();
         let cell = &done.json()["cells"][0];
         assert_eq!(cell["state"], "done", "{cell}");
         let runs = place.runs("runs");

@@ -124,7 +124,7 @@ slo = 'p50<5s, errors<1%'
 
 #[test]
 fn a_wiki_is_made_stands_warm_and_is_watched() {
-    let place = Place::alone();
+    let place = Place::new();
     let Some(_) = wiki(&place) else { return };
     let plan = PLAN.replace("buffer_pool", "password = { env = 'WIKI_PASSWORD' }, buffer_pool");
     place.write("plan.toml", plan);
@@ -168,7 +168,7 @@ fn standing(place: &Place) -> (String, String, &'static str) {
 /// Users log in and edit as the scenarios say that come with the project, and as Chromium did it.
 #[test]
 fn users_log_in_and_edit() {
-    let place = Place::alone();
+    let place = Place::new();
     let Some(_) = wiki(&place) else { return };
     let (id, url, password) = standing(&place);
     let tried = |scenario: &str| {

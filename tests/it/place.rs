@@ -2,50 +2,40 @@
 //! behaviour.
 
 use crate::program::{Done, Going, PLIMSOLL, wait_for};
+use crate::turns::Turn;
 use plimsoll_runs::Run;
 use plimsoll_runs::experiment::{CellRow, Experiment};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-
-/// Tests that look at time have the machine to themselves, as far as this suite goes.
-static MACHINE: RwLock<()> = RwLock::new(());
-
-#[expect(dead_code, reason = "guards, held until the test ends")]
-enum Turn {
-    Shared(RwLockReadGuard<'static, ()>),
-    Alone(RwLockWriteGuard<'static, ()>),
-    /// That of the test's other place.
-    Same,
-}
 
 /// A test's folder and its turn.
 pub(crate) struct Place {
     folder: tempfile::TempDir,
     started: AtomicU32,
-    _turn: Turn,
+    /// `None` where it is that of the test's other place.
+    _turn: Option<Turn>,
 }
 
 impl Place {
     /// Beside other tests.
     pub(crate) fn new() -> Self {
-        Self::at(Turn::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner)))
+        Self::at(Some(Turn::shared()))
     }
 
     /// While no other test of this suite runs.
     pub(crate) fn alone() -> Self {
-        Self::at(Turn::Alone(MACHINE.write().unwrap_or_else(PoisonError::into_inner)))
+        Self::at(Some(Turn::alone()))
     }
 
     /// Another folder of the same test. A turn of its own would wait for whoever waits for this
     /// one.
     pub(crate) fn another(&self) -> Self {
-        Self::at(Turn::Same)
+        Self::at(None)
     }
 
-    fn at(turn: Turn) -> Self {
+    fn at(turn: Option<Turn>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         Self { folder, started: AtomicU32::new(0), _turn: turn }
     }
@@ -86,11 +76,13 @@ impl Place {
 
     /// Runs `plimsoll load` quietly, again where the machine was too busy for a verdict.
     pub(crate) fn load(&self, arguments: &[&str]) -> Done {
-        self.again(|| {
-            let mut command = self.command(PLIMSOLL, &["load", "--quiet"]);
-            command.args(arguments);
-            self.start(command).wait()
-        })
+        self.again(|| self.load_once(arguments))
+    }
+
+    /// Runs `plimsoll load` quietly, once: where a server counts what comes, a second attempt would
+    /// be counted, too.
+    pub(crate) fn load_once(&self, arguments: &[&str]) -> Done {
+        self.plimsoll(&[&["load", "--quiet"], arguments].concat())
     }
 
     /// Runs something that ends with 5 where the machine is too busy, up to three times.

@@ -92,7 +92,7 @@ fn series(place: &Place) -> (String, Value) {
 
 #[test]
 fn a_command_that_fails_ends_the_series() {
-    let place = Place::alone();
+    let place = Place::new();
     let command = "echo hello >&2; echo 'no such unit' >&2; exit 3";
     let args = ["capacity", "http://127.0.0.1:9/", "--restarts", "2", "--restart-command", command];
     let done = place.plimsoll(&args).ended_with(4);
@@ -110,7 +110,7 @@ fn a_command_that_fails_ends_the_series() {
 
 #[test]
 fn a_server_that_does_not_come_back_is_a_gap() {
-    let place = Place::alone();
+    let place = Place::new();
     let args = ["capacity", "http://127.0.0.1:9/", "--restarts", "1", "--restart-command", "true"];
     let done = place.plimsoll(&[&args[..], &["--restart-timeout", "300ms", "--json"]].concat());
     let result = done.ended_with(4).json();

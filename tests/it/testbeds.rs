@@ -179,6 +179,9 @@ fn a_server_that_cannot_start_fails_its_cells_and_says_why() {
     place.write("plan.toml", plan);
     let done = place.plimsoll(&["run", "plan.toml"]).ended_with(4);
     done.says(&["cell 1 failed", "exit code 7: no luck", "tried once more"]);
+    // Whoever reads the document learns why at once, too.
+    let done = place.plimsoll(&["run", "plan.toml", "--new", "--json"]).ended_with(4);
+    done.says(&["cell 1 failed", "no luck"]);
     let cells = place.plimsoll(&["analyse", "--json"]).ended_with(4).json();
     let failed = cells["cells"].as_array().unwrap().iter();
     assert!(failed.clone().all(|cell| cell["state"] == "failed"), "{cells}");

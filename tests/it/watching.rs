@@ -2,6 +2,7 @@
 //! and which are told.
 
 use crate::place::{Place, Target};
+use crate::stores::installed;
 use plimsoll_monitor::{Source, Watched};
 use plimsoll_runs::Run;
 use serde_json::Value;
@@ -79,7 +80,7 @@ fn a_warm_up_goes_on_until_its_rule_holds_and_the_run_is_judged_by_what_was_watc
 
 #[test]
 fn a_warm_up_whose_rule_does_not_come_to_hold_fails_its_cell_with_the_reason() {
-    let place = Place::alone();
+    let place = Place::new();
     let plan = CACHE
         .replace("hit_ratio>=60% for 1s", "items>100000 for 1s")
         .replace("start_within = '60s'", "start_within = '3s'");
@@ -147,6 +148,60 @@ fn a_cell_that_is_lost_ends_early_is_kept_and_is_in_no_ranking() {
     assert_eq!((progress.done, progress.of), (2, 2));
 }
 
+/// A server that has little of a core, or little of a link, before users who ask as fast as they
+/// are answered.
+const SHORT: &str = "\
+name = 'what is short'
+[factor.short]
+processor = { 'role.web.cpu' = '2%' }
+link = { 'role.web.rate' = '4Mbit' }
+[testbed]
+provider = 'namespace'
+[role.web]
+recipe = 'nginx'
+cpu = '90%'
+rate = '1Gbit'
+vars = { bytes = 20_000 }
+[target]
+url = 'http://{{role.web.address}}:{{role.web.port}}/'
+[load]
+users = 8
+warm_up = '1s'
+for = '4s'
+[collect]
+from = ['cgroup', 'network']
+every = '500ms'
+";
+
+#[test]
+fn what_an_instance_is_short_of_is_named() {
+    let test = "what_an_instance_is_short_of_is_named";
+    if installed(test, "nginx").is_none() {
+        return;
+    }
+    let place = Place::alone();
+    place.write("plan.toml", SHORT);
+    let check = place.plimsoll(&["check", "plan.toml"]);
+    if check.code() == Some(2) {
+        return println!("skipped: {test}: {}", check.err.trim());
+    }
+    let done = place.plimsoll(&["run", "plan.toml", "--json"]).went_well().json();
+    for (level, resource) in [("processor", "processor"), ("link", "sent")] {
+        let all = done["in_use"].as_array().unwrap().iter();
+        let own: Vec<&Value> = all.filter(|of| of["factors"]["short"] == level).collect();
+        assert_eq!(own.len(), 3, "processor, sent and received: {done:#}");
+        let [most, others @ ..] = &own[..] else { unreachable!() };
+        assert_eq!((&most["instance"], &most["resource"]), (&"web-1".into(), &resource.into()));
+        assert_eq!(most["short"], true, "{own:?}");
+        assert!(others.iter().all(|of| of["short"] == false), "{own:?}");
+    }
+    let told = place.plimsoll(&["analyse"]).ended_with(0);
+    told.prints(&["most in use", "web-1 processor", "web-1 link, sent", "short"]);
+    place.plimsoll(&["report", "-o", "page.html"]).ended_with(0);
+    let page = std::fs::read_to_string(place.path("page.html")).unwrap();
+    assert!(page.contains("What was short") && page.contains("Short in 2 of 2"), "{page}");
+}
+
 #[test]
 fn a_rule_that_is_watched_may_end_the_load() {
     let place = Place::alone();
@@ -167,7 +222,7 @@ fn a_rule_that_is_watched_may_end_the_load() {
 
 #[test]
 fn figures_that_there_are_not_are_refused_with_the_nearest_and_so_is_watching_nothing() {
-    let place = Place::alone();
+    let place = Place::new();
     place.write(
         "plan.toml",
         CACHE.replace("memcached.hit_ratio>=50%, host", "memcached.hit_ration>=5%, host"),
@@ -277,7 +332,7 @@ webhook = 'http://127.0.0.1:1/plimsoll?token=not-to-be-seen'
 
 #[test]
 fn rules_are_told_to_webhooks_tried_again_and_what_fails_is_an_event() {
-    let place = Place::alone();
+    let place = Place::new();
     let target = place.calm();
     let ((good, told), (bad, refused)) = (hook(&[503, 204]), hook(&[500]));
     let plan = HOOKED.replace("URL", &target.url()).replace("GOOD", &good).replace("BAD", &bad);

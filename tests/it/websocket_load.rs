@@ -49,7 +49,7 @@ speaker = "no"
 "#;
 
 /// All speak ten times, and all hear it.
-const ROOM: &str = r#"
+pub(crate) const ROOM: &str = r#"
 [[step]]
 connect = "/ws"
 [[step]]
@@ -67,6 +67,9 @@ think = "const:200ms"
 when = { json = { "/type" = "broadcast" } }
 broadcast = { published_ns = "/at", sequence = "/seq" }
 "#;
+
+/// The same rule with a name.
+const NEWS: &str = "[[on_message]]\nname = \"news\"";
 
 const CLOCK: &str = r#"
 [clock]
@@ -105,7 +108,7 @@ fn load(place: &Place, url: &str, scenario: &str, (users, all): (&str, &str)) ->
 
 /// What such a load has said.
 fn said(place: &Place, url: &str, scenario: &str, users: (&str, &str)) -> Value {
-    place.start(load(place, url, scenario, users)).wait().ended_with(0).json()
+    place.start(load(place, url, scenario, users)).wait().went_well().json()
 }
 
 fn named<'d>(document: &'d Value, name: &str) -> &'d Value {
@@ -170,7 +173,7 @@ fn a_broadcast_reaches_all_and_its_latency_is_told() {
     // They have joined long before anything is said, and stay until long after.
     std::thread::sleep(std::time::Duration::from_secs(1));
     let spoke = said(&place, &url, "speak.toml", ("1", "1"));
-    let heard: Value = listening.wait().ended_with(0).json();
+    let heard: Value = listening.wait().went_well().json();
     assert_eq!(named(&spoke, "cast")["succeeded"], 3);
     let of = &heard["websocket"]["broadcast"];
     assert_eq!(of["received"], 24, "eight had three each: {heard:#}");
@@ -181,6 +184,29 @@ fn a_broadcast_reaches_all_and_its_latency_is_told() {
     assert_eq!(of["spread_us"]["count"], 3, "of each of the three: {of}");
     assert_eq!(named(&heard, "news")["kind"], "broadcast");
     assert_eq!(named(&heard, "news")["count"], 24);
+}
+
+/// What is counted is of the whole run, as connections are; times are of the measured phase, as all
+/// other times.
+#[test]
+fn broadcasts_of_the_warm_up_are_counted_and_in_no_time() {
+    let place = Place::new();
+    let (_server, address) = server(&place);
+    let room = ROOM.replace("loop = 10", "loop = 200").replace("[[on_message]]", NEWS);
+    place.write("room.toml", room);
+    let url = format!("ws://{address}/");
+    let words = ["load", &url, "--scenario", "room.toml", "--users", "2", "--warm-up", "1s"];
+    let document = place.plimsoll(&[&words[..], &["--for", "1s", "--json"]].concat());
+    let document = document.went_well().json();
+    let of = &document["websocket"]["broadcast"];
+    let news = named(&document, "news");
+    let number = |of: &Value| of.as_u64().unwrap();
+    let [all, measured, spreads] =
+        [&of["received"], &of["latency_us"]["count"], &of["spread_us"]["count"]].map(number);
+    assert_eq!(measured + number(&of["ahead"]), number(&news["count"]), "{document:#}");
+    assert!(measured < all && spreads > 0, "{document:#}");
+    // One of each pair may have come before the phase, and those of the end may be cut.
+    assert!(2 * spreads <= measured + 2, "{document:#}");
 }
 
 #[test]

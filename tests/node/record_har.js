@@ -18,7 +18,7 @@ const flags = [
 ];
 const browser = spawn(chromium, flags, { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
 // A browser that does not answer ends the test, not the machine.
-const watchdog = setTimeout(() => { browser.kill('SIGKILL'); process.exit(3); }, 60000);
+const watchdog = setTimeout(() => { browser.kill('SIGKILL'); process.exit(3); }, 170000);
 
 let next = 1;
 const waiting = new Map();

@@ -49,6 +49,10 @@ pub struct Analysis {
     /// The instance types that a simulated pool was compared on, each with its cheapest pool.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<PricedType>,
+    /// How much of its limits each instance used, by combination: of live cells whose instances
+    /// are limited and watched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub in_use: Vec<InUse>,
 }
 
 /// The experiment as a whole.
@@ -202,6 +206,47 @@ pub struct CombinationResult {
     /// The usual figures and those of `respond` as means over the cells that count, by name;
     /// without those that one of the cells lacks.
     pub figures: BTreeMap<&'static str, MeanResult>,
+}
+
+/// How much of a limit an instance used.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InUse {
+    /// The level of each factor.
+    pub factors: Levels,
+    /// The instance.
+    pub instance: String,
+    /// What is limited.
+    pub resource: Resource,
+    /// The share of the limit that was in use, 0 to 1, over the cells that count.
+    #[serde(flatten)]
+    pub share: MeanResult,
+    /// Whether so much of it was in use that more could not be had: [`SHORT`](crate::SHORT) of it.
+    #[serde(rename = "short")]
+    pub is_short: bool,
+}
+
+/// What an instance can be limited in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resource {
+    /// Processor time: `cpu` of its role.
+    Processor,
+    /// What it sends: `rate` of its role.
+    Sent,
+    /// What it receives: `rate` of its role.
+    Received,
+}
+
+impl Resource {
+    /// What it is called.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Processor => "processor",
+            Self::Sent => "link, sent",
+            Self::Received => "link, received",
+        }
+    }
 }
 
 /// What a level of a factor does to a figure.

@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | `cells` | reads the cells and their verdicts |
 //! | `respond` | which figures are asked for, and by which combinations are ranked |
+//! | `in_use` | how much of its limits each instance used, and what was short |
 //! | `effects` | by what a level multiplies a figure, with interval and corrected p-value |
 //! | `spread` | the analysis of variance; of unreplicated designs, which effects stand out |
 //! | `ranking` | combinations over their replications, and the best of them |
@@ -21,6 +22,7 @@
 mod cells;
 mod document;
 mod effects;
+mod in_use;
 mod notes;
 mod predictions;
 mod ranking;
@@ -31,6 +33,7 @@ mod types;
 mod worlds;
 
 pub use document::*;
+pub use in_use::SHORT;
 pub use predictions::Prediction;
 pub use worlds::{EffectPair, FigurePair, Pair, Worlds, against};
 
@@ -177,6 +180,7 @@ fn of(whole: Whole, plan_text: &str, cells: Vec<CellResult>) -> Analysis {
             (effects::Found::default(), best.clone().flatten(), best.is_some())
         }
     };
+    let in_use = in_use::of(&combinations, &cells);
     notes::add(&study, &found, (&combinations, best.as_ref()), &mut warnings);
     let count = |is: &str| cells.iter().filter(|cell| cell.state == is).count();
     let experiment = Whole {
@@ -208,6 +212,7 @@ fn of(whole: Whole, plan_text: &str, cells: Vec<CellResult>) -> Analysis {
         best,
         predictions: Vec::new(),
         types: Vec::new(),
+        in_use,
         cells,
     }
 }

@@ -71,7 +71,7 @@ fn values(figure: &Figure, cells: &[&CellResult]) -> Option<Vec<f64>> {
 }
 
 /// A figure's mean over cells; of a single one with the interval of its own, where it has one.
-fn mean_of(figure: &Figure, cells: &[&CellResult]) -> Option<MeanResult> {
+pub(crate) fn mean_of(figure: &Figure, cells: &[&CellResult]) -> Option<MeanResult> {
     let found = mean(figure, &values(figure, cells)?)?;
     let own = match cells {
         [only] => only.intervals.get(figure.name).copied(),

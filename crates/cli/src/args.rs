@@ -453,8 +453,8 @@ Examples:
 pub(crate) struct Export {
     /// The run, experiment or cell, by folder or by name
     pub(crate) run: PathBuf,
-    /// csv, json, hgrm, names-csv, samples-csv, samples-jsonl or samples-parquet (where it was
-    /// built with that feature); of an experiment csv or json, a row for each cell
+    /// csv, json, hgrm, names-csv, labels-csv, samples-csv, samples-jsonl or samples-parquet (where
+    /// it was built with that feature); of an experiment csv or json, a row for each cell
     #[arg(long, value_name = "FORMAT", default_value = "csv")]
     pub(crate) format: String,
     /// The series in periods of this length: a row a period, instance and series, as csv

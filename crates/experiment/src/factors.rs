@@ -268,7 +268,8 @@ mod tests {
         for (factor, says) in [
             ("load.users = 3", "\"load.users\" = [1, 2]"),
             ("[factor.crowd]\nfew = { load.user = 1 }\nmany = { load.users = 2 }", "load.user"),
-            ("[factor.crowd]\nfew = { load.users = 1 }", "2 to 1000 levels"),
+            ("load.users = []", "1 to 1000 levels"),
+            ("[factor.crowd]\nfew = {}", "set, found nothing"),
         ] {
             let text =
                 text.replace(&text[9..text.find("[target]").unwrap()], &format!("{factor}\n"));

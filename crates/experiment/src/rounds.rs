@@ -125,7 +125,7 @@ impl Rounds {
         let again =
             if is_first && !self.is_fail_fast { "; it is tried once more at the end" } else { "" };
         let text = format!("cell {} failed: {}{again}", cell.number, told(&error));
-        to.control.tell(News::Says(&text));
+        to.control.tell(News::Warns(&text));
         to.record.failed(cell, &told(&error))?;
         if self.is_fail_fast {
             to.record.end_early(format!("cell {} failed, and --fail-fast was said", cell.number));

@@ -105,6 +105,9 @@ pub struct Source {
     /// The folder of a network namespace's figures, such as `/proc/PID/net` of a process in it;
     /// `proc/net` below the root where there is none.
     pub net: Option<PathBuf>,
+    /// What the interface of that namespace carries each way, bits a second; `None` where nothing
+    /// limits it.
+    pub net_bits_per_s: Option<u64>,
     /// The instance that is watched, which all of its series get as a label; `None` for the host.
     /// Two sources of one collector are told apart by it.
     pub instance: Option<String>,
@@ -130,6 +133,7 @@ impl Default for Source {
         Self {
             root: PathBuf::from("/"),
             net: None,
+            net_bits_per_s: None,
             instance: None,
             cgroup: Vec::new(),
             address: None,

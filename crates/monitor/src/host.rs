@@ -59,6 +59,7 @@ pub(crate) const NETWORK: Kind = Kind {
     needs: &[],
     groups: &[
         &network::GROUP,
+        &network::SPEED,
         &states::GROUP,
         &sockets::SNMP,
         &sockets::NETSTAT,
@@ -80,13 +81,14 @@ const HOST: &[Read] = &[
     pressure::read,
 ];
 
-const NET: &[Read] = &[network::read, sockets::read, states::read];
+const NET: &[Read] = &[network::read, network::read_speed, sockets::read, states::read];
 
 struct Host {
     /// The folder without which there is nothing to read.
     home: PathBuf,
     root: PathBuf,
     net: PathBuf,
+    net_bits_per_s: Option<u64>,
     /// The network namespace whose sockets the kernel can be asked for, where it is known.
     namespace: Option<Namespace>,
     processes: Vec<String>,
@@ -106,7 +108,8 @@ impl Host {
             None => None,
             Some(net) => Namespace::of_figures(net),
         };
-        Self { home, root, net, namespace, processes, parts: parts.concat() }
+        let net_bits_per_s = source.net_bits_per_s;
+        Self { home, root, net, net_bits_per_s, namespace, processes, parts: parts.concat() }
     }
 
     /// The text of a file below the root.

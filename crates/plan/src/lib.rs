@@ -25,6 +25,7 @@
 mod key;
 
 mod caches;
+mod chosen;
 mod comparison;
 mod describe;
 mod difference;

@@ -4,6 +4,7 @@
 //! key, and over the keys that exclude it there (`--users 64` over a plan's `rate` and
 //! `arrivals`). Two flags that exclude each other stay, for the reader to complain of.
 
+use crate::chosen::{factor_of, levels};
 use crate::describe::Describe;
 use crate::key::SectionKeys;
 use crate::reading::error::Fault;
@@ -125,7 +126,8 @@ pub(crate) fn lay_over(
         let mut source = Source::flag(&setting.origin, &setting.value);
         source.is_level = setting.is_level;
         let path = path_of(&setting.key);
-        if path.iter().any(|part| secret::key_is_secret(part))
+        let of_factor = factor_of(&setting.key).into_iter().flat_map(|name| name.split('.'));
+        if path.iter().copied().chain(of_factor).any(secret::key_is_secret)
             || secret::holds_password(&setting.value)
             || path.last().is_some_and(|key| secret::proxy_is_secret(key, &setting.value))
         {
@@ -133,11 +135,15 @@ pub(crate) fn lay_over(
         }
         displace(root, &path, files);
         let place = Place::new(index, 0, setting.value.len());
-        let node = Node { value: Value::Typed(setting.value.clone()), place };
+        let node = match factor_of(&setting.key) {
+            Some(factor) => levels(root, factor, &setting.value, place),
+            None => Ok(Node { value: Value::Typed(setting.value.clone()), place }),
+        };
+        let node = node.map_err(|fault| faults.push(*fault)).ok();
         match map_entry(&path, setting, &mut source, index) {
             Some(Ok((key, node))) => insert(root, &[path[0], path[1], &key], node, files),
             Some(Err(fault)) => faults.push(fault),
-            None => insert(root, &path, node, files),
+            None => node.into_iter().for_each(|node| insert(root, &path, node, files)),
         }
         sources.push(source);
     }
@@ -147,6 +153,9 @@ pub(crate) fn lay_over(
 /// The parts of a key's path. What stands behind a map of a role is one name, dots and all:
 /// `role.web.sysctl.net.core.somaxconn`.
 fn path_of(key: &str) -> Vec<&str> {
+    if let Some(factor) = factor_of(key) {
+        return vec!["factor", factor];
+    }
     let is_deep = ["role.", "workload.class."].iter().any(|of| key.starts_with(of));
     key.splitn(if is_deep { 4 } else { 3 }, '.').collect()
 }

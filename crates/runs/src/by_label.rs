@@ -90,14 +90,21 @@ impl LabelBooks {
         })
     }
 
-    /// What is told of them: by label, `other` last.
-    pub(crate) fn figures(&self) -> Vec<LabelFigures> {
+    /// All books with what they are called: by label, `other` last.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &LabelBook)> {
         let mut own: Vec<&LabelBook> = self.books.range(..OTHER).map(|(_, book)| book).collect();
         own.sort_by(|one, other| one.label.cmp(&other.label));
-        let own = own.into_iter().map(|book| LabelFigures::of(&book.label, None, book));
+        let others = self.books.get(&OTHER).map(|book| (OTHER_NAME, book));
+        own.into_iter().map(|book| (book.label.as_str(), book)).chain(others)
+    }
+
+    /// What is told of them: by label, `other` last.
+    pub(crate) fn figures(&self) -> Vec<LabelFigures> {
         let others = self.books.get(&OTHER);
-        own.chain(others.map(|book| LabelFigures::of(OTHER_NAME, Some(self.others), book)))
-            .collect()
+        let is_other = |book: &LabelBook| others.is_some_and(|others| std::ptr::eq(others, book));
+        let figures =
+            |(label, book)| LabelFigures::of(label, is_other(book).then_some(self.others), book);
+        self.all().map(figures).collect()
     }
 }
 

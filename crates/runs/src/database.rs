@@ -6,10 +6,13 @@
 //! consistent. What can be made again is not synced at all ([`Syncs::Never`]): a killed process
 //! still loses nothing, and after a power cut it has to be made again.
 
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode};
+
+use crate::error::RunError;
 
 /// How long a writer waits for another program that reads or writes the same database.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -29,32 +32,50 @@ const LOOK: Duration = Duration::from_millis(10);
 const LOOKS: u32 = 100;
 
 /// Makes a database, fills it by `tables`, and puts it into WAL mode. What `tables` writes is in
-/// the file itself, so that even a folder that has lost its WAL has it.
+/// the file itself, so that even a folder that has lost its WAL has it; and the file has its name
+/// when that is done, so that whoever finds it finds the tables, whenever we are killed.
+///
+/// # Errors
+/// Where it cannot be made or written.
 pub(crate) fn make(
     file: &Path,
     syncs: Syncs,
     tables: impl FnOnce(&Connection) -> rusqlite::Result<()>,
-) -> rusqlite::Result<Connection> {
-    let database = Connection::open(file)?;
-    database.busy_timeout(PATIENCE)?;
-    database.execute_batch("PRAGMA page_size = 4096;")?;
-    limit_memory(&database)?;
-    if syncs == Syncs::Never {
-        database.pragma_update(None, "synchronous", "OFF")?;
-    }
-    tables(&database)?;
-    enter_wal(&database, syncs)?;
-    Ok(database)
+) -> Result<Connection, RunError> {
+    let new = file.with_extension("new");
+    let fill = || {
+        let database = Connection::open(&new)?;
+        database.execute_batch("PRAGMA page_size = 4096;")?;
+        limit_memory(&database)?;
+        if syncs == Syncs::Never {
+            database.pragma_update(None, "synchronous", "OFF")?;
+        }
+        tables(&database)?;
+        database.close().map_err(|(_, error)| error)
+    };
+    fill().map_err(RunError::database("make", file))?;
+    fs::rename(&new, file).map_err(RunError::file("make", file))?;
+    open(file, syncs).map_err(RunError::database("make", file))
 }
 
 /// Opens a database that is there to write on in it.
 pub(crate) fn reopen(file: &Path) -> rusqlite::Result<Connection> {
+    open(file, Syncs::WhereNeeded)
+}
+
+fn open(file: &Path, syncs: Syncs) -> rusqlite::Result<Connection> {
     use rusqlite::OpenFlags;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let database = Connection::open_with_flags(file, flags)?;
     database.busy_timeout(PATIENCE)?;
     limit_memory(&database)?;
-    enter_wal(&database, Syncs::WhereNeeded)?;
+    if syncs == Syncs::Never {
+        database.pragma_update(None, "synchronous", "OFF")?;
+    }
+    database.pragma_update(None, "journal_mode", "WAL")?;
+    if syncs == Syncs::WhereNeeded {
+        database.pragma_update(None, "synchronous", "NORMAL")?;
+    }
     Ok(database)
 }
 
@@ -62,14 +83,6 @@ fn limit_memory(database: &Connection) -> rusqlite::Result<()> {
     database.execute_batch(
         "PRAGMA cache_size = -256; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY;",
     )
-}
-
-fn enter_wal(database: &Connection, syncs: Syncs) -> rusqlite::Result<()> {
-    database.pragma_update(None, "journal_mode", "WAL")?;
-    match syncs {
-        Syncs::WhereNeeded => database.pragma_update(None, "synchronous", "NORMAL"),
-        Syncs::Never => Ok(()),
-    }
 }
 
 /// Brings everything into the one file. Whoever reads the database just now, as for a page, is

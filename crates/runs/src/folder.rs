@@ -195,8 +195,11 @@ impl Store {
 
     /// Writes the facts of the end.
     fn end(&self, end: &End) -> Result<(), RunError> {
-        let error = RunError::database("finish", &self.path);
-        write_facts(&self.database, &facts::of_end(end)).map_err(error)
+        let written = self.database.unchecked_transaction().and_then(|transaction| {
+            write_facts(&transaction, &facts::of_end(end))?;
+            transaction.commit()
+        });
+        written.map_err(RunError::database("finish", &self.path))
     }
 
     /// Takes the database out of WAL and closes it.
@@ -274,20 +277,18 @@ impl RunWriter {
         let samples = keeps_samples.then(|| Samples::create(path)).transpose()?;
         let file = path.join(schema::FILE);
         let syncs = syncs(meta.world);
-        // In one transaction: a table each would be synced, or at least written, one by one.
+        let mut facts = facts::of_meta(meta);
+        facts.push((facts::HLOG_BYTES, log.len.to_string()));
+        facts.push((writing::WRITER, std::process::id().to_string()));
+        // In one transaction: a table each would be synced, or at least written, one by one; and
+        // whoever finds tables finds the facts too, whenever we are killed.
         let tables = |database: &Connection| {
             let transaction = database.unchecked_transaction()?;
             schema::create(&transaction)?;
+            write_facts(&transaction, &facts)?;
             transaction.commit()
         };
-        let database = database::make(&file, syncs, tables)
-            .and_then(|database| {
-                let mut facts = facts::of_meta(meta);
-                facts.push((facts::HLOG_BYTES, log.len.to_string()));
-                facts.push((writing::WRITER, std::process::id().to_string()));
-                write_facts(&database, &facts).map(|()| database)
-            })
-            .map_err(RunError::database("make", &file))?;
+        let database = database::make(&file, syncs, tables)?;
         let (statements, series, cell) = (Statements::new(), Vec::new(), meta.cell);
         Ok(Self {
             root,
@@ -579,9 +580,8 @@ fn cause(error: rusqlite::Error) -> Box<dyn std::error::Error + Send + Sync> {
 }
 
 fn write_facts(database: &Connection, facts: &[(&str, String)]) -> rusqlite::Result<()> {
-    let transaction = database.unchecked_transaction()?;
     for (key, value) in facts {
-        schema::set_meta(&transaction, key, value)?;
+        schema::set_meta(database, key, value)?;
     }
-    transaction.commit()
+    Ok(())
 }

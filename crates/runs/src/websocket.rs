@@ -1,6 +1,6 @@
-//! What came of WebSockets: how many there were, what was said, and how long broadcasts took. Kept
-//! for the whole run, warm-up included, in the table `websocket` of `run.sqlite`, which is there
-//! only where there were any.
+//! What came of WebSockets: how many there were, what was said, and how long broadcasts took.
+//! Counts are kept for the whole run, warm-up included, and times for its measured phase, in the
+//! table `websocket` of `run.sqlite`, which is there only where there were any.
 
 use std::collections::BTreeMap;
 
@@ -38,12 +38,12 @@ pub struct BroadcastCounts {
     /// millisecond: the two clocks differ. They are in no time.
     pub ahead: u64,
     /// From when it was published to its receipt, nanoseconds; by the server's clock as it is, or
-    /// with its offset taken off where that is known.
+    /// with its offset taken off where that is known. Of those received in the measured phase.
     pub latency: Compact,
     /// The offset of the server's clock as it was known last; `None` where nobody has asked.
     pub clock: Option<ClockOffset>,
     /// From the first to the last receipt of one broadcast, nanoseconds, over those who had it
-    /// within three seconds.
+    /// within three seconds. Of those first received in the measured phase.
     pub spread: Compact,
 }
 
@@ -155,7 +155,7 @@ impl WebSocketCounts {
     }
 }
 
-/// What a summary tells of WebSockets, over the whole run.
+/// What a summary tells of WebSockets, over the whole run; times are those of the measured phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WebSocketFigures {
     /// Handshakes that opened one.
@@ -201,9 +201,11 @@ pub struct BroadcastFigures {
     /// By how much that may be wrong: half the round trip in which it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset_error_us: Option<f64>,
-    /// From when one was published, by the server's clock, to its receipt by ours.
+    /// From when one was published, by the server's clock, to its receipt by ours, of those that
+    /// were received in the measured phase.
     pub latency_us: Percentiles,
-    /// From the first to the last receipt of one, over those who had it within three seconds.
+    /// From the first to the last receipt of one, over those who had it within three seconds, of
+    /// those first received in the measured phase.
     pub spread_us: Percentiles,
 }
 

@@ -7,19 +7,25 @@
 //! [`wait_and_become`] is what that process does: the command line has a hidden command for it.
 
 use std::fs::File;
-use std::io::{BufRead, Read, Write};
+use std::io::{BufRead, ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::command::{ENVIRONMENT, Words};
 use crate::error::TestbedError;
+use crate::thing::{mark_of, started_at};
+use crate::time::Deadline;
 
 /// The longest line that is waited for, bytes.
 const MOST_LINE: u64 = 1 << 20;
+
+/// How long a program that is still open for writing is tried again.
+const MOST_BUSY: Duration = Duration::from_secs(5);
 
 /// What a process is to become.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,9 +137,53 @@ pub fn wait_and_become() -> Option<std::io::Error> {
     };
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).envs(order.environment.iter().cloned());
+    let own = std::process::id();
+    command.envs(started_at(own).map(|started| mark_of(own, started)));
     if let Some((user, group)) = order.user {
         // Other groups go with it, as std leaves them where root becomes another user.
         command.uid(user).gid(group);
     }
-    Some(command.exec())
+    Some(once_written(|| command.exec()))
+}
+
+/// Tries again what failed because the program is still open for writing.
+///
+/// A copy of a program is closed before it is started. Yet a process that another thread began
+/// meanwhile has inherited the open file, and holds it until it becomes a program itself.
+fn once_written(mut attempt: impl FnMut() -> std::io::Error) -> std::io::Error {
+    let deadline = Deadline::within(MOST_BUSY);
+    loop {
+        let error = attempt();
+        if error.kind() != ErrorKind::ExecutableFileBusy || deadline.is_over() {
+            return error;
+        }
+        deadline.pause();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::OpenOptions;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "starts a program that is being written")]
+    fn a_program_that_is_open_for_writing_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("true");
+        std::fs::copy("/bin/true", &program).unwrap();
+        let mut writer = Some(OpenOptions::new().append(true).open(&program).unwrap());
+        let mut refused = 0;
+        let last = once_written(|| match Command::new(&program).status() {
+            Ok(status) => std::io::Error::other(status.to_string()),
+            Err(error) => {
+                refused += 1;
+                // Whoever held it lets it go after a while.
+                writer.take_if(|_| refused == 3);
+                error
+            }
+        });
+        assert!(refused >= 3, "{refused}");
+        assert_eq!(last.to_string(), "exit status: 0");
+    }
 }

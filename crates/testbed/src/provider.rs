@@ -359,6 +359,14 @@ fn bucket(rate: u64) -> Vec<String> {
     words.split(' ').map(str::to_owned).collect()
 }
 
+/// The hardware address of whoever has an address: always the same, so that others reach who comes
+/// to have it next at once. They keep the hardware address of an address for up to a minute; and a
+/// bridge without one of its own has that of one of its ports, another one whenever these change.
+fn hardware(address: &str) -> String {
+    let [a, b, c, d] = address.parse::<Ipv4Addr>().map_or([0; 4], |of| of.octets());
+    format!("02:50:{a:02x}:{b:02x}:{c:02x}:{d:02x}")
+}
+
 fn ip(words: &[&str]) -> Words {
     Words::of(&[&["ip"], words].concat())
 }
@@ -398,10 +406,11 @@ impl Provider for Namespace {
     }
 
     fn shared(&self, bed: &str) -> Vec<Shared> {
-        let (name, gateway) = (bridge(bed), format!("{}/24", self.address_of(1)));
+        let (name, own) = (bridge(bed), self.address_of(1));
+        let (gateway, hardware) = (format!("{own}/24"), hardware(&own));
         let alias = format!("plimsoll {bed}");
         let by = vec![
-            ip(&["link", "add", &name, "type", "bridge"]),
+            ip(&["link", "add", &name, "address", &hardware, "type", "bridge"]),
             ip(&["link", "set", &name, "alias", &alias]),
             ip(&["address", "add", &gateway, "dev", &name]),
             ip(&["link", "set", &name, "up"]),
@@ -414,12 +423,17 @@ impl Provider for Namespace {
         let name = namespace_of(bed, &instance.name);
         let (outer, master) = (format!("{}-{}", bridge(bed), instance.place), bridge(bed));
         let address = format!("{}/24", instance.address);
+        let hardware = hardware(&instance.address);
         let alias = format!("plimsoll {bed}");
         let made =
             vec![ip(&["netns", "add", &name]), ip(&["-n", &name, "link", "set", "lo", "up"])];
         // A link of its own: that of a namespace that is gone lingers for a moment.
         let mut linked = vec![
-            ip(&["link", "add", &outer, "type", "veth", "peer", "name", "eth0", "netns", &name]),
+            ip(&[
+                &["link", "add", &outer, "type", "veth", "peer", "name", "eth0"][..],
+                &["address", &hardware, "netns", &name],
+            ]
+            .concat()),
             ip(&["link", "set", &outer, "alias", &alias]),
             ip(&["link", "set", &outer, "master", &master, "up"]),
             ip(&["-n", &name, "address", "add", &address, "dev", "eth0"]),

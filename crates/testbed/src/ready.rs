@@ -12,6 +12,8 @@ use crate::time::Deadline;
 
 /// How long one request of a check may take.
 const REQUEST: Duration = Duration::from_secs(2);
+/// The longest page that a check may ask for, bytes: one that is longer is no answer.
+const PAGE_BYTES: usize = 4 << 20;
 
 /// Whether an instance takes connections, or answers the path of its check.
 #[must_use]
@@ -25,7 +27,8 @@ pub fn is_ready(address: SocketAddr, check: &Check) -> bool {
 /// Whether an instance answers a request by a status below 400 within this time.
 fn answers(address: SocketAddr, path: &str, within: Duration) -> bool {
     let Ok(url) = Url::parse(&format!("http://{address}{path}")) else { return false };
-    let answer = Ask::get(&url).send(&Plain, Limits::within(within));
+    let limits = Limits { answer_bytes: PAGE_BYTES, ..Limits::within(within) };
+    let answer = Ask::get(&url).send(&Plain, limits);
     answer.is_ok_and(|answer| answer.status < 400)
 }
 
@@ -96,6 +99,21 @@ mod tests {
         ] {
             assert_eq!(is_steady(&ms(took), &when(4)), is, "{took:?}");
         }
+    }
+
+    #[test]
+    fn a_long_page_is_an_answer() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            let body = "x".repeat(200_000);
+            for mut stream in listener.incoming().flatten() {
+                let _ = stream.read(&mut [0; 1024]);
+                let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+                let _ = stream.write_all((head + &body).as_bytes());
+            }
+        });
+        assert!(answers(address, "/", REQUEST));
     }
 
     /// A server whose third answer is an error: the row begins behind it.

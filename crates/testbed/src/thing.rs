@@ -187,29 +187,55 @@ fn ip(words: &[&str]) -> Result<(), TestbedError> {
 }
 
 /// Kills a process, the group that it leads and all that descends from it, where it is the one that
-/// was started then.
+/// was started then. Where it has ended already, those that it has left are known by the mark in
+/// their environment.
 fn end_process(pid: u32, started: u64) -> bool {
-    if started_at(pid) != Some(started) {
+    let mut family = marked(pid, started);
+    // The number of one that has ended may be somebody else's by now, as that of its group may.
+    let group = number(pid).filter(|_| started_at(pid) == Some(started));
+    if let Some(group) = group {
+        let _ = kill_process_group(group, Signal::STOP);
+        if !family.contains(&(pid, started)) {
+            family.push((pid, started));
+        }
+    }
+    if family.is_empty() {
         return false;
     }
-    if let Some(group) = number(pid) {
-        let _ = kill_process_group(group, Signal::STOP);
-    }
-    let mut family = vec![(pid, started)];
     // Who is stopped starts no more: the family is whole once nobody new is found.
     loop {
         signal_all(&family, Signal::STOP);
-        let found = descendants(&family);
+        let mut found = descendants(&family);
+        let marked = marked(pid, started).into_iter();
+        found.extend(marked.filter(|of| !family.contains(of)));
         if found.is_empty() {
             break;
         }
         family.extend(found);
     }
-    if let Some(group) = number(pid) {
+    if let Some(group) = group {
         let _ = kill_process_group(group, Signal::KILL);
     }
     end_all(&family);
     true
+}
+
+/// What stands in the environment of an instance's process, and of all that it starts and that does
+/// not clear it: who they are of.
+#[must_use]
+pub(crate) fn mark_of(pid: u32, started: u64) -> (&'static str, String) {
+    ("PLIMSOLL_PROCESS", format!("{pid}.{started}"))
+}
+
+/// The processes that run and have this mark: those of other users only where that is allowed.
+fn marked(pid: u32, started: u64) -> Vec<(u32, u64)> {
+    let (name, value) = mark_of(pid, started);
+    let mark = format!("{name}={value}");
+    let is_marked = |(of, _): &(u32, u64)| {
+        let environment = fs::read(format!("/proc/{of}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
+    };
+    running().into_iter().map(|(_, of)| of).filter(is_marked).collect()
 }
 
 /// Kills those of some processes that run still, and waits for their end.

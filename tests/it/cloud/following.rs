@@ -4,7 +4,7 @@
 use super::proxy::{Cloud, Fault, Kind, moto};
 use super::{begin, ended, files, is_in};
 use crate::place::{Place, events};
-use crate::pools::has_begun;
+use crate::pools::wait_for_load;
 use crate::program::{Done, Going, wait_for};
 use plimsoll_runs::{DecisionRow, Run};
 use rustix::process::Signal;
@@ -121,7 +121,7 @@ fn a_group_that_grows_and_shrinks_is_followed_within_a_period() {
     files(&place, &plan(&cloud.endpoint(), "asg:web", 24));
     let mut going = begin(&place, &["run", "plan.toml", "--new", "--json"]);
     until(&place, (&cloud, &mut going), "ready: i-", 2);
-    wait_for("the load", || has_begun(&place).then_some(()));
+    wait_for_load(&place, &mut going);
     let began = Instant::now();
     set(&cloud, "web", 4);
     until(&place, (&cloud, &mut going), "ready: i-", 4);
@@ -132,8 +132,18 @@ fn a_group_that_grows_and_shrinks_is_followed_within_a_period() {
     let went = began.elapsed();
     assert!(came < PERIOD && went < PERIOD, "in after {came:?}, out after {went:?}");
     let done = ended(going, &cloud).went_well();
-    assert!(lost(&done) < 0.5, "each served on when it was taken out: {}", done.err);
-    assert_eq!(count(&place, "ready: i-"), 4, "the instance of another group is left alone");
+    assert!(
+        lost(&done) < 0.5,
+        "each served on when it was taken out: {}{:#}",
+        done.err,
+        done.json()["cells"][0]
+    );
+    let told = events(&cell(&place).unwrap(), "instance");
+    assert_eq!(
+        count(&place, "ready: i-"),
+        4,
+        "the instance of another group is left alone: {told:#?}"
+    );
     let decisions = decisions(&place);
     assert!(decisions.iter().all(|of| of.desired == 3 && of.done == 0), "{decisions:?}");
     assert_eq!(decisions.last().unwrap().before, 1, "{decisions:?}");
@@ -159,7 +169,7 @@ fn a_cloud_that_does_not_tell_leaves_the_pool_as_it_is() {
     cloud.will("DescribeAutoScalingGroups", &[Fault::Refused("RequestLimitExceeded"); 2]);
     let mut going = begin(&place, &["run", "plan.toml", "--new", "--json"]);
     until(&place, (&cloud, &mut going), "ready: i-", 2);
-    wait_for("the load", || has_begun(&place).then_some(()));
+    wait_for_load(&place, &mut going);
     let says = |going: &mut Going, code: &str| {
         wait_for(code, || {
             assert!(!going.has_ended(), "{}{}", going.out(), going.err());
@@ -204,7 +214,7 @@ fn a_pool_that_follows_a_group_is_adopted_after_a_kill() {
     let words = ["run", "plan.toml", "--json"];
     let mut going = begin(&place, &words);
     until(&place, (&cloud, &mut going), "ready: i-", 2);
-    wait_for("the load", || has_begun(&place).then_some(()));
+    wait_for_load(&place, &mut going);
     going.signal(Signal::KILL);
     going.wait();
     let again = begin(&place, &words).wait().went_well();
@@ -233,7 +243,7 @@ fn running_instances_with_a_tag_are_followed() {
     files(&place, &plan(&cloud.endpoint(), "tag:role=web", 14));
     let mut going = begin(&place, &["run", "plan.toml", "--new", "--json"]);
     until(&place, (&cloud, &mut going), "ready: i-", 2);
-    wait_for("the load", || has_begun(&place).then_some(()));
+    wait_for_load(&place, &mut going);
     tag(&ids[2], "web");
     until(&place, (&cloud, &mut going), &format!("ready: {}", ids[2]), 1);
     // It still serves, and runs no more.

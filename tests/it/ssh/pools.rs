@@ -3,7 +3,7 @@
 
 use super::{Server, beds, down, has_cgroups, left, nothing_is_left, place};
 use crate::place::{Place, events};
-use crate::pools::{has_begun, kill};
+use crate::pools::{has_begun, kill, wait_for_load};
 use crate::program::{PLIMSOLL, wait_for};
 use plimsoll_runs::{Run, SeriesRow};
 use rustix::process::Signal;
@@ -145,8 +145,8 @@ fn a_pool_on_hosts_is_adopted_after_a_kill_and_loses_nothing() {
     let Some(place) = place("a_pool_on_hosts_is_adopted") else { return };
     let servers = [Server::start(&place, "first"), Server::start(&place, "second")];
     write(&place, [&servers[0], &servers[1]], (2, 2, 6));
-    let going = place.start(place.command(PLIMSOLL, &["run", "plan.toml"]));
-    wait_for("the load", || has_begun(&place).then_some(()));
+    let mut going = place.start(place.command(PLIMSOLL, &["run", "plan.toml"]));
+    wait_for_load(&place, &mut going);
     let before = wait_for("both", || Some(serving(&place)).filter(|of| of.len() == 2));
     going.signal(Signal::KILL);
     going.wait();
@@ -229,8 +229,8 @@ fn a_host_that_comes_back_is_cleared_and_used_again() {
     let Some(place) = place("a_host_that_comes_back") else { return };
     let (first, second) = (Server::start(&place, "first"), Server::start(&place, "second"));
     write(&place, [&first, &second], (2, 2, 60));
-    let going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
-    wait_for("the load", || has_begun(&place).then_some(()));
+    let mut going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
+    wait_for_load(&place, &mut going);
     let before = wait_for("both", || Some(serving(&place)).filter(|of| of.len() == 2));
     second.signal(Signal::KILL);
     let lost_at = Instant::now();

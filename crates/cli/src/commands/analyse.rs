@@ -9,14 +9,14 @@ use crate::terminal::align::align;
 use crate::terminal::error::Result;
 use crate::terminal::paint::Paint;
 use crate::terminal::{pretty, print};
-use plimsoll_analysis::{Analysis, CellResult, EffectResult, Levels, analyse, analyse_run};
+use plimsoll_analysis::{Analysis, CellResult, EffectResult, InUse, Levels, analyse, analyse_run};
 use plimsoll_experiment::plans::read;
 use plimsoll_experiment::world::pool::tuning::tuned_of;
 use plimsoll_experiment::world::pool::wish::figure_of;
 use plimsoll_plan::{Tune, Written};
 use plimsoll_runs::experiment::{Experiment, is_experiment};
 use plimsoll_runs::{Kind, Run};
-use plimsoll_stats::figure;
+use plimsoll_stats::figure::{self, Unit};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -100,6 +100,7 @@ fn text(of: &Analysis) -> String {
         ));
     }
     out.push_str(&best(of));
+    out.push_str(&in_use(of));
     out.push_str(&predictions(of));
     for cell in of.cells.iter().filter(|cell| cell.is_done() && !cell.counts()) {
         let levels = levels(&cell.factors);
@@ -151,6 +152,36 @@ fn best(of: &Analysis) -> String {
             what => format!("  × {ratio:.3} of the {what}, {value} ({sure})\n"),
         });
     }
+    out
+}
+
+/// Of which of its limits each combination used most, and what comes next at another instance;
+/// nothing where no instance is limited and watched.
+fn in_use(of: &Analysis) -> String {
+    let share = |one: &InUse| {
+        let of_it = format!("{} {}", one.instance, one.resource.word());
+        format!("{of_it} {}", Unit::Share.show(one.share.mean))
+    };
+    let row = |combination: &Levels| {
+        let mut own = of.in_use.iter().filter(|one| one.factors == *combination);
+        let most = own.next()?;
+        let next = own.find(|one| one.instance != most.instance);
+        let dash = || "–".to_owned();
+        let interval = most.share.ci95.map_or_else(dash, |[low, high]| {
+            format!("{} to {}", Unit::Share.show(low), Unit::Share.show(high))
+        });
+        let short = if most.is_short { "short" } else { "–" }.to_owned();
+        let next = next.map_or_else(dash, share);
+        Some(vec![levels(combination), share(most), interval, short, next])
+    };
+    let heads = ["limits", "most in use", "95% interval", "short", "next"];
+    let mut rows = vec![heads.map(str::to_owned).to_vec()];
+    rows.extend(of.combinations.iter().filter_map(|one| row(&one.factors)));
+    if rows.len() == 1 {
+        return String::new();
+    }
+    let mut out = "\n".to_owned();
+    align(&mut out, &rows, 5, Paint::stdout());
     out
 }
 

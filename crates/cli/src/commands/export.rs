@@ -28,6 +28,7 @@ pub(crate) fn run(args: &Export) -> Result<Exit> {
             let what = match format {
                 Format::Hgrm => "response times",
                 Format::NamesCsv => "figures by name",
+                Format::LabelsCsv => "figures by label",
                 _ => "samples",
             };
             let text = format!(

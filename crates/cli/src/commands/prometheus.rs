@@ -4,7 +4,7 @@ use crate::terminal::error::{Context, Result};
 use plimsoll_net::http::respond::{Answer, Bounds, Request, Server};
 use plimsoll_net::prometheus::{CONTENT_TYPE, Page};
 use plimsoll_runs::names::{OTHER, OTHER_NAME};
-use plimsoll_runs::{ErrorKind, Interval, NameBook, NameBooks, Names, Tag};
+use plimsoll_runs::{ErrorKind, Interval, LabelBook, LabelBooks, NameBook, NameBooks, Names, Tag};
 use plimsoll_stats::Histogram;
 use plimsoll_stats::histogram::{Compact, rank};
 use plimsoll_stats::percentiles::MIN_BEYOND;
@@ -38,6 +38,8 @@ struct State {
     /// What requests are called, and what those of each name have come to.
     names: Names,
     books: NameBooks,
+    /// What users have come to, by their labels.
+    labels: LabelBooks,
     /// Whether the last second that was added has been scraped.
     is_scraped: bool,
 }
@@ -69,7 +71,9 @@ impl Exporter {
         state.sum.append(second);
         // They are in their books.
         state.sum.named.clear();
+        state.sum.labelled.clear();
         state.books.add(&second.named);
+        state.labels.add(&second.labelled);
         // A gauge tells of now, not of the whole run.
         state.sum.connections = second.connections;
         state.last = second.all_phases(Tag::Response);
@@ -133,6 +137,7 @@ impl State {
         page.one("plimsoll_connections", "gauge", help, sum.connections);
         self.response_times(&mut page);
         self.by_name(&mut page);
+        self.by_label(&mut page);
         page.text()
     }
 
@@ -140,55 +145,33 @@ impl State {
     fn by_name(&self, page: &mut Page) {
         let own = self.names.list().iter().zip(0_u16..).map(|(name, at)| (name.name.as_str(), at));
         let other = (self.names.others() > 0).then_some((OTHER_NAME, OTHER));
-        let all: Vec<(&str, &NameBook)> = own
-            .chain(other)
-            .filter_map(|(name, number)| Some((name, self.books.get(number)?)))
-            .collect();
+        let all = own.chain(other);
+        let all = all.filter_map(|(name, number)| Some((name, self.books.get(number)?)));
+        books(page, "name", &all.collect::<Vec<_>>());
+    }
+
+    /// Those of users with labels, by them, and the users themselves.
+    fn by_label(&self, page: &mut Page) {
+        let all: Vec<(&str, &LabelBook)> = self.labels.all().collect();
         if all.is_empty() {
             return;
         }
-        type Counter = (&'static str, &'static str, fn(&NameBook) -> u64);
-        let counters: [Counter; 4] = [
-            ("plimsoll_name_requests_total", "Requests that ended, by name.", |book| {
-                book.counters.offered
-            }),
-            ("plimsoll_name_succeeded_total", "Those answered as expected, by name.", |book| {
-                book.counters.succeeded
-            }),
-            ("plimsoll_name_redirects_total", "Answers that led elsewhere, by name.", |book| {
-                book.redirects()
-            }),
-            ("plimsoll_name_received_bytes_total", "Bytes received, by name.", |book| {
-                book.counters.bytes_in
-            }),
-        ];
-        for (family, help, value) in counters {
-            page.family(family, "counter", help);
-            for (name, book) in &all {
-                page.sample(family, &[("name", name)], value(book));
-            }
+        let family = "plimsoll_label_users_total";
+        page.family(family, "counter", "Users that arrived, by label.");
+        for (label, book) in &all {
+            page.sample(family, &[("label", label)], book.users);
         }
-        let (family, help) = ("plimsoll_name_errors_total", "Failed requests by name and kind.");
-        page.family(family, "counter", help);
-        for (name, book) in &all {
-            for kind in ErrorKind::ALL {
-                let n = book.counters.errors_of(kind);
-                if n > 0 {
-                    page.sample(family, &[("name", name), ("kind", kind.name())], n);
-                }
-            }
+        let requests = all.iter().map(|(label, book)| (*label, &book.requests));
+        books(page, "label", &requests.collect::<Vec<_>>());
+        let timed: Vec<_> = all.iter().filter(|(_, book)| book.latency.count() > 0).collect();
+        if timed.is_empty() {
+            return;
         }
-        let (family, help) = ("plimsoll_name_response_seconds", "Due to last byte, by name.");
+        let help = "Publication of a broadcast to its receipt, by label.";
+        let family = "plimsoll_label_broadcast_seconds";
         page.family(family, "summary", help);
-        for (name, book) in &all {
-            let Some(response) = book.times(Tag::Response).map(Compact::to_histogram) else {
-                continue;
-            };
-            quantiles(page, family, &[("name", name)], &response);
-            let count = response.count();
-            let sum_s = response.mean().unwrap_or(0.0) * count as f64 / 1e9;
-            page.sample(&format!("{family}_sum"), &[("name", name)], sum_s);
-            page.sample(&format!("{family}_count"), &[("name", name)], count);
+        for (label, book) in timed {
+            times(page, family, &[("label", label)], &book.latency.to_histogram());
         }
     }
 
@@ -200,6 +183,53 @@ impl State {
         let count = self.sum.all_phases(Tag::Response).count();
         page.sample("plimsoll_response_seconds_count", &[], count);
     }
+}
+
+/// Counters and times of requests that are told apart by a label of this name.
+fn books(page: &mut Page, by: &str, all: &[(&str, &NameBook)]) {
+    if all.is_empty() {
+        return;
+    }
+    type Counter = (&'static str, &'static str, fn(&NameBook) -> u64);
+    let counters: [Counter; 4] = [
+        ("requests", "Requests that ended", |book| book.counters.offered),
+        ("succeeded", "Those answered as expected", |book| book.counters.succeeded),
+        ("redirects", "Answers that led elsewhere", NameBook::redirects),
+        ("received_bytes", "Bytes received", |book| book.counters.bytes_in),
+    ];
+    for (counted, help, value) in counters {
+        let family = format!("plimsoll_{by}_{counted}_total");
+        page.family(&family, "counter", &format!("{help}, by {by}."));
+        for (name, book) in all {
+            page.sample(&family, &[(by, name)], value(book));
+        }
+    }
+    let family = format!("plimsoll_{by}_errors_total");
+    page.family(&family, "counter", &format!("Failed requests by {by} and kind."));
+    for (name, book) in all {
+        for kind in ErrorKind::ALL {
+            let n = book.counters.errors_of(kind);
+            if n > 0 {
+                page.sample(&family, &[(by, name), ("kind", kind.name())], n);
+            }
+        }
+    }
+    let family = format!("plimsoll_{by}_response_seconds");
+    page.family(&family, "summary", &format!("Due to last byte, by {by}."));
+    for (name, book) in all {
+        if let Some(response) = book.times(Tag::Response).map(Compact::to_histogram) {
+            times(page, &family, &[(by, name)], &response);
+        }
+    }
+}
+
+/// Quantiles, sum and count of times.
+fn times(page: &mut Page, family: &str, labels: &[(&str, &str)], times: &Histogram) {
+    quantiles(page, family, labels, times);
+    let count = times.count();
+    let sum_s = times.mean().unwrap_or(0.0) * count as f64 / 1e9;
+    page.sample(&format!("{family}_sum"), labels, sum_s);
+    page.sample(&format!("{family}_count"), labels, count);
 }
 
 /// Quantiles of times. Fewer than ten beyond are too few, in a second as in a run.

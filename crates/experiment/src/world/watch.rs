@@ -117,7 +117,11 @@ fn address_of(plan: &Plan, name: &str) -> Option<String> {
 fn of_server(plan: &Plan, server: &Server, name: &str, system: &Path) -> Option<Source> {
     let source = || Source { instance: Some(server.name.clone()), ..usual(plan, system) };
     match name {
-        "network" => Some(Source { net: Some(network_of(server, system)?), ..source() }),
+        "network" => {
+            let of_it = plan.roles.iter().find(|(name, _)| *name == server.role);
+            let net_bits_per_s = of_it.and_then(|(_, role)| role.rate);
+            Some(Source { net: Some(network_of(server, system)?), net_bits_per_s, ..source() })
+        }
         "statsd" => {
             let net = Some(network_of(server, system)?);
             Some(Source { net, address: address_of(plan, name), ..source() })

@@ -277,13 +277,14 @@ impl<D: Driver> Worker<D> {
         bytes: usize,
         published: Option<&Published>,
     ) {
-        let now = self.now;
+        let (now, phase) = (self.now, self.phase(self.now));
         let mut latency_ns = 0;
         if let (Some(published), Source::Users(users)) = (published, &mut self.source) {
             let counts = &mut self.recorder.at(now).websocket.broadcast;
-            latency_ns = users.take_broadcast(seat, channel, published, now, counts).unwrap_or(0);
+            let taken = users.take_broadcast(seat, channel, published, (now, phase), counts);
+            latency_ns = taken.unwrap_or(0);
         }
-        let (under, phase) = (self.under(seat, name), self.phase(now));
+        let under = self.under(seat, name);
         // By label only times of broadcasts are told.
         let under = if published.is_some() { under } else { under.name.into() };
         self.recorder.message(under, phase, now, latency_ns, bytes as u64);

@@ -484,7 +484,7 @@ impl<D: Driver> Worker<D> {
         let Source::Users(users) = &mut self.source else { return };
         let counts = &mut self.recorder.at(self.now).websocket;
         counts.refused += std::mem::take(&mut users.refused);
-        users.settle_waves(self.now, &mut counts.broadcast);
+        users.settle_waves(self.now, self.config.measured_from_ns, &mut counts.broadcast);
         if !users.counts.is_empty() {
             let counts = std::mem::take(&mut users.counts);
             self.recorder.at(self.now).users.add(&counts);

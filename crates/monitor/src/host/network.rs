@@ -1,4 +1,5 @@
-//! Interfaces: `/proc/net/dev`, of the namespace whose folder it is.
+//! Interfaces: `/proc/net/dev`, of the namespace whose folder it is, and the rate that one was
+//! given.
 //!
 //! Source: proc_pid_net(5). Fields are counted from 1 behind the interface's name: eight of what
 //! was received, then eight of what was sent.
@@ -6,7 +7,7 @@
 use super::Host;
 use crate::collector::CollectError;
 use crate::read::row;
-use crate::sample::{Group, Samples, Series, counter};
+use crate::sample::{Group, Samples, Series, counter, gauge};
 
 const fn bytes(key: &'static str, name: &'static str, about: &'static str) -> Series {
     counter(key, name, "bytes", about).by(&["device"])
@@ -29,6 +30,24 @@ pub(crate) const GROUP: Group = Group {
         packets("12", "node_network_transmit_drop_total", "packets dropped before they were sent"),
     ],
 };
+
+/// The rate of an instance's own interface. The kernel does not tell it: a virtual interface calls
+/// itself as fast as any, whatever the queue before it lets through.
+pub(crate) const SPEED: Group = Group {
+    source: "the plan",
+    series: &[gauge("rate", "node_network_speed_bytes", "bytes/s", "the role's `rate`, each way")
+        .by(&["device"])],
+};
+
+/// The interface that a namespace of the test-bed has.
+const OWN: &str = "eth0";
+
+pub(super) fn read_speed(host: &Host, out: &mut Samples) -> Result<(), CollectError> {
+    if let Some(bits) = host.net_bits_per_s {
+        out.push(&SPEED.series[0], &[OWN], bits as f64 / 8.0);
+    }
+    Ok(())
+}
 
 pub(super) fn read(host: &Host, out: &mut Samples) -> Result<(), CollectError> {
     Host::parse(&host.net.join("dev"), out, parse)

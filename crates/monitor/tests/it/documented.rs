@@ -24,7 +24,11 @@ fn tables() -> String {
         let needs = if needs.is_empty() { "nothing".to_owned() } else { needs.join(", ") };
         writeln!(out, "## `{}`\n\nReads {}. Needs {needs}.\n", kind.name, kind.about).unwrap();
         if kind.name == "network" {
-            writeln!(out, "Its series are those of [`host`](#host) from `proc/net`.\n").unwrap();
+            let text = "Its series are those of [`host`](#host) from `proc/net`, and:\n";
+            writeln!(out, "{text}").unwrap();
+            let of_host = |name| KINDS[0].groups.iter().any(|group| group.source == name);
+            let own = kind.groups.iter().copied().filter(|group| !of_host(group.source));
+            table(&mut out, &own.collect::<Vec<_>>());
         } else if !kind.groups.is_empty() {
             table(&mut out, kind.groups);
         }

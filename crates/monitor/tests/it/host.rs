@@ -93,13 +93,15 @@ fn figures_of_a_network_are_those_of_its_files() {
     // The network of a namespace is read from a folder of its own, whatever the root is.
     let net = Some(fixture("x86-guest/proc/net"));
     let instance = Some("web1".to_owned());
-    let samples = collect("network", &Source { net, instance, ..Source::default() });
+    let source = Source { net, net_bits_per_s: Some(20_000_000), instance, ..Source::default() };
+    let samples = collect("network", &source);
     assert_eq!(found(&samples), known("network"));
     assert!(samples.iter().all(|sample| sample.label("instance") == Some("web1")));
     assert_values(
         &samples,
         &[
             ("node_network_receive_bytes_total{device=lo,instance=web1}", 327_400_533_751.0),
+            ("node_network_speed_bytes{device=eth0,instance=web1}", 2_500_000.0),
             ("node_tcp_connection_states{state=established}", 2.0),
             ("node_tcp_connection_states{state=listen}", 2.0),
             ("node_tcp_connection_states{state=time_wait}", 1.0),

@@ -91,6 +91,24 @@ impl Constraint {
         !self.of.holds(level) || self.other.holds(level) == self.needs
     }
 
+    /// Leaves out other levels of a factor than these, where it says something without them too.
+    /// Returns whether it says nothing any more.
+    pub(crate) fn leave_out(&mut self, factor: &str, levels: &[String]) -> bool {
+        let left = |of: &Condition| -> Vec<String> {
+            let is_left = |level: &&String| of.factor != factor || levels.contains(level);
+            of.levels.iter().filter(is_left).cloned().collect()
+        };
+        let (of, other) = (left(&self.of), left(&self.other));
+        if of.is_empty() || other.is_empty() && !self.needs {
+            return true;
+        }
+        self.of.levels = of;
+        if !other.is_empty() {
+            self.other.levels = other;
+        }
+        false
+    }
+
     /// What of it the factors do not have, and a hint.
     pub(crate) fn unknown(&self, factors: &[FactorPlan]) -> Option<(String, Option<String>)> {
         self.of.unknown(factors).or_else(|| self.other.unknown(factors))

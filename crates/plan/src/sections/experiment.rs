@@ -335,8 +335,8 @@ fn read_level(
 }
 
 fn check_levels(reading: &Reading, key: &str, node: &Node, levels: &[String]) -> Option<()> {
-    if !(2..=MOST_LEVELS).contains(&levels.len()) {
-        let message = format!("expected 2 to {MOST_LEVELS} levels of `{key}`");
+    if !(1..=MOST_LEVELS).contains(&levels.len()) {
+        let message = format!("expected 1 to {MOST_LEVELS} levels of `{key}`");
         reading.fault(node.place, message, Some("for example [16, 256]".to_owned()));
         return None;
     }

@@ -48,6 +48,71 @@ fn flags_alone_say_what_a_text_says() {
     assert_eq!(crate::assemble(&settings).unwrap(), crate::parse(RATE, "plan.toml").unwrap());
 }
 
+/// Two factors, of a key and with levels of several, and two policies beside.
+const FACTORS: &str = r#"
+[factor]
+"load.users" = [16, 64, 256]
+[factor.crowd]
+few = { load = { timeout = "1s" }, "load.drain" = "2s" }
+many = { "load.timeout" = "9s" }
+[target]
+url = "http://127.0.0.1:8080/"
+[load]
+users = 1
+for = "30s"
+"#;
+
+#[test]
+fn a_flag_for_a_factor_chooses_its_levels() {
+    let levels = |plan: &Plan| -> Vec<String> {
+        plan.factors.iter().map(|of| format!("{} {}", of.key, of.levels.join(" "))).collect()
+    };
+    let all = ["load.users 16 64 256", "crowd few many"];
+    assert_eq!(levels(&with(FACTORS, &[])), all);
+    for value in ["64, 16", "[64, 16]", "['64', \"16\"]"] {
+        for key in ["factor.load.users", "factor.\"load.users\""] {
+            assert_eq!(levels(&with(FACTORS, &[(key, value)])), ["load.users 64 16", all[1]]);
+        }
+    }
+    let turned = with(FACTORS, &[("factor.crowd", "many,few")]);
+    assert_eq!(levels(&turned), [all[0], "crowd many few"]);
+    // What reads the plan as it is printed finds the same.
+    assert_eq!(crate::parse(&turned.to_toml(), "plan.toml").unwrap().factors, turned.factors);
+
+    // A constraint says nothing of levels that are not there.
+    let text = format!(
+        "[experiment]\nconstraints = ['crowd = many needs load.users = 64, 256', \
+         'load.users = 16 excludes crowd = few']\n{FACTORS}"
+    );
+    let said = |flags: &[(&str, &str)]| -> Vec<String> {
+        let plan = with(&text, flags);
+        plan.experiment.unwrap().constraints.iter().map(ToString::to_string).collect()
+    };
+    let excludes = "load.users = 16 excludes crowd = few";
+    assert_eq!(said(&[("factor.crowd", "few")]), [excludes]);
+    assert_eq!(said(&[("factor.load.users", "64, 128")]), ["crowd = many needs load.users = 64"]);
+    let flags = [flag("factor.load.users", "16,32")];
+    let told = crate::parse_with(&text, "plan.toml", &flags).unwrap_err().to_string();
+    assert!(told.contains("a level of `load.users`, found `64`"), "{told}");
+
+    // One alone is one, too.
+    let one = with(FACTORS, &[("factor.crowd", "['few']"), ("factor.load.users", "[9]")]);
+    assert_eq!(levels(&one), ["load.users 9", "crowd few"]);
+    assert_eq!(one.factors[1].keys(), ["load.timeout", "load.drain"]);
+}
+
+#[test]
+fn a_level_that_a_factor_does_not_have_is_told_with_those_that_it_has() {
+    for (value, says) in [("mny", "did you mean `many`"), ("many,none at all", "few, many")] {
+        let flags = [flag("factor.crowd", value)];
+        let told = crate::parse_with(FACTORS, "plan.toml", &flags).unwrap_err().to_string();
+        assert!(told.contains("expected levels of `crowd`") && told.contains(says), "{told}");
+    }
+    // A factor that the plan does not have is one more, as before.
+    let told = crate::parse_with(FACTORS, "plan.toml", &[flag("factor.load.rat", "1,2")]);
+    assert!(told.unwrap_err().to_string().contains("load.rat"));
+}
+
 #[test]
 fn a_flag_wins_over_the_same_key_and_the_last_flag_over_the_first() {
     let plan =

@@ -10,7 +10,7 @@ use plimsoll_stats::design::Design;
 use plimsoll_stats::figure::{self, Better, Figure};
 use plimsoll_stats::interval::Method;
 
-use super::{effects, experiment, levels};
+use super::{effects, experiment, in_use, levels};
 use crate::cells::Cells;
 use crate::document::{
     self, Block, Cell, Column, Document, Grid, Section, Table, Verdict, note, words,
@@ -30,6 +30,7 @@ pub(crate) fn page(cells: &Cells, analysis: &Analysis, title: Option<String>) ->
     head.extend(notes(cells, analysis));
     let mut all: Vec<Section> = effects::section(analysis).into_iter().collect();
     all.push(Section::new("results", "Results", results(cells, analysis)));
+    all.extend(in_use::section(analysis));
     all.extend(charts(cells, analysis));
     all.extend(broken(analysis));
     all.extend(failed(analysis));
@@ -319,7 +320,8 @@ fn broken(analysis: &Analysis) -> Option<Section> {
     let table = Table { class: "policies", id: String::new(), currency: "", columns };
     let text = words(
         "These cells are in no effect and in no ranking: a service that did not answer has not \
-         done what it is compared by.",
+         done what it is compared by. Availability is of seconds, which one right answer makes \
+         up; errors are of requests.",
     );
     let blocks = vec![text, Block::Table(table.of(&rows))];
     Some(Section::new("broken", "Availability did not hold", blocks))

@@ -12,6 +12,7 @@ mod distribution;
 mod effects;
 mod experiment;
 mod headline;
+mod in_use;
 mod levels;
 mod lines;
 mod load;

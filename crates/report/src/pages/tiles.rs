@@ -81,8 +81,8 @@ fn availability(s: &Summary) -> Tile {
         value: a.ratio.map_or_else(|| "–".to_owned(), per_cent),
         detail: match a.ratio {
             None => "no second counted".to_owned(),
-            Some(_) if a.down_s == 0 => format!("up all {} s", whole(up)),
-            Some(_) => format!("down {} of {} s", whole(down), whole(up + down)),
+            Some(_) if a.down_s == 0 => format!("a right answer in each of {} s", whole(up)),
+            Some(_) => format!("no right answer in {} of {} s", whole(down), whole(up + down)),
         },
         class: if a.down_s > 0 { "poor" } else { "" },
     }

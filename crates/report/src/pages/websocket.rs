@@ -8,12 +8,13 @@ use plimsoll_draw::chart::unit::{micros, signed, whole};
 
 const DASH: &str = "–";
 
-const MEANING: &str = "Over the whole run. A broadcast's latency is from when it was published, by \
-                       the server's clock, to its receipt by this host's; its spread from the \
-                       first to the last receipt of one, over those who had it within three \
-                       seconds. Lost are gaps in their numbers while connected that the server has \
-                       not told of. Where the server was asked for its time, that by which its \
-                       clock is ahead of this host's is taken off, and wrong by ± at most.";
+const MEANING: &str = "Counts are over the whole run, times over its measured phase. A \
+                       broadcast's latency is from when it was published, by the server's clock, \
+                       to its receipt by this host's; its spread from the first to the last \
+                       receipt of one, over those who had it within three seconds. Lost are \
+                       gaps in their numbers while connected that the server has not told of. \
+                       Where the server was asked for its time, that by which its clock is ahead \
+                       of this host's is taken off, and wrong by ± at most.";
 
 /// The section; `None` where no run had WebSockets.
 pub(crate) fn section(content: &Content) -> Option<Section> {

@@ -86,8 +86,7 @@ impl Journal {
     fn make(folder: PathBuf, layout: Layout, meta: &ExperimentMeta) -> Result<Self, RunError> {
         let file = layout.journal(&folder);
         let database =
-            database::make(&file, Syncs::WhereNeeded, |database| tables::create(database, meta))
-                .map_err(RunError::database("make", &file))?;
+            database::make(&file, Syncs::WhereNeeded, |database| tables::create(database, meta))?;
         let (lock, meta) = (lock(&file, &folder)?, meta.clone());
         Self { database, folder, layout, meta, running: BTreeMap::new(), opened_at: 0, _lock: lock }
             .held()

@@ -36,6 +36,8 @@ pub enum Format {
     Hgrm,
     /// A row of CSV for each name that requests of a run have.
     NamesCsv,
+    /// A row of CSV for each label that users of a run have.
+    LabelsCsv,
     /// A row of CSV for each request of a run that kept its samples.
     SamplesCsv,
     /// The same as an object of JSON a line.
@@ -46,11 +48,12 @@ pub enum Format {
 
 impl Format {
     /// Every form.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Csv,
         Self::Json,
         Self::Hgrm,
         Self::NamesCsv,
+        Self::LabelsCsv,
         Self::SamplesCsv,
         Self::SamplesJsonl,
         Self::SamplesParquet,
@@ -64,6 +67,7 @@ impl Format {
             Self::Json => "json",
             Self::Hgrm => "hgrm",
             Self::NamesCsv => "names-csv",
+            Self::LabelsCsv => "labels-csv",
             Self::SamplesCsv => "samples-csv",
             Self::SamplesJsonl => "samples-jsonl",
             Self::SamplesParquet => "samples-parquet",
@@ -88,8 +92,8 @@ impl std::str::FromStr for Format {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
-            let wanted = "a format: csv, json, hgrm, names-csv, samples-csv, samples-jsonl or \
-                          samples-parquet";
+            let wanted = "a format: csv, json, hgrm, names-csv, labels-csv, samples-csv, \
+                          samples-jsonl or samples-parquet";
             let error = plimsoll_units::ParseError::new(wanted, text, 0, text.len());
             match plimsoll_units::nearest(text, Self::ALL.map(Self::name)) {
                 Some(name) => error.hint(format!("did you mean `{name}`?")),
@@ -108,6 +112,7 @@ pub fn export(run: &Run, format: Format, out: &mut dyn Write) -> Result<(), RunE
     let has_seconds = run.meta().load.is_some();
     match format {
         Format::NamesCsv => names::csv(run, out),
+        Format::LabelsCsv => names::labels_csv(run, out),
         Format::SamplesCsv => samples::csv(run, out),
         Format::SamplesJsonl => samples::jsonl(run, out),
         Format::SamplesParquet => samples_parquet(run, out),
@@ -138,6 +143,7 @@ pub fn export_cells(
         Format::Json => cells::json(experiment, out),
         Format::Hgrm
         | Format::NamesCsv
+        | Format::LabelsCsv
         | Format::SamplesCsv
         | Format::SamplesJsonl
         | Format::SamplesParquet => {

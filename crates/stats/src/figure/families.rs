@@ -182,6 +182,14 @@ families! {
     Instance, "instance.NAME.sent", "NAME sent", BytesPerSecond, Neither,
         "rate(node_network_transmit_bytes_total{device=\"eth0\"})",
         "bytes sent by the instance, in a network of its own";
+    Instance, "instance.NAME.received_share", "NAME received share", Share, Neither,
+        "rate(node_network_receive_bytes_total{device=\"eth0\"}) \
+         / node_network_speed_bytes{device=\"eth0\"}",
+        "that of the received over its rate; none without a rate";
+    Instance, "instance.NAME.sent_share", "NAME sent share", Share, Neither,
+        "rate(node_network_transmit_bytes_total{device=\"eth0\"}) \
+         / node_network_speed_bytes{device=\"eth0\"}",
+        "that of the sent over its rate; none without a rate";
     Service, "nginx.requests", "nginx requests", PerSecond, Neither,
         "rate(nginx_http_requests_total)",
         "requests";

@@ -103,6 +103,8 @@ impl Unit {
         let text = match self {
             Self::Micros => duration(1e3 * size),
             Self::Millis => duration(1e6 * size),
+            // A span of a run is looked at in seconds.
+            Self::Seconds if size == 0.0 => "0 s".to_owned(),
             Self::Seconds => duration(1e9 * size),
             Self::Hours => format!("{size:.1} h"),
             Self::PerSecond => units::show_rate(size),
@@ -175,6 +177,7 @@ mod tests {
             (Unit::Micros, -1_500.0, "−1.5 ms"),
             (Unit::Millis, 8.06, "8.06 ms"),
             (Unit::Seconds, 90.0, "1 m 30 s"),
+            (Unit::Seconds, 0.0, "0 s"),
             (Unit::Hours, 312.04, "312.0 h"),
             (Unit::PerSecond, 12_345.4, "12,345/s"),
             (Unit::Count, 343_763.4, "343,763"),

@@ -76,8 +76,8 @@ impl<'a> Several<'a> {
         Err(results.into_iter().find_map(Result::err).unwrap_or_else(none_answers))
     }
 
-    /// Sees who lives, and moves the address where the one that has it does not.
-    fn mend(&self) -> Result<(), TestbedError> {
+    /// Sees who lives, and moves the address where the one that has it does not; whether it did.
+    fn mend(&self) -> Result<bool, TestbedError> {
         let mut standing = self.standing();
         for (at, of) in self.all.iter().enumerate() {
             if !standing.has_failed[at] && !(of.lives)() {
@@ -87,7 +87,7 @@ impl<'a> Several<'a> {
         }
         let from = standing.active;
         if !standing.has_failed[from] {
-            return Ok(());
+            return Ok(false);
         }
         let Some(to) = standing.has_failed.iter().position(|has_failed| !has_failed) else {
             return Err(none_answers());
@@ -97,7 +97,7 @@ impl<'a> Several<'a> {
         let (old, new) = (&self.all[from].name, &self.all[to].name);
         let text = format!("{new} has the address of {old}");
         standing.notes.push(text);
-        Ok(())
+        Ok(true)
     }
 
     fn seen(
@@ -105,18 +105,44 @@ impl<'a> Several<'a> {
         look: impl Fn(&dyn Balances) -> Result<Seen, TestbedError>,
     ) -> Result<Seen, TestbedError> {
         self.mend()?;
+        if let Err(error) = self.look_at_each(&look) {
+            // One that lived a moment ago may have died meanwhile.
+            if !self.mend()? {
+                return Err(error);
+            }
+            self.look_at_each(&look)?;
+        }
+        Ok(self.summed())
+    }
+
+    /// Asks each that lives how it stands, and fails where the one that has the address does not
+    /// tell.
+    fn look_at_each(
+        &self,
+        look: impl Fn(&dyn Balances) -> Result<Seen, TestbedError>,
+    ) -> Result<(), TestbedError> {
         let mut standing = self.standing();
         for (at, of) in self.all.iter().enumerate() {
             if standing.has_failed[at] {
                 continue;
             }
             match look(&*of.balancer) {
-                Ok(seen) => standing.last[at] = seen,
+                Ok(mut seen) => {
+                    // What was told and not yet handed on is told once only.
+                    seen.times.splice(0..0, std::mem::take(&mut standing.last[at].times));
+                    standing.last[at] = seen;
+                }
                 Err(error) if at == standing.active => return Err(error),
                 // It is seen at the next look whether it lives.
                 Err(_) => {}
             }
         }
+        Ok(())
+    }
+
+    /// What was seen last of all of them, as of one.
+    fn summed(&self) -> Seen {
+        let mut standing = self.standing();
         let notes = std::mem::take(&mut standing.notes);
         let mut all = Seen { notes, ..Seen::default() };
         let Standing { active, has_failed, last, .. } = &mut *standing;
@@ -127,7 +153,7 @@ impl<'a> Several<'a> {
             sum(&mut all, &last[at], has_failed[at], at == *active);
             last[at].times.clear();
         }
-        Ok(all)
+        all
     }
 }
 
@@ -210,6 +236,8 @@ mod tests {
     struct Told {
         seen: Mutex<Seen>,
         is_gone: AtomicBool,
+        /// The next look is its last, and is not answered.
+        dies_when_looked_at: AtomicBool,
     }
 
     impl Balances for &Told {
@@ -236,6 +264,10 @@ mod tests {
         }
 
         fn look(&self) -> Result<Seen, TestbedError> {
+            if self.dies_when_looked_at.swap(false, Ordering::Relaxed) {
+                self.is_gone.store(true, Ordering::Relaxed);
+                return Err(TestbedError::Wrong("gone".to_owned()));
+            }
             Ok(self.seen.lock().unwrap().clone())
         }
 
@@ -244,10 +276,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_address_moves_and_what_was_under_way_is_not_told() {
-        let both = [Told::default(), Told::default()];
-        let moved = Mutex::new(Vec::new());
+    /// Both behind one address, which the first has; where it goes is written down.
+    fn several<'a>(both: &'a [Told; 2], moved: &'a Mutex<Vec<(usize, usize)>>) -> Several<'a> {
         let all = both.iter().zip(["balancer-1", "balancer-2"]).map(|(of, name)| One {
             name: name.to_owned(),
             balancer: Box::new(of),
@@ -258,7 +288,27 @@ mod tests {
             moved.lock().unwrap().push((from, to));
             Ok(())
         };
-        let several = Several::of(all.collect(), 0, Box::new(moves));
+        Several::of(all.collect(), 0, Box::new(moves))
+    }
+
+    #[test]
+    fn the_address_moves_from_one_that_dies_while_it_is_looked_at() {
+        let (both, moved) = ([Told::default(), Told::default()], Mutex::default());
+        let several = several(&both, &moved);
+        both[1].seen.lock().unwrap().times = vec![(5, 1)];
+        both[0].dies_when_looked_at.store(true, Ordering::Relaxed);
+        let seen = several.take().unwrap();
+        assert_eq!(*moved.lock().unwrap(), [(0, 1)]);
+        assert_eq!((seen.notes.len(), &seen.times[..]), (2, &[(5, 1)][..]), "{:?}", seen.notes);
+        // With none left, that is an error.
+        both[1].dies_when_looked_at.store(true, Ordering::Relaxed);
+        assert!(several.look().is_err());
+    }
+
+    #[test]
+    fn the_address_moves_and_what_was_under_way_is_not_told() {
+        let (both, moved) = ([Told::default(), Told::default()], Mutex::default());
+        let several = several(&both, &moved);
         let newcomer =
             Newcomer { name: "web-1".to_owned(), address: ([127, 0, 0, 1], 1).into(), weight: 1.0 };
         several.add(&newcomer).unwrap();

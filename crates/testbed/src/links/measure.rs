@@ -13,7 +13,8 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::command::Deadline;
 use crate::error::TestbedError;
-use crate::links::{Pair, Terms, Wiring};
+use crate::links::way::Own;
+use crate::links::{Pair, Place, Terms, Wiring};
 
 /// The round trips of which the median is looked at.
 const ROUNDS: u32 = 20;
@@ -22,6 +23,8 @@ const TRIES: u32 = 5;
 /// How far a time may be off: by so much, or by so many parts of it.
 const OFF: Duration = Duration::from_micros(300);
 const OFF_PARTS: f64 = 50.0;
+/// From how much on what the machine itself takes of a round trip is taken off.
+const OWN_FROM: Duration = Duration::from_micros(100);
 /// How many parts mean and deviation may be off where times spread.
 const SPREAD_PARTS: f64 = 10.0;
 /// How many parts a rate may be off.
@@ -50,25 +53,40 @@ const MORE: f64 = 1.25;
 /// How long is waited for a packet beyond the time that it may take.
 const REST: Duration = Duration::from_millis(300);
 
-/// Measures a link. Returns what was found, for people.
+/// What was found of a link.
+pub(super) struct Measured {
+    /// For people.
+    pub(super) text: String,
+    /// How long what is sent and answered at once is under way, milliseconds.
+    pub(super) round_trip_ms: f64,
+}
+
+/// Measures a link, and takes off what the machine itself takes where all packets are to take the
+/// same time: a slow one makes no link longer than it should be. It is what the machine takes at
+/// least, so that the link is no shorter than it should be when a busy moment is over.
 ///
 /// # Errors
 /// One that is off, in all tries; a network that cannot be entered.
-pub(super) fn measure(wiring: &Wiring, pair: &Pair) -> Result<String, TestbedError> {
+pub(super) fn measure(wiring: &Wiring, pair: &Pair, own: &Own) -> Result<Measured, TestbedError> {
     let mut off = None;
     for _ in 0..TRIES {
-        let found = std::thread::scope(|scope| {
-            // A thread of its own: it stays in the network that it went into last.
-            match scope.spawn(|| look(wiring, pair)).join() {
-                Ok(found) => found,
-                Err(panic) => std::panic::resume_unwind(panic),
+        if pair.terms.is_plain() {
+            let (one, other) = (wiring.end(pair.ends.0), wiring.end(pair.ends.1));
+            let least = apart(|| round_trips(one, other))?[0];
+            if least.abs_diff(pair.terms.rtt) > OWN_FROM {
+                own.learns(least, pair.terms.rtt);
             }
-        })?;
+        }
+        let (found, round_trip_ms) = apart(|| look(wiring, pair))?;
         off = found.iter().find(|of| of.is_off()).map(Found::refused);
         if off.is_none() {
-            let shown: Vec<String> = found.iter().map(ToString::to_string).collect();
+            let mut shown: Vec<String> = found.iter().map(ToString::to_string).collect();
+            if !own.get().is_zero() {
+                shown.push(format!("{:.2} ms taken off each way for the router", ms(own.get())));
+            }
             let (one, other) = wiring.names(pair);
-            return Ok(format!("{one} – {other}: {}", shown.join(", ")));
+            let text = format!("{one} – {other}: {}", shown.join(", "));
+            return Ok(Measured { text, round_trip_ms });
         }
     }
     let (one, other) = wiring.names(pair);
@@ -76,10 +94,20 @@ pub(super) fn measure(wiring: &Wiring, pair: &Pair) -> Result<String, TestbedErr
     Err(TestbedError::Wrong(format!("make the link between {one} and {other}: {off}")))
 }
 
+/// Does something on a thread of its own: it stays in the network that it went into last.
+pub(super) fn apart<T: Send>(
+    does: impl FnOnce() -> Result<T, TestbedError> + Send,
+) -> Result<T, TestbedError> {
+    std::thread::scope(|scope| match scope.spawn(does).join() {
+        Ok(done) => done,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}
+
 /// How long that may take.
 pub(super) fn longest(terms: &Terms) -> Duration {
     let once = match terms.is_plain() {
-        true => terms.rtt * ROUNDS * 2,
+        true => terms.rtt * ROUNDS * 4,
         false => {
             let timed = gap(terms) * packets(terms) + patience(terms);
             let filled = terms.rate.map_or(Duration::ZERO, |_| {
@@ -122,33 +150,36 @@ impl std::fmt::Display for Found {
     }
 }
 
-/// What a link does now.
-fn look(wiring: &Wiring, pair: &Pair) -> Result<Vec<Found>, TestbedError> {
-    let terms = &pair.terms;
+/// What a link does now, and what a round trip over it takes, milliseconds.
+fn look(wiring: &Wiring, pair: &Pair) -> Result<(Vec<Found>, f64), TestbedError> {
+    let (terms, (one, other)) = (&pair.terms, pair.ends);
     if terms.is_plain() {
         let wanted = ms(terms.rtt);
-        return Ok(vec![Found {
+        let is = ms(round_trip(wiring.end(one), wiring.end(other))?);
+        let found = Found {
             what: format!("the median of {ROUNDS} round trips"),
             name: "a round trip".to_owned(),
-            is: ms(median(wiring, pair)?),
+            is,
             wanted,
             bound: ms(OFF).max(wanted / OFF_PARTS),
             unit: "ms",
-        }]);
+        };
+        return Ok((vec![found], is));
     }
-    let (one, other) = pair.ends;
-    let mut found = Vec::new();
+    let (mut found, mut both_ms) = (Vec::new(), 0.0);
     for (from, to) in [(one, other), (other, one)] {
         let way = Between::new(wiring, (from, to), terms)?;
-        found.extend(way.times());
+        let times = way.times();
+        both_ms += times[0].is;
+        found.extend(times);
         if let Some(rate) = terms.rate {
             found.push(way.fills(rate));
         }
     }
-    Ok(found)
+    Ok((found, both_ms))
 }
 
-fn ms(of: Duration) -> f64 {
+pub(super) fn ms(of: Duration) -> f64 {
     of.as_secs_f64() * 1e3
 }
 
@@ -182,7 +213,7 @@ impl<'a> Between<'a> {
         (from, to): (usize, usize),
         terms: &'a Terms,
     ) -> Result<Self, TestbedError> {
-        let (from, to) = (&wiring.ends[from], &wiring.ends[to]);
+        let (from, to) = (wiring.end(from), wiring.end(to));
         let failed = TestbedError::file("listen at", to.name.clone());
         enter(to.namespace.as_deref()).map_err(TestbedError::file(ENTER, to.name.clone()))?;
         let there = UdpSocket::bind((to.address, 0))
@@ -321,17 +352,20 @@ impl<'a> Between<'a> {
 /// What fails where a network cannot be entered.
 const ENTER: &str = "enter the network of";
 
-/// The median of some round trips over a link: handshakes of TCP, from one end to the other.
-fn median(wiring: &Wiring, pair: &Pair) -> Result<Duration, TestbedError> {
-    let failed = |deed: &'static str, place: usize| {
-        TestbedError::file(deed, wiring.ends[place].name.clone())
-    };
-    let (from, to) = pair.ends;
-    let address = wiring.ends[to].address;
-    enter(wiring.ends[to].namespace.as_deref()).map_err(failed(ENTER, to))?;
-    let listener = TcpListener::bind((address, 0)).map_err(failed("listen at", to))?;
+/// The median of some round trips, from one place to another.
+pub(super) fn round_trip(from: &Place, to: &Place) -> Result<Duration, TestbedError> {
+    let all = round_trips(from, to)?;
+    let middle = all.len() / 2;
+    Ok((all[middle - 1] + all[middle]) / 2)
+}
+
+/// Some round trips, the least first: handshakes of TCP, from one place to another.
+fn round_trips(from: &Place, to: &Place) -> Result<Vec<Duration>, TestbedError> {
+    let failed = |deed: &'static str, place: &Place| TestbedError::file(deed, place.name.clone());
+    enter(to.namespace.as_deref()).map_err(failed(ENTER, to))?;
+    let listener = TcpListener::bind((to.address, 0)).map_err(failed("listen at", to))?;
     let at: SocketAddr = listener.local_addr().map_err(failed("listen at", to))?;
-    enter(wiring.ends[from].namespace.as_deref()).map_err(failed(ENTER, from))?;
+    enter(from.namespace.as_deref()).map_err(failed(ENTER, from))?;
     let mut all = Vec::new();
     for _ in 0..ROUNDS {
         let clock = Deadline::within(LIMIT);
@@ -341,8 +375,7 @@ fn median(wiring: &Wiring, pair: &Pair) -> Result<Duration, TestbedError> {
         drop((stream, taken));
     }
     all.sort_unstable();
-    let middle = all.len() / 2;
-    Ok((all[middle - 1] + all[middle]) / 2)
+    Ok(all)
 }
 
 /// Goes into a network namespace, with this thread alone; none is that of this process.

@@ -2,6 +2,7 @@
 //! this host, takes half of a round trip longer each way, a little more or less where that is asked
 //! for; some of it is lost, and no more than so much is carried: by a router of our own.
 
+mod matrix;
 mod measure;
 mod router;
 mod tun;
@@ -47,15 +48,22 @@ pub struct Link {
     pub terms: Terms,
 }
 
-/// An end of links: an instance, or this host.
+/// A place in the network of a bed: an instance, or this host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct End {
+pub(crate) struct Place {
     /// For people.
     pub(crate) name: String,
     /// Its address in the network of the bed.
     pub(crate) address: Ipv4Addr,
     /// Its network namespace, as `ip` knows it; none where that is this host's own.
     pub(crate) namespace: Option<String>,
+}
+
+/// An end of links.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct End {
+    /// Its number among the places.
+    pub(crate) place: usize,
     /// The TUN device that leads to the other ends.
     pub(crate) device: String,
 }
@@ -63,7 +71,7 @@ pub(crate) struct End {
 /// Two ends with a link between them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Pair {
-    /// The places of both.
+    /// The numbers of both.
     pub(crate) ends: (usize, usize),
     /// What it does to what goes over it.
     pub(crate) terms: Terms,
@@ -72,6 +80,9 @@ pub(crate) struct Pair {
 /// All links of a bed, as the router has them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Wiring {
+    /// All instances, in their order, and this host.
+    pub(crate) places: Vec<Place>,
+    /// Those of them that have links.
     pub(crate) ends: Vec<End>,
     pub(crate) pairs: Vec<Pair>,
 }
@@ -107,6 +118,7 @@ pub(crate) fn add(
     let words = [program.as_str(), "testbed", "links", file.as_str()];
     let order = Order { words: words.map(str::to_owned).to_vec(), ..Order::default() };
     let measured: Duration = wiring.pairs.iter().map(|pair| measure::longest(&pair.terms)).sum();
+    let measured = measured + matrix::longest(&wiring);
     let write = Op::Write {
         folder: folder.clone(),
         path: FILE.to_owned(),
@@ -136,7 +148,12 @@ fn shown(wiring: &Wiring) -> String {
 impl Wiring {
     /// The names of both ends.
     pub(crate) fn names(&self, pair: &Pair) -> (&str, &str) {
-        (&self.ends[pair.ends.0].name, &self.ends[pair.ends.1].name)
+        (&self.end(pair.ends.0).name, &self.end(pair.ends.1).name)
+    }
+
+    /// The place of an end.
+    pub(crate) fn end(&self, number: usize) -> &Place {
+        &self.places[self.ends[number].place]
     }
 }
 
@@ -163,24 +180,27 @@ fn wiring(links: &[Link], of: Of<'_>, instances: &[Instance]) -> Result<Wiring, 
         }
     }
     let mut wiring = Wiring::default();
-    let mut places = BTreeMap::new();
-    for (ends, link) in pairs {
-        let mut place = |at: usize| -> Result<usize, TestbedError> {
-            if let Some(place) = places.get(&at) {
-                return Ok(*place);
-            }
-            wiring.ends.push(end(of, link, instances.get(at))?);
-            places.insert(at, wiring.ends.len() - 1);
-            Ok(wiring.ends.len() - 1)
+    let Some((_, first)) = pairs.first_key_value() else { return Ok(wiring) };
+    let all = instances.iter().map(Some).chain([None]);
+    wiring.places = all.map(|of_it| place(of, first, of_it)).collect::<Result<_, _>>()?;
+    let mut ends = BTreeMap::new();
+    for (of_both, link) in pairs {
+        let mut end = |at: usize| -> usize {
+            *ends.entry(at).or_insert_with(|| {
+                let tail = instances.get(at).map_or("h".to_owned(), |one| one.place.to_string());
+                let device = format!("wan{}{tail}", of.id);
+                wiring.ends.push(End { place: at, device });
+                wiring.ends.len() - 1
+            })
         };
-        let ends = (place(ends.0)?, place(ends.1)?);
+        let ends = (end(of_both.0), end(of_both.1));
         wiring.pairs.push(Pair { ends, terms: link.terms });
     }
     Ok(wiring)
 }
 
-/// An instance as an end of a link, or this host.
-fn end(bed: Of<'_>, link: &Link, instance: Option<&Instance>) -> Result<End, TestbedError> {
+/// An instance in the network of a bed, or this host.
+fn place(bed: Of<'_>, link: &Link, instance: Option<&Instance>) -> Result<Place, TestbedError> {
     let cannot = || {
         TestbedError::Wrong(format!(
             "make link.{} by the provider `{}`, which cannot; say provider = \"namespace\" in \
@@ -189,16 +209,16 @@ fn end(bed: Of<'_>, link: &Link, instance: Option<&Instance>) -> Result<End, Tes
             bed.provider.name()
         ))
     };
-    let (name, address, namespace, place) = match instance {
+    let (name, address, namespace) = match instance {
         Some(of) => {
             let namespace = bed.provider.namespace(bed.id, &of.name).ok_or_else(cannot)?;
-            (of.name.clone(), of.address.clone(), Some(namespace), of.place.to_string())
+            (of.name.clone(), of.address.clone(), Some(namespace))
         }
         None => {
             let address = bed.provider.gateway().ok_or_else(cannot)?;
-            (HOST.to_owned(), address, None, "h".to_owned())
+            (HOST.to_owned(), address, None)
         }
     };
     let address = address.parse::<Ipv4Addr>().map_err(|_| cannot())?;
-    Ok(End { name, address, namespace, device: format!("wan{}{place}", bed.id) })
+    Ok(Place { name, address, namespace })
 }

@@ -19,8 +19,8 @@ use rustix::thread::set_current_timer_slack;
 use crate::command::{Deadline, Words, run};
 use crate::error::TestbedError;
 use crate::links::measure::measure;
-use crate::links::way::{Fate, Way};
-use crate::links::{Wiring, tun};
+use crate::links::way::{Fate, Own, Way};
+use crate::links::{Wiring, matrix, tun};
 
 /// The last line that a router says when all its links are as they should be.
 pub(crate) const READY: &str = "ready";
@@ -49,16 +49,24 @@ pub fn carry(file: &Path) -> Result<Infallible, TestbedError> {
     });
     let devices = devices.collect::<Result<Vec<File>, _>>()?;
     lead(&wiring)?;
-    let roads = roads(&wiring);
+    let own: Vec<Own> = wiring.pairs.iter().map(|_| Own::default()).collect();
+    let roads = roads(&wiring, &own);
     // It goes before others: what keeps it from being on time bends all links. Where the host does
     // not allow that, it takes its turn, and what it measures says so.
-    let own = std::process::id().to_string();
-    let first = Words::of(&["chrt", "--fifo", "--pid", "1", own.as_str()]);
+    let process = std::process::id().to_string();
+    let first = Words::of(&["chrt", "--fifo", "--pid", "1", process.as_str()]);
     let _ = run(&first, Path::new("/"), &Deadline::within(LIMIT));
     // It goes on for as long as the process does: where a link is refused, that ends.
     let carrying = std::thread::spawn(move || Carrier::new(devices, roads).carry());
-    for pair in &wiring.pairs {
-        say(&measure(&wiring, pair)?)?;
+    let mut trips = BTreeMap::new();
+    for (pair, own) in wiring.pairs.iter().zip(&own) {
+        let measured = measure(&wiring, pair, own)?;
+        say(&measured.text)?;
+        let places = (wiring.ends[pair.ends.0].place, wiring.ends[pair.ends.1].place);
+        trips.insert((places.0.min(places.1), places.0.max(places.1)), measured.round_trip_ms);
+    }
+    for line in matrix::of(&wiring, trips)? {
+        say(&line)?;
     }
     say(READY)?;
     match carrying.join() {
@@ -82,20 +90,21 @@ fn lead(wiring: &Wiring) -> Result<(), TestbedError> {
     for (at, end) in wiring.ends.iter().enumerate() {
         let device = end.device.as_str();
         let mut within = Vec::new();
-        if let Some(namespace) = &end.namespace {
+        let place = wiring.end(at);
+        if let Some(namespace) = &place.namespace {
             ip(&["link", "set", device, "netns", namespace])?;
             within = vec!["-n", namespace.as_str()];
         }
         let up = ["link", "set", device, "txqueuelen", QUEUE, "up"];
         ip(&[&within[..], &up[..]].concat())?;
-        let own = end.address.to_string();
+        let own = place.address.to_string();
         let others = wiring.pairs.iter().filter_map(|pair| match pair.ends {
             (one, other) if one == at => Some(other),
             (one, other) if other == at => Some(one),
             _ => None,
         });
         for other in others {
-            let to = format!("{}/32", wiring.ends[other].address);
+            let to = format!("{}/32", wiring.end(other).address);
             let route = ["route", "add", &to, "dev", device, "src", &own];
             ip(&[&within[..], &route[..]].concat())?;
         }
@@ -106,18 +115,18 @@ fn lead(wiring: &Wiring) -> Result<(), TestbedError> {
 /// Where what comes from an end and is meant for an address goes, and by which way.
 type Roads = BTreeMap<(usize, Ipv4Addr), (usize, Way)>;
 
-fn roads(wiring: &Wiring) -> Roads {
+fn roads(wiring: &Wiring, own: &[Own]) -> Roads {
     // Who makes the same links again gets other draws, as of any other day.
     let seed = std::time::UNIX_EPOCH
         .elapsed()
         .map_or(0, |since| since.as_secs() ^ u64::from(since.subsec_nanos()) << 32);
-    let both = wiring.pairs.iter().flat_map(|pair| {
+    let both = wiring.pairs.iter().zip(own).flat_map(|(pair, own)| {
         let (one, other) = pair.ends;
-        [(one, other, pair.terms), (other, one, pair.terms)]
+        [(one, other, pair.terms, own), (other, one, pair.terms, own)]
     });
-    let way = |(number, (from, to, terms)): (usize, (usize, usize, _))| {
-        let way = Way::new(terms, seed.wrapping_add(number as u64));
-        ((from, wiring.ends[to].address), (to, way))
+    let way = |(number, (from, to, terms, own)): (usize, (usize, usize, _, &Own))| {
+        let way = Way::new(terms, own.clone(), seed.wrapping_add(number as u64));
+        ((from, wiring.end(to).address), (to, way))
     };
     both.enumerate().map(way).collect()
 }

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use plimsoll_units::{show_duration, show_share};
@@ -14,6 +16,8 @@ use serde::{Deserialize, Serialize};
 const WAITS: Duration = Duration::from_millis(100);
 /// What may wait in any case, bytes: some packets of a network that has none beyond 1,500.
 const WAITS_BYTES: u64 = 10 * 1500;
+/// The greatest part of a round trip that may be taken off each way for what the machine takes.
+const OWN_PARTS: u32 = 20;
 /// Flows that are kept in mind before those are forgotten that have nothing under way.
 const MANY_FLOWS: usize = 4096;
 
@@ -74,6 +78,25 @@ impl fmt::Display for Terms {
     }
 }
 
+/// What the machine itself takes at least to carry a packet one way over a link: to wake the
+/// router, to read and to write. It is found when the link is measured, and taken off.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Own(Arc<AtomicU64>);
+
+impl Own {
+    pub(super) fn get(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+
+    /// A round trip took this long, and another time is wanted. It is never less than nothing, nor
+    /// more than a part of what is wanted.
+    pub(super) fn learns(&self, is: Duration, wanted: Duration) {
+        let most = wanted / OWN_PARTS;
+        let own = (self.get() + is / 2).saturating_sub(wanted / 2).min(most);
+        self.0.store(u64::try_from(own.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+}
+
 /// What becomes of a packet that comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -89,6 +112,7 @@ pub(super) enum Fate {
 #[derive(Debug, Clone)]
 pub(super) struct Way {
     terms: Terms,
+    own: Own,
     draws: Stream,
     /// When all that came so far is carried.
     free: Duration,
@@ -98,9 +122,9 @@ pub(super) struct Way {
 
 impl Way {
     /// A way with draws of its own.
-    pub(super) fn new(terms: Terms, seed: u64) -> Self {
+    pub(super) fn new(terms: Terms, own: Own, seed: u64) -> Self {
         let draws = Stream::named(seed, "link.way");
-        Self { terms, draws, free: Duration::ZERO, flows: BTreeMap::new() }
+        Self { terms, own, draws, free: Duration::ZERO, flows: BTreeMap::new() }
     }
 
     /// What becomes of a packet that comes at a time, which is never before that of the last one.
@@ -118,7 +142,7 @@ impl Way {
         }
         let left = self.free.max(now);
         if self.terms.jitter.is_zero() {
-            return Fate::Due(left + self.terms.rtt / 2);
+            return Fate::Due((left + self.terms.rtt / 2).saturating_sub(self.own.get()));
         }
         let drawn = self.terms.jitter.mul_f64(2.0 * self.draws.uniform());
         let due = (left + self.terms.rtt / 2 + drawn).saturating_sub(self.terms.jitter);
@@ -173,7 +197,7 @@ mod tests {
     #[test]
     fn times_spread_evenly_around_half_of_the_round_trip() {
         let jitter = Duration::from_millis(30);
-        let mut way = Way::new(Terms { jitter, ..PLAIN }, 1);
+        let mut way = Way::new(Terms { jitter, ..PLAIN }, Own::default(), 1);
         let all: Vec<f64> = (0..20_000_u32)
             .map(|at| {
                 let now = Duration::from_secs(u64::from(at));
@@ -189,9 +213,32 @@ mod tests {
     }
 
     #[test]
+    fn what_the_machine_takes_itself_is_taken_off() {
+        let own = Own::default();
+        let mut way = Way::new(PLAIN, own.clone(), 6);
+        let mut trip = |machine: Duration| {
+            2 * (due(way.takes(Duration::from_secs(1), &packet(1, 100))).unwrap()
+                - Duration::from_secs(1)
+                + machine)
+        };
+        let machine = Duration::from_micros(350);
+        let found = trip(machine);
+        assert_eq!(found, PLAIN.rtt + 2 * machine);
+        own.learns(found, PLAIN.rtt);
+        assert_eq!((own.get(), trip(machine)), (machine, PLAIN.rtt));
+        // It has become faster; and one that is far too slow is not made up for.
+        own.learns(trip(machine / 2), PLAIN.rtt);
+        assert_eq!(own.get(), machine / 2);
+        own.learns(trip(Duration::from_secs(1)), PLAIN.rtt);
+        assert_eq!(own.get(), PLAIN.rtt / 20);
+        own.learns(Duration::ZERO, PLAIN.rtt);
+        assert_eq!(own.get(), Duration::ZERO);
+    }
+
+    #[test]
     fn a_flow_keeps_its_order_and_waits_for_no_other() {
         let jitter = Duration::from_millis(30);
-        let mut way = Way::new(Terms { jitter, ..PLAIN }, 2);
+        let mut way = Way::new(Terms { jitter, ..PLAIN }, Own::default(), 2);
         let (mut last, mut is_behind_another) = ([Duration::ZERO; 3], false);
         for at in 0..9_000_u32 {
             let flow = at as usize % 3;
@@ -206,7 +253,7 @@ mod tests {
 
     #[test]
     fn as_many_are_lost_as_are_asked_for() {
-        let mut way = Way::new(Terms { loss: 0.02, ..PLAIN }, 3);
+        let mut way = Way::new(Terms { loss: 0.02, ..PLAIN }, Own::default(), 3);
         let fates = (0..50_000_u64).map(|at| way.takes(Duration::from_millis(at), &packet(1, 99)));
         let lost = fates.filter(|fate| *fate == Fate::Lost).count();
         // Four deviations of a binomial of 1,000.
@@ -216,7 +263,7 @@ mod tests {
     #[test]
     fn it_carries_no_more_than_its_rate_and_lets_so_much_wait() {
         let terms = Terms { rate: Some(8_000_000), ..PLAIN };
-        let mut way = Way::new(terms, 4);
+        let mut way = Way::new(terms, Own::default(), 4);
         // 1,000 bytes take a millisecond; two come in each.
         let fates: Vec<Fate> = (0..4_000_u64)
             .map(|at| way.takes(Duration::from_micros(500 * at), &packet(1, 1_000)))
@@ -239,8 +286,9 @@ mod tests {
     fn any_bytes_have_a_flow() {
         for bytes in 0..80 {
             let packet = vec![0xff; bytes];
-            let of = Way::new(Terms { jitter: Duration::from_millis(1), ..PLAIN }, 5)
-                .takes(Duration::ZERO, &packet);
+            let of =
+                Way::new(Terms { jitter: Duration::from_millis(1), ..PLAIN }, Own::default(), 5)
+                    .takes(Duration::ZERO, &packet);
             assert!(matches!(of, Fate::Due(_)));
         }
         assert_ne!(flow_of(&packet(1, 60)), flow_of(&packet(2, 60)));

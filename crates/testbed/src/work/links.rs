@@ -14,6 +14,9 @@ use crate::thing::Thing;
 /// What the router is called where an instance would have its name: none has this one.
 const NAME: &str = "links";
 
+/// The most that it says of what it has measured, bytes.
+const MOST_SAID: u64 = 64 << 10;
+
 impl Worker<'_> {
     /// Starts the router, and waits until it has measured all links. Returns what it found.
     pub(super) fn link(
@@ -27,7 +30,7 @@ impl Worker<'_> {
         children.insert(NAME.to_owned(), child);
         drop(children);
         loop {
-            let said = output::end(folder);
+            let said = output::all(folder, MOST_SAID);
             if let Some((found, _)) = said.split_once(&format!("{READY}\n")) {
                 return Ok(found.trim_end().to_owned());
             }

@@ -8,6 +8,7 @@ use plimsoll_testbed::ledger::Ledger;
 use plimsoll_testbed::recipe::{Content, Scalar};
 use plimsoll_testbed::role::{Instance, Role};
 use plimsoll_testbed::{Bed, TestbedError};
+use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Mutex;
 
@@ -43,6 +44,12 @@ fn nginx_serves_in_a_namespace_with_its_limits() {
             let (_, status) = get(instance, "/status");
             assert!(String::from_utf8_lossy(&status).starts_with("Active connections"));
             assert!(instance.collect["nginx"].ends_with(":8080/status"));
+            // Who has an address has its hardware address, too: who has it next is known already.
+            let octets = instance.address.parse::<std::net::Ipv4Addr>().unwrap().octets();
+            let hardware = octets.map(|octet| format!("{octet:02x}")).join(":");
+            let known = std::fs::read_to_string("/proc/net/arp").unwrap();
+            let row = known.lines().find(|row| row.starts_with(&format!("{} ", instance.address)));
+            assert!(row.unwrap().contains(&format!("02:50:{hardware}")), "{known}");
         }
         Ok(())
     })
@@ -95,7 +102,7 @@ fn what_fails_while_it_stands_leaves_nothing() {
 }
 
 /// A server may start what makes a session of its own and does not end when it is asked to: it goes
-/// with the server, whether that ends in time or has to be killed.
+/// with the server, whether that ends in time, has to be killed, or was killed by somebody else.
 #[test]
 fn what_a_server_has_started_ends_with_it() {
     let place = Place::new();
@@ -106,7 +113,9 @@ fn what_a_server_has_started_ends_with_it() {
     std::fs::create_dir(&open).unwrap();
     std::fs::set_permissions(&open, PermissionsExt::from_mode(0o777)).unwrap();
     let child = open.join("child").display().to_string();
-    for ends in ["trap 'kill $!; exit 0' TERM", "trap '' TERM"] {
+    for (ends, is_killed) in
+        [("trap 'kill $!; exit 0' TERM", false), ("trap '' TERM", false), ("trap '' TERM", true)]
+    {
         let script = format!(
             "setsid sh -c 'trap \"\" TERM; echo $$ > {child}; while :; do sleep 1; done' & {ends}; \
              until test -s {child}; do sleep 0.01; done; \
@@ -121,10 +130,16 @@ fn what_a_server_has_started_ends_with_it() {
         let done = stand(&place, &place.processes(vec![store]), |_| {
             pid = std::fs::read_to_string(&child).unwrap().trim().to_owned();
             assert!(runs(&pid), "{pid}");
+            if is_killed {
+                let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+                let parent = stat.rsplit_once(") ").unwrap().1.split(' ').nth(1).unwrap();
+                let parent = Pid::from_raw(parent.parse().unwrap()).unwrap();
+                kill_process(parent, Signal::KILL).unwrap();
+            }
             Ok(())
         });
         done.unwrap();
-        assert!(!runs(&pid), "{ends}");
+        assert!(!runs(&pid), "{ends} {is_killed}");
     }
 }
 

@@ -5,7 +5,7 @@
 //! first receipt: then its spread is known.
 
 use super::Users;
-use plimsoll_runs::BroadcastCounts;
+use plimsoll_runs::{BroadcastCounts, Phase};
 use plimsoll_workload::scenario::Published;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::Ordering;
@@ -50,14 +50,16 @@ impl Waves {
         wave.received += 1;
     }
 
-    /// Adds the spreads of those that began so long ago that who has them not has lost them.
-    pub(crate) fn settle(&mut self, until: u64, counts: &mut BroadcastCounts) {
+    /// Adds the spreads of those that began so long ago that who has them not has lost them, but
+    /// for those of before `from`.
+    pub(crate) fn settle(&mut self, until: u64, from: u64, counts: &mut BroadcastCounts) {
         while let Some(&(first, of)) = self.order.front() {
             if first.saturating_add(SPREAD_NS) > until {
                 return;
             }
             self.order.pop_front();
-            if let Some(wave) = self.open.remove(&of).filter(|wave| wave.received > 1) {
+            let is_told = |wave: &Wave| wave.received > 1 && wave.first_ns >= from;
+            if let Some(wave) = self.open.remove(&of).filter(is_told) {
                 counts.spread.record(wave.last_ns - wave.first_ns);
             }
         }
@@ -65,13 +67,14 @@ impl Waves {
 }
 
 impl Users {
-    /// Takes a broadcast that came for a user. Returns how long it took, where that is told.
+    /// Takes a broadcast that came for a user. Returns how long it took, where that is known. It is
+    /// recorded where the broadcast came in the measured phase.
     pub(crate) fn take_broadcast(
         &mut self,
         seat: u32,
         channel: u16,
         of: &Published,
-        at: u64,
+        (at, phase): (u64, Phase),
         counts: &mut BroadcastCounts,
     ) -> Option<u64> {
         let unix_ns = self.moment(at).unix_ns;
@@ -92,7 +95,9 @@ impl Users {
         }
         // What takes less than a nanosecond took one: 0 is not told.
         let latency_ns = unix_ns.saturating_sub(published).max(1);
-        counts.latency.record(latency_ns);
+        if phase == Phase::Measured {
+            counts.latency.record(latency_ns);
+        }
         Some(latency_ns)
     }
 
@@ -137,12 +142,13 @@ impl Users {
         }
     }
 
-    /// Adds the spreads of broadcasts that are over: of all, where no user is there any more.
-    pub(crate) fn settle_waves(&mut self, now: u64, counts: &mut BroadcastCounts) {
+    /// Adds the spreads of broadcasts that are over, of those that began at `from` or later: of
+    /// all such, where no user is there any more.
+    pub(crate) fn settle_waves(&mut self, now: u64, from: u64, counts: &mut BroadcastCounts) {
         let is_last = self.numbers.active.load(Ordering::Relaxed) == 0;
         let until = if is_last { u64::MAX } else { now };
         if let Ok(mut waves) = self.numbers.waves.lock() {
-            waves.settle(until, counts);
+            waves.settle(until, from, counts);
         }
     }
 }
@@ -158,14 +164,19 @@ mod tests {
             waves.take((1, 7), at);
         }
         waves.take((1, 8), 500_000_000);
-        waves.settle(2_999_999_999, &mut counts);
+        waves.settle(2_999_999_999, 0, &mut counts);
         assert_eq!(counts.spread.count(), 0, "not over yet");
-        waves.settle(3_000_001_000, &mut counts);
+        waves.settle(3_000_001_000, 1_000, &mut counts);
         let exact = counts.spread.exact().unwrap();
         assert_eq!((exact.min, exact.max), (399_999_000, 399_999_000));
         // Who has it later begins anew, and one alone has no spread.
         waves.take((1, 7), 3_000_002_000);
-        waves.settle(u64::MAX, &mut counts);
+        waves.settle(u64::MAX, 0, &mut counts);
+        assert_eq!(counts.spread.count(), 1);
+        // And what began in the warm-up is in no figure.
+        waves.take((1, 9), 4_000_000_000);
+        waves.take((1, 9), 4_300_000_000);
+        waves.settle(u64::MAX, 4_000_000_001, &mut counts);
         assert_eq!(counts.spread.count(), 1);
     }
 }

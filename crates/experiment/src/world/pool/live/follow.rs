@@ -141,15 +141,18 @@ impl<'a> Followed<'a> {
         Self { who, crew, is_adopted: crew.is_adopted(), role, check }
     }
 
-    /// The servers that are told. Those of a pool that is adopted have the time to be heard again.
+    /// The servers that a process before has left to this one, when they have had the time to be
+    /// heard again. There are none where it is the first: whoever is told comes then, and is asked
+    /// before it gets requests.
     #[expect(clippy::disallowed_methods, reason = "waits for other processes to be heard")]
     pub(super) fn standing(&self) -> Vec<Server> {
-        if self.is_adopted {
-            let clock = Clock::start();
-            // The longest period is known when the first are heard.
-            while Duration::from_nanos(clock.now()) < self.who.settles() {
-                std::thread::sleep(LOOK);
-            }
+        if !self.is_adopted {
+            return Vec::new();
+        }
+        let clock = Clock::start();
+        // The longest period is known when the first are heard.
+        while Duration::from_nanos(clock.now()) < self.who.settles() {
+            std::thread::sleep(LOOK);
         }
         self.who.living().into_iter().map(|of| self.server(&of)).collect()
     }
