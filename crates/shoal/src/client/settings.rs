@@ -247,6 +247,10 @@ impl<'a> Reader<'a> {
         let Some(first) = words.first() else { return Ok(()) };
         let rest = match raw(first) {
             "[" | "test" | ":" | "true" | "false" => return Ok(()),
+            "export" | "readonly" if words.len() == 1 => {
+                let what = format!("a command that prints, `{}`", raw(first));
+                return self.refuse(first.range.start, &what);
+            }
             "export" | "readonly" => &words[1..],
             _ => words,
         };

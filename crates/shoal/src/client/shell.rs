@@ -39,16 +39,21 @@ pub fn values(text: &str, names: &BTreeSet<String>) -> io::Result<Values> {
     run(&["-n"], &script).map_err(|_| wrong("sh -n does not understand it"))?;
     let printed = run(&[], &script)?;
     let printed = String::from_utf8(printed).map_err(|_| wrong("a value is no UTF-8"))?;
+    values_in(&printed, names).ok_or_else(|| wrong("sh reads it otherwise than it looks"))
+}
+
+/// The values in what was printed; none where there is more than them, or less.
+fn values_in(printed: &str, names: &BTreeSet<String>) -> Option<Values> {
     let mut parts = printed.split('\0');
-    let values: Values = names
-        .iter()
-        .zip(&mut parts)
-        .map(|(name, part)| (name.clone(), part.strip_prefix('=').map(str::to_owned)))
-        .collect();
-    if values.len() < names.len() || parts.next() != Some("") || parts.next().is_some() {
-        return Err(wrong("sh reads it otherwise than it looks"));
+    let mut values = Values::new();
+    for name in names {
+        let value = match parts.next()? {
+            "" => None,
+            set => Some(set.strip_prefix('=')?.to_owned()),
+        };
+        values.insert(name.clone(), value);
     }
-    Ok(values)
+    (parts.next() == Some("") && parts.next().is_none()).then_some(values)
 }
 
 /// Gives a script to a shell and returns what it prints.
@@ -98,4 +103,23 @@ fn isolated() -> Command {
     let mut command = Command::new(UNSHARE);
     command.args(*way).arg(SHELL);
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_is_the_values_or_nothing_is_believed() {
+        let names = ["A", "B"].map(str::to_owned).into();
+        let values = |printed| values_in(printed, &names).map(|it| it.into_values().collect());
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(values("=a\0\0"), Some(vec![some("a"), None]));
+        assert_eq!(values("=\0==\0"), Some(vec![some(""), some("=")]));
+        for printed in
+            ["", "=a\0", "=a\0=b", "=a\0=b\0c", "=a\0=b\0\0", "export PWD\n=a\0\0", "x\0\0"]
+        {
+            assert_eq!(values(printed), None, "{printed:?}");
+        }
+    }
 }

@@ -92,6 +92,10 @@ fn a_file_that_does_more_is_refused_with_the_line_to_change() {
         (format!("A=1\n: & {touch}\nCVMFS_HTTP_PROXY=x\n"), "line 2 holds a command in the back"),
         (format!("A=1\nf() {{ {touch}; }}\nCVMFS_HTTP_PROXY=x\n"), "line 2 holds `(`"),
         (format!("A=1\nB=2 {touch}\nCVMFS_HTTP_PROXY=x\n"), "line 2 holds a command, `touch`"),
+        (
+            "A=1\nexport # all\nCVMFS_HTTP_PROXY=x\n".to_owned(),
+            "line 2 holds a command that prints",
+        ),
         (format!("A=1\nif {touch}; then :; fi\nCVMFS_HTTP_PROXY=x\n"), "line 2 holds a command"),
         (format!("A=1\n. {}\nCVMFS_HTTP_PROXY=x\n", mark.display()), "line 2 holds a command, `.`"),
         (
