@@ -84,16 +84,26 @@ fn without_batches_there_are_as_many_broadcasts_as_predictions() {
     let mut looks = market.http.socket(&market.user("looks").1);
     looks.ask(&json!({"op": "subscribe", "game": game}));
     let mut plays = market.http.socket(&market.user("plays").1);
-    for n in 1..=40_u64 {
-        plays.predict(pools[usize::from(n % 2 == 0)], 1, 10, n);
-    }
     let mut last = BTreeMap::new();
-    for seq in 1..=40 {
+    for n in 1..=40_u64 {
+        assert_eq!(plays.predict(pools[usize::from(n % 2 == 0)], 1, 10, n)["op"], "ok");
         let told = looks.pushed();
-        assert_eq!((&told["seq"], &told["skipped"]), (&json!(seq), &json!(0)));
+        assert_eq!((&told["seq"], &told["skipped"]), (&json!(n), &json!(0)));
         last.insert(told["pool"].as_u64().unwrap(), told["shares"].clone());
     }
     assert_eq!(last, BTreeMap::from(pools.map(|pool| (pool, json!([0, 200])))));
+    // As fast as they come, too; a reader who is slower is told how many were left out.
+    for n in 41..=80_u64 {
+        assert_eq!(plays.predict(pools[0], 1, 10, n)["op"], "ok");
+    }
+    let mut seq = 40;
+    while seq < 80 {
+        let told = looks.pushed();
+        seq += 1 + told["skipped"].as_u64().unwrap();
+        assert_eq!(told["seq"], seq);
+        assert_eq!(told["shares"], json!([0, 200 + (seq - 40) * 10]));
+    }
+    assert_eq!(market.figure("market_broadcasts_published_total"), 80);
 }
 
 #[test]
