@@ -7,6 +7,8 @@ use plimsoll_runs::experiment::Experiment;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 
 const TARGET: &str = "\
 name = 'workers'
@@ -186,6 +188,50 @@ fn a_server_that_cannot_start_fails_its_cells_and_says_why() {
     let failed = cells["cells"].as_array().unwrap().iter();
     assert!(failed.clone().all(|cell| cell["state"] == "failed"), "{cells}");
     assert!(failed.clone().all(|cell| cell["reason"].as_str().unwrap().contains("no luck")));
+    let twice = |cell: &Value| cell["failures"].as_array().is_some_and(|all| all.len() == 2);
+    assert!(failed.clone().all(twice), "{cells}");
+}
+
+#[test]
+fn a_cell_that_is_done_at_the_second_try_says_why_the_first_one_failed() {
+    let place = Place::new();
+    // The server's user writes there.
+    let open = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(open.path(), Permissions::from_mode(0o777)).unwrap();
+    let begun = open.path().join("begun").display().to_string();
+    let start = format!(
+        "[ -e {begun} ] || {{ touch {begun}; echo no luck; exit 7; }}; \
+         exec {{{{plimsoll}}}} target --listen {{{{address}}}}:{{{{port}}}} --service-time const:1ms"
+    );
+    std::fs::create_dir(place.path("recipes")).unwrap();
+    let recipe = format!("about = 'fails once'\nport = 80\nstart = ['sh', '-c', '{start}']\n");
+    place.write("recipes/once.toml", recipe + "check = { http = '/-/metrics' }\n");
+    let plan = TARGET
+        .replace("recipe = 'target'\nvars = { service = 'const:4ms' }", "recipe = 'once'")
+        .replace("\"role.web.vars.workers\" = [1, 4]\n", "")
+        .replace("replications = 2\n", "")
+        .replace("'3s'", "'1s'");
+    place.write("plan.toml", plan);
+    let done = place.plimsoll(&["run", "plan.toml"]).went_well();
+    done.says(&["cell 1 failed", "no luck", "tried once more"]);
+    let of = place.plimsoll(&["analyse", "--json"]).went_well().json();
+    let cells = of["cells"].as_array().unwrap();
+    assert!(cells.iter().all(|cell| cell["state"] == "done"), "{of}");
+    let again: Vec<&Value> = cells.iter().filter(|cell| !cell["failures"].is_null()).collect();
+    let [again] = &again[..] else { panic!("{of}") };
+    assert!(again["failures"][0].as_str().unwrap().contains("no luck"), "{of}");
+    assert_eq!(again["reason"], "");
+    let note = "1 of 2 cells failed before an attempt at them was done (cell 1: ";
+    assert!(
+        of["warnings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|one| { one.as_str().unwrap().starts_with(note) }),
+        "{of}"
+    );
+    place.plimsoll(&["report", "-o", "page.html"]).went_well();
+    assert!(std::fs::read_to_string(place.path("page.html")).unwrap().contains(note));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_runs::experiment::{CellRow, Experiment, State};
+use plimsoll_runs::experiment::{CellRow, Experiment, FAILED, State};
 use plimsoll_runs::summary::{SloVerdict, Summary};
 use plimsoll_runs::{FigureRow, Kind, Run, RunError};
 use plimsoll_stats::figure::{self, Figure};
@@ -12,7 +12,17 @@ use crate::document::{CellResult, state};
 
 /// The cells of an experiment, by their numbers.
 pub(crate) fn of_experiment(experiment: &Experiment) -> Result<Vec<CellResult>, RunError> {
-    experiment.cells()?.iter().map(|row| of_row(experiment, row)).collect()
+    let mut failures: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+    for (cell, event) in experiment.events()? {
+        if let Some(cell) = cell.filter(|_| event.kind == FAILED) {
+            failures.entry(cell).or_default().push(event.text);
+        }
+    }
+    let of = |row: &CellRow| {
+        let failures = failures.remove(&row.cell.number).unwrap_or_default();
+        Ok(CellResult { failures, ..of_row(experiment, row)? })
+    };
+    experiment.cells()?.iter().map(of).collect()
 }
 
 fn of_row(experiment: &Experiment, row: &CellRow) -> Result<CellResult, RunError> {

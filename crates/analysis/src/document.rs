@@ -117,6 +117,9 @@ pub struct CellResult {
     pub state: &'static str,
     /// Why it failed, or was stopped; empty where it did not.
     pub reason: String,
+    /// Why each attempt at it failed, in their order: also of one that is done by now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<String>,
     /// Whether its figures can be believed; `None` where it has no run that says so.
     pub valid: Option<bool>,
     /// Whether its availability held: `held`, `broken`, `not_resolvable`; `None` where that was not

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | a mean without spread | one replication: no interval, no p-value |
 //! | a subset of the cells | cells that failed, are left or are not valid, and what they have in common |
+//! | a second try | cells that failed before they were done |
 //! | a verdict that is none | cells too short to tell whether the SLO held |
 //! | no baseline | the design, or what counts of it, lacks the combination of first levels |
 //! | worse elsewhere | a level is better in one figure, and worse in another |
@@ -34,6 +35,7 @@ pub(crate) fn add(
     warnings: &mut Vec<String>,
 ) {
     let mut all: Vec<String> = subset(study).into_iter().collect();
+    all.extend(tried_again(study));
     all.extend(broken(study));
     all.extend(untold(study));
     if study.has_design {
@@ -62,6 +64,21 @@ fn subset(study: &Study<'_>) -> Option<String> {
         left.len(),
         study.cells.len(),
         parts.join(", ")
+    ))
+}
+
+/// Cells whose figures are those of another attempt than the first.
+fn tried_again(study: &Study<'_>) -> Option<String> {
+    let again = |cell: &&CellResult| cell.is_done() && !cell.failures.is_empty();
+    let again: Vec<&CellResult> = study.cells.iter().filter(again).collect();
+    let first = again.first()?;
+    Some(format!(
+        "{} of {} cells failed before an attempt at them was done (cell {}: {}){}",
+        again.len(),
+        study.cells.len(),
+        first.id,
+        first.failures[0],
+        common(study, &again)
     ))
 }
 
@@ -267,6 +284,10 @@ mod tests {
     fn single_cells_failures_and_a_missing_baseline_are_told() {
         let all = cells(&factors(&["16", "256"]));
         assert!(notes(&all, &[figure::RATE_MEAN]).is_empty());
+        let mut again = all.clone();
+        again[3].failures = vec!["no luck".to_owned(), "none again".to_owned()];
+        let wanted = "1 of 12 cells failed before an attempt at them was done (cell 4: no luck)";
+        assert_eq!(notes(&again, &[figure::RATE_MEAN]), [wanted]);
         let mut once = all[..4].to_vec();
         assert!(has(&notes(&once, &[figure::RATE_MEAN]), "each combination ran once"));
         once[0].gate = Some("broken");

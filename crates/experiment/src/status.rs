@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use plimsoll_runs::experiment::{CellRow, Experiment, State, Stop, is_held, place};
+use plimsoll_runs::experiment::{CellRow, Experiment, FAILED, State, Stop, is_held, place};
 use plimsoll_runs::{Ended, Event, Run, RunError, is_written};
 use serde::Serialize;
 
@@ -335,7 +335,10 @@ impl Follower {
         let mut news = Vec::new();
         for (place, cell, event) in experiment.events_after(self.last_event)? {
             self.last_event = place;
-            news.push(Told::of(cell, event));
+            // That a cell failed is told by what it has come to.
+            if event.kind != FAILED {
+                news.push(Told::of(cell, event));
+            }
         }
         for row in experiment.cells()? {
             let now = (row.state, row.started_ns);

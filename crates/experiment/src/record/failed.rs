@@ -1,9 +1,9 @@
 //! What is kept of cells that came to nothing, and of what happened when a cell's run had ended.
 
-use plimsoll_runs::Event;
-use plimsoll_runs::experiment::{Cell, State};
+use plimsoll_runs::experiment::{Cell, FAILED, State};
+use plimsoll_runs::{Class, Event};
 
-use super::{Place, Record, SPENT};
+use super::{Place, Record, SPENT, event};
 use crate::error::ExperimentError;
 use crate::folders::add;
 
@@ -44,7 +44,8 @@ impl Record<'_> {
         Ok(row.is_some_and(|row| row.state.is_kept()))
     }
 
-    /// Takes a cell that failed before it had a run, or with one that is no result.
+    /// Takes a cell that failed before it had a run, or with one that is no result. Why is among
+    /// the events of the whole, where it stays when another attempt is done.
     ///
     /// # Errors
     /// Where that cannot be written.
@@ -58,6 +59,8 @@ impl Record<'_> {
             journal.begin(cell, at_ns)?;
             journal.end(cell.number, State::Failed, reason, at_ns)?;
         }
+        let event = Event { class: Class::Failure, ..event(at_ns, FAILED, reason) };
+        journal.event(Some(cell.number), &event)?;
         journal.fact(SPENT, &self.bounds.cell_ended(at_ns).to_string())?;
         inner.has_some = true;
         Ok(())

@@ -54,6 +54,8 @@ pub const INPUTS: &str = "inputs";
 pub const CELLS: &str = "cells";
 /// The kind of the event that says why no more replications were added.
 pub const UNTIL: &str = "until";
+/// The kind of the event that says why an attempt at a cell failed.
+pub const FAILED: &str = "failed";
 
 /// The fact that holds what was predicted of live cells before them: a list of
 /// [`Predicted`] as JSON.
