@@ -32,7 +32,7 @@ fn an_agent_outlives_its_broker() {
     let host = host();
     let registries = vec![speaks(&rabbit, test)];
     // Its cache lives four intervals: longer than a broker takes to come back on a busy machine.
-    let interval = Duration::from_secs(12);
+    let interval = Duration::from_secs(24);
     let told = Options { interval, ..told(cache.address.port()) };
     let agent = Running::start(told, host.path(), registries);
     let why = agent.until(|event| matches!(event, Event::Failed(..)));
