@@ -200,8 +200,8 @@ fn a_cell_that_is_done_at_the_second_try_says_why_the_first_one_failed() {
     std::fs::set_permissions(open.path(), Permissions::from_mode(0o777)).unwrap();
     let begun = open.path().join("begun").display().to_string();
     let start = format!(
-        "[ -e {begun} ] || {{ touch {begun}; echo no luck; exit 7; }}; \
-         exec {{{{plimsoll}}}} target --listen {{{{address}}}}:{{{{port}}}} --service-time const:1ms"
+        "[ -e {begun} ] || {{ touch {begun}; echo no luck; exit 7; }}; exec {{{{plimsoll}}}} \
+         target --listen {{{{address}}}}:{{{{port}}}} --service-time const:1ms"
     );
     std::fs::create_dir(place.path("recipes")).unwrap();
     let recipe = format!("about = 'fails once'\nport = 80\nstart = ['sh', '-c', '{start}']\n");
