@@ -116,14 +116,40 @@ pub(crate) fn test_binary(binary: &Path, package: &Path) -> Command {
     test
 }
 
+/// Cargo, as a person would start it.
 #[expect(clippy::disallowed_methods, reason = "cargo tells which cargo started this program")]
 pub(crate) fn cargo(root: &Path) -> Command {
     let mut cargo = command(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
     cargo.current_dir(root);
+    // What it tells this program of its package: there are build scripts (ring's) that run again
+    // where it is another one, and all that depends on them would be compiled anew.
+    for (name, _) in std::env::vars_os() {
+        let is_of_package =
+            |name: &str| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|of| name.starts_with(of));
+        if name.to_str().is_some_and(is_of_package) {
+            cargo.env_remove(&name);
+        }
+    }
     cargo
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place of xtask that starts processes")]
 fn command(program: &str) -> Command {
     Command::new(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cargo_is_told_of_no_package() {
+        // These tests are started by cargo, which has told them.
+        let own = ["CARGO_PKG_NAME", "CARGO_MANIFEST_DIR"];
+        let cargo = cargo(Path::new("/"));
+        let told: Vec<_> = cargo.get_envs().collect();
+        for name in own {
+            assert!(told.contains(&(name.as_ref(), None)), "{name}: {told:?}");
+        }
+    }
 }

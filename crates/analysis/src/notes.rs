@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | a mean without spread | one replication: no interval, no p-value |
 //! | a subset of the cells | cells that failed, are left or are not valid, and what they have in common |
-//! | a second try | cells that failed before they were done |
+//! | a second try | cells at which attempts failed before the one that counts |
 //! | a verdict that is none | cells too short to tell whether the SLO held |
 //! | no baseline | the design, or what counts of it, lacks the combination of first levels |
 //! | worse elsewhere | a level is better in one figure, and worse in another |
@@ -73,7 +73,7 @@ fn tried_again(study: &Study<'_>) -> Option<String> {
     let again: Vec<&CellResult> = study.cells.iter().filter(again).collect();
     let first = again.first()?;
     Some(format!(
-        "{} of {} cells failed before an attempt at them was done (cell {}: {}){}",
+        "attempts at {} of {} cells failed before the one that counts (cell {}: {}){}",
         again.len(),
         study.cells.len(),
         first.id,
@@ -286,7 +286,8 @@ mod tests {
         assert!(notes(&all, &[figure::RATE_MEAN]).is_empty());
         let mut again = all.clone();
         again[3].failures = vec!["no luck".to_owned(), "none again".to_owned()];
-        let wanted = "1 of 12 cells failed before an attempt at them was done (cell 4: no luck)";
+        let wanted =
+            "attempts at 1 of 12 cells failed before the one that counts (cell 4: no luck)";
         assert_eq!(notes(&again, &[figure::RATE_MEAN]), [wanted]);
         let mut once = all[..4].to_vec();
         assert!(has(&notes(&once, &[figure::RATE_MEAN]), "each combination ran once"));

@@ -6,7 +6,7 @@ use crate::terminal::error::{Result, UsageError, read};
 use crate::terminal::paint::Paint;
 use crate::terminal::print;
 use plimsoll_plan::{FactorPlan, Varied};
-use plimsoll_runs::experiment::{CellRow, Combination, Experiment, Mean, combinations};
+use plimsoll_runs::experiment::{CellRow, Combination, Experiment, FAILED, Mean, combinations};
 use plimsoll_runs::{Ended, Event, FigureRow, Run, iso8601};
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_units::{ParseError, show_count};
@@ -97,8 +97,9 @@ pub(super) fn show(path: &Path, columns: &[&'static Figure], json: bool) -> Resu
     let any = |figure: &&&Figure| combinations.iter().any(|of| of.mean(figure).is_some());
     let shown: Vec<&Figure> = wanted.iter().filter(any).copied().collect();
     table(&mut out, &combinations, &shown);
-    // What was done to servers is for `follow`, and in `--json`.
-    let is_shown = |(_, event): &(Option<u32>, Event)| event.kind != "testbed";
+    // What was done to servers is for `follow`, attempts that failed for `analyse`; both are in
+    // `--json`.
+    let is_shown = |(_, event): &(Option<u32>, Event)| !["testbed", FAILED].contains(&&*event.kind);
     for (cell, event) in experiment.events()?.into_iter().filter(is_shown) {
         let of = cell.map_or_else(String::new, |cell| format!("cell {cell}: "));
         let kind = if event.kind == "warning" { "note" } else { &event.kind };
