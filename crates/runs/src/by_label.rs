@@ -100,11 +100,12 @@ impl LabelBooks {
 
     /// What is told of them: by label, `other` last.
     pub(crate) fn figures(&self) -> Vec<LabelFigures> {
-        let others = self.books.get(&OTHER);
-        let is_other = |book: &LabelBook| others.is_some_and(|others| std::ptr::eq(others, book));
-        let figures =
-            |(label, book)| LabelFigures::of(label, is_other(book).then_some(self.others), book);
-        self.all().map(figures).collect()
+        let mut all: Vec<LabelFigures> =
+            self.all().map(|(label, book)| LabelFigures::of(label, book)).collect();
+        if let (true, Some(other)) = (self.books.contains_key(&OTHER), all.last_mut()) {
+            other.labels = Some(self.others);
+        }
+        all
     }
 }
 
@@ -140,13 +141,13 @@ pub struct LabelFigures {
 }
 
 impl LabelFigures {
-    fn of(label: &str, labels: Option<u64>, book: &LabelBook) -> Self {
+    fn of(label: &str, book: &LabelBook) -> Self {
         let counters = &book.requests.counters;
         let times = |tag| book.requests.times(tag).map(Compact::percentiles).unwrap_or_default();
         let failures = ErrorKind::ALL.map(|of| (of.name().to_owned(), counters.errors_of(of)));
         Self {
             label: label.to_owned(),
-            labels,
+            labels: None,
             users: book.users,
             count: counters.offered,
             succeeded: counters.succeeded,
