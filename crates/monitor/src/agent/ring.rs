@@ -1,5 +1,10 @@
-//! The last samples of every series, in memory: one time a period, and a value of each series at
-//! it.
+//! The last samples of every series, in memory: one time a turn of the sampler, and a value of
+//! each series at it.
+//!
+//! A collector is read once a turn. So a turn is over, and the next has begun, where a reading
+//! comes of a collector that the turn has one of. What the clock says would not tell: readings of
+//! one turn begin at different moments, the one that began first may end last, and a machine that
+//! is busy delays some turns and not others.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -7,7 +12,7 @@ use std::time::Duration;
 use plimsoll_net::prometheus::Page;
 
 use crate::collector::KINDS;
-use crate::sample::{Labels, Samples, Series};
+use crate::sample::{Labels, Sample, Samples, Series};
 use crate::sampler;
 
 /// Samples of the last hour, or of as long as it was made for.
@@ -15,9 +20,8 @@ use crate::sampler;
 pub struct Ring {
     period_ns: u64,
     most: usize,
-    /// The times, ascending: the number of the period since 1970, and the moment of its first
-    /// sample, nanoseconds.
-    times: VecDeque<(u64, u64)>,
+    /// When the first reading of each turn was taken, ascending, nanoseconds since 1970.
+    times: VecDeque<u64>,
     /// The values of each series, the last at the last time; NaN where it has none.
     series: BTreeMap<(String, Labels), VecDeque<f64>>,
     /// Why a collector gave nothing at its last turn.
@@ -39,19 +43,21 @@ impl Ring {
         }
     }
 
-    /// Takes the samples of a collector, read at a time, nanoseconds since 1970.
+    /// Takes a reading of a collector as the sampler hands it on, taken at a time, nanoseconds
+    /// since 1970.
     pub fn take(&mut self, at_ns: u64, samples: &Samples) {
-        let at = at_ns / self.period_ns;
-        match self.times.back() {
-            // A clock that was set back: what is newer by it than now is of no use.
-            Some((last, _)) if at < *last => return self.begin_anew(at_ns, samples),
-            Some((last, _)) if *last == at => {}
-            _ => self.advance((at, at_ns)),
+        let up = samples.iter().find(|of| of.name == sampler::GROUP.series[0].name);
+        if !up.is_some_and(|up| self.lacks(up)) {
+            if self.times.back().is_some_and(|last_ns| at_ns <= *last_ns) {
+                // A clock that was set back: what is newer by it than now is of no use.
+                self.times.clear();
+                self.series.clear();
+            }
+            self.advance(at_ns);
         }
         let length = self.times.len();
         for sample in samples.iter() {
-            let key = (sample.name.to_string(), sample.labels.clone());
-            let values = self.series.entry(key).or_default();
+            let values = self.series.entry(key(sample)).or_default();
             values.resize(length, f64::NAN);
             if let Some(value) = values.back_mut() {
                 *value = sample.value;
@@ -61,20 +67,19 @@ impl Ring {
             self.faults.insert(fault.collector, fault.reason.clone());
         }
         if samples.faults().is_empty() {
-            let up = samples.iter().find(|of| of.name == sampler::GROUP.series[0].name);
             let name = up.and_then(|of| of.label("collector")).map(str::to_owned);
             self.faults.retain(|known, _| name.as_deref() != Some(*known));
         }
     }
 
-    fn begin_anew(&mut self, at_ns: u64, samples: &Samples) {
-        self.times.clear();
-        self.series.clear();
-        self.take(at_ns, samples);
+    /// Whether there is a turn, and it has no value of the series of this sample yet.
+    fn lacks(&self, sample: &Sample) -> bool {
+        let values = self.series.get(&key(sample));
+        !self.times.is_empty() && values.and_then(VecDeque::back).is_none_or(|last| last.is_nan())
     }
 
-    fn advance(&mut self, at: (u64, u64)) {
-        self.times.push_back(at);
+    fn advance(&mut self, at_ns: u64) {
+        self.times.push_back(at_ns);
         let surplus = self.times.len().saturating_sub(self.most);
         self.times.drain(..surplus);
         let length = self.times.len();
@@ -132,7 +137,7 @@ impl Ring {
         let faults: BTreeMap<_, _> = self.faults.iter().collect();
         let value = serde_json::json!({
             "schema": 1,
-            "at_unix_ns": self.times.back().map(|(_, at_ns)| at_ns),
+            "at_unix_ns": self.times.back(),
             "period_s": self.period_ns as f64 / 1e9,
             "faults": faults,
             "series": series,
@@ -155,21 +160,20 @@ impl Ring {
         if series.is_empty() {
             return None;
         }
-        let times: Vec<u64> = self.times.iter().map(|(_, at_ns)| *at_ns).collect();
         let value = serde_json::json!({
-            "schema": 1, "name": name, "at_unix_ns": times, "series": series,
+            "schema": 1, "name": name, "at_unix_ns": self.times, "series": series,
         });
         Some(format!("{value}\n"))
     }
 
     /// The first and the last moment that is remembered, nanoseconds since 1970.
     pub(super) fn span(&self) -> Option<(u64, u64)> {
-        Some((self.times.front()?.1, self.times.back()?.1))
+        Some((*self.times.front()?, *self.times.back()?))
     }
 
     /// All moments, ascending.
     pub(super) fn times(&self) -> impl Iterator<Item = u64> {
-        self.times.iter().map(|(_, at_ns)| *at_ns)
+        self.times.iter().copied()
     }
 
     /// The values at a moment, by its place among all.
@@ -186,6 +190,10 @@ impl Ring {
     pub(super) fn faults(&self) -> impl Iterator<Item = (&str, &str)> {
         self.faults.iter().map(|(collector, why)| (*collector, why.as_str()))
     }
+}
+
+fn key(sample: &Sample) -> (String, Labels) {
+    (sample.name.to_string(), sample.labels.clone())
 }
 
 fn texts(labels: &Labels) -> Vec<(&str, &str)> {
@@ -205,14 +213,28 @@ fn known(name: &str) -> Option<&'static Series> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
-    fn samples(values: &[(&str, f64)]) -> Samples {
+    /// A reading of a collector, as the sampler hands it on.
+    fn reading(collector: &'static str, values: &[(&str, f64)]) -> Samples {
         let mut samples = Samples::of(None);
         for (name, value) in values {
             samples.push_foreign(name, [("cpu", "<0>")], *value);
         }
+        samples.push(&sampler::GROUP.series[0], &[collector], 1.0);
         samples
+    }
+
+    fn samples(values: &[(&str, f64)]) -> Samples {
+        reading("host", values)
+    }
+
+    /// The times and the values of the first series of a name, as they are told.
+    fn course(ring: &Ring, name: &str) -> (Value, Value) {
+        let told: Value = serde_json::from_str(&ring.course_json(name).unwrap()).unwrap();
+        (told["at_unix_ns"].clone(), told["series"][0]["values"].clone())
     }
 
     fn at(second: u64) -> u64 {
@@ -226,12 +248,33 @@ mod tests {
         for second in 1..5 {
             ring.take(at(second), &samples(&[("a", second as f64)]));
         }
-        let course: serde_json::Value =
-            serde_json::from_str(&ring.course_json("a").unwrap()).unwrap();
-        assert_eq!(course["series"][0]["values"], serde_json::json!([2.0, 3.0, 4.0]));
-        assert_eq!(course["at_unix_ns"].as_array().unwrap().len(), 3);
+        assert_eq!(course(&ring, "a"), (json!([at(2), at(3), at(4)]), json!([2.0, 3.0, 4.0])));
         assert_eq!(ring.course_json("gone"), None, "it had no value for so long");
-        assert_eq!(ring.lines(), "a{cpu=\"<0>\"} 4\n");
+        assert!(ring.lines().starts_with("a{cpu=\"<0>\"} 4\n"), "{}", ring.lines());
+    }
+
+    #[test]
+    fn a_turn_that_is_late_takes_nothing_from_the_next() {
+        let mut ring = Ring::new(Duration::from_secs(1), Duration::from_secs(10));
+        // The second turn is late, and in the same second as the third.
+        let times = [at(0), at(2), at(2) + 900_000_000, at(3) + 900_000_000];
+        for (turn, at_ns) in times.into_iter().enumerate() {
+            ring.take(at_ns, &samples(&[("a", turn as f64)]));
+        }
+        assert_eq!(course(&ring, "a"), (json!(times), json!([0.0, 1.0, 2.0, 3.0])));
+    }
+
+    #[test]
+    fn what_began_first_and_ended_last_is_of_its_turn() {
+        let mut ring = Ring::new(Duration::from_secs(1), Duration::from_secs(10));
+        for turn in 0..3 {
+            // Two begin around the end of a second, and the one before it takes longer.
+            ring.take(at(turn), &reading("fast", &[("b", turn as f64)]));
+            ring.take(at(turn) - 9, &reading("slow", &[("a", turn as f64)]));
+        }
+        let times = json!([at(0), at(1), at(2)]);
+        assert_eq!(course(&ring, "a"), (times.clone(), json!([0.0, 1.0, 2.0])));
+        assert_eq!(course(&ring, "b"), (times, json!([0.0, 1.0, 2.0])));
     }
 
     #[test]
