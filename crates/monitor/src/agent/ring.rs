@@ -250,7 +250,8 @@ mod tests {
         }
         assert_eq!(course(&ring, "a"), (json!([at(2), at(3), at(4)]), json!([2.0, 3.0, 4.0])));
         assert_eq!(ring.course_json("gone"), None, "it had no value for so long");
-        assert!(ring.lines().starts_with("a{cpu=\"<0>\"} 4\n"), "{}", ring.lines());
+        let up = "plimsoll_collector_up{collector=\"host\"} 1";
+        assert_eq!(ring.lines(), format!("a{{cpu=\"<0>\"}} 4\n{up}\n"));
     }
 
     #[test]
