@@ -10,10 +10,11 @@ CARGO_FLAGS ?=
 TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
 export PLIMSOLL := $(TARGET_DIR)/release/plimsoll
 
-# Runs one step under its name and says how long it took.
+# Runs one step under its name and says how long it took, whether it passed or not.
 define step
-	@printf '\n== %s\n' '$(1)'; start=$$(date +%s); $(2) \
-		&& printf '== %s: passed in %s s\n' '$(1)' "$$(( $$(date +%s) - start ))"
+	@printf '\n== %s\n' '$(1)'; start=$$(date +%s); status=0; { $(2); } || status=$$?; \
+		[ $$status = 0 ] && ended=passed || ended=failed; \
+		printf '== %s: %s in %s s\n' '$(1)' $$ended "$$(( $$(date +%s) - start ))"; exit $$status
 endef
 
 .PHONY: help
@@ -25,8 +26,10 @@ build: toolchain ## build the program: target/release/plimsoll
 	$(CARGO) build --release --package plimsoll $(CARGO_FLAGS)
 
 .PHONY: test
-test: toolchain test-tools fmt-check tidy clippy rustdoc unit docs examples deny ## check everything
-	@printf '\nall checks passed\n'
+test: toolchain tools-for-tests fmt-check tidy deny clippy rustdoc tests ## check everything
+
+.PHONY: test-long
+test-long: test-long-timed test-long-servers test-long-docs test-long-mutants ## check what takes long
 
 .PHONY: demo
 demo: build ## three policies in charge of real servers, in two minutes, and a report (TRACE=FILE: your own day)
@@ -98,6 +101,10 @@ toolchain:
 
 .PHONY: test-tools
 test-tools: ## install what the tests use beyond Rust, where the rights are there
+	@.ci/test-tools --asked
+
+.PHONY: tools-for-tests
+tools-for-tests:
 	@.ci/test-tools
 
 # Files that a macro declares: rustfmt does not come upon them by itself.
@@ -120,30 +127,37 @@ clippy: toolchain
 tidy: toolchain ## check floors, lengths, links, words (cargo xtask tidy)
 	$(call step,tidy,$(CARGO) xtask tidy)
 
-.PHONY: unit
-unit: toolchain ## run all tests (cargo xtask tests)
+.PHONY: tests
+tests: toolchain ## run all tests, the manual's commands and the examples (cargo xtask tests)
 	$(call step,tests,$(CARGO) xtask tests $(CARGO_FLAGS))
 
 .PHONY: rustdoc
 rustdoc: toolchain
 	$(call step,rustdoc,RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps $(CARGO_FLAGS))
 
-# The program as the tests had it built. Asked for by itself it would share its dependencies'
-# features with nothing else, and all of it would be built a second time.
-PROGRAM = $(CARGO) build --quiet --workspace --tests $(CARGO_FLAGS)
-
-.PHONY: docs
-docs: toolchain ## run the commands that the manual shows (cargo xtask docs)
-	$(call step,docs,$(PROGRAM) && $(CARGO) xtask docs --bin $(TARGET_DIR)/debug/plimsoll)
-
-.PHONY: examples
-examples: toolchain ## check the plans of examples/, and give the demonstration in short
-	$(call step,examples,$(PROGRAM) && .ci/examples $(TARGET_DIR)/debug/plimsoll)
-
 .PHONY: deny
 deny: toolchain
 	@if $(CARGO) deny --version >/dev/null 2>&1; then \
 		$(CARGO) deny --offline check licenses bans sources; \
 	else \
-		echo 'skipped: licences and duplicates, which need cargo-deny'; \
+		$(CARGO) xtask skip deny cargo-deny; \
 	fi
+
+# The parts of `make test-long`, of at most a quarter of an hour each.
+
+.PHONY: test-long-timed
+test-long-timed: toolchain tools-for-tests ## tests that hold upper bounds of time, each of which must be judged
+	$(call step,long tests: timed,$(CARGO) xtask long timed $(CARGO_FLAGS))
+
+.PHONY: test-long-servers
+test-long-servers: toolchain tools-for-tests ## tests with servers, MediaWiki and Cassandra too
+	$(call step,long tests: servers,.ci/all-servers $(CARGO) xtask long servers $(CARGO_FLAGS))
+
+.PHONY: test-long-docs
+test-long-docs: toolchain tools-for-tests ## every command of the manual, and the documentation of all crates
+	$(call step,long tests: docs,$(CARGO) clean --doc && $(MAKE) rustdoc && \
+		$(CARGO) xtask long docs $(CARGO_FLAGS))
+
+.PHONY: test-long-mutants
+test-long-mutants: toolchain ## inputs changed at random, a minute each
+	$(call step,long tests: mutants,$(CARGO) xtask long mutants $(CARGO_FLAGS))

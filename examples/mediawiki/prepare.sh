@@ -34,8 +34,8 @@ packages() {
             absent+=("$package")
     done
     [ "${#absent[@]}" -eq 0 ] && return
-    why=$("$here/../../.ci/install" "${absent[@]}") || {
-        printf 'make mediawiki needs the packages %s: %s\n' "${absent[*]}" "$why" >&2
+    "$here/../../.ci/install" "${absent[@]}" >&2 || {
+        printf 'make mediawiki needs the packages %s\n' "${absent[*]}" >&2
         exit 1
     }
 }

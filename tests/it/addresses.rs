@@ -2,6 +2,7 @@
 
 use crate::nginx::nginx;
 use crate::place::Place;
+use plimsoll_testing::Weight;
 use std::collections::BTreeSet;
 
 /// From where to where connections went, by the server's log.
@@ -56,7 +57,7 @@ fn connections_are_spread_over_the_addresses_of_a_name_and_of_this_host() {
 
 #[test]
 fn an_address_that_is_not_ours_is_refused_before_any_load() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let target = place.calm();
     let url = target.url();
     let load = ["load", &url, "--rate", "5/s", "--for", "1s", "--from-address"];

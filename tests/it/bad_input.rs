@@ -2,6 +2,7 @@
 
 use crate::place::Place;
 use crate::recording::Recording;
+use plimsoll_testing::Weight;
 use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 
@@ -23,7 +24,7 @@ fn refused(place: &Place, arguments: &[&str], parts: &[&str]) {
 
 #[test]
 fn an_unreachable_target() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     // A port that is held, so that nobody else listens on it, and refuses.
     let held = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
     bind(&held, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -45,7 +46,7 @@ fn an_unreachable_target() {
 
 #[test]
 fn a_bare_one_is_no_share() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let shop = place.write("shop.csv", "time_s,object,size\n0,/a,5\n1,/b,5\n2,/a,5\n");
     let shop = shop.to_str().unwrap();
     let pool = "[load]\nrate = '5/s'\nfor = '1m'\n[pool]\n[instance]\nservice = 'exp:70ms'\n\
@@ -74,7 +75,7 @@ fn a_bare_one_is_no_share() {
 
 #[test]
 fn a_wrong_unit_with_the_accepted_ones() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let cases: [(&[&str], &[&str]); 6] = [
         (&["--rate", "500", "--for", "1s"], &["--rate: ", "`500`", "/s, /m and /h", "^^^"]),
         (&["--rate", "500/d", "--for", "1s"], &["--rate: ", "`500/d`", "/s, /m and /h"]),
@@ -90,7 +91,7 @@ fn a_wrong_unit_with_the_accepted_ones() {
 
 #[test]
 fn a_schedule_below_zero() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let below = "it cannot be below zero";
     refused(&place, &["--schedule", "10/s..-1/s in 3s"], &["--schedule: ", "`-1/s`", below]);
     refused(&place, &["--schedule", "-1/s for 3s"], &["--schedule: ", "`-1/s`", below]);
@@ -105,7 +106,7 @@ fn a_schedule_below_zero() {
 
 #[test]
 fn a_trace_that_is_empty_or_unsorted_or_missing() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     place.write("empty.csv", "");
     place.write("head.csv", "time_s,rate\n");
     place.write("unsorted.csv", "time_s,rate\n0,1\n5,1\n3,2\n");
@@ -128,7 +129,7 @@ fn a_trace_that_is_empty_or_unsorted_or_missing() {
 
 #[test]
 fn a_list_of_nothing() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     place.write("none.txt", "# nothing\n\n");
     place.write("wrong.txt", "/a\nftp://host/\n");
     let with = |file| [&["--urls", file], &GENTLY[..]].concat();
@@ -145,7 +146,7 @@ fn a_list_of_nothing() {
 
 #[test]
 fn a_plan_with_mistakes() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     place.write(
         "unknown.toml",
         "[target]\nurl = \"http://127.0.0.1:1/\"\n[load]\nrate = \"5/s\"\nfor = \"1s\"\nwarmup = \"1s\"\n",
@@ -174,7 +175,7 @@ fn a_plan_with_mistakes() {
 
 #[test]
 fn a_secret_that_was_left_out() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let server = Recording::start();
     let url = server.url();
     let load = [&[url.as_str(), "--bearer", "s3cret-t0ken"], &GENTLY[..]].concat();
@@ -190,7 +191,7 @@ fn a_secret_that_was_left_out() {
 
 #[test]
 fn a_url_without_scheme() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let done = place.load(&["127.0.0.1:80", "--rate", "5/s", "--for", "1s"]).ended_with(2);
     done.says(&["`127.0.0.1:80`", "hint: put the scheme first: http://127.0.0.1:80/"]);
     let done = place.load(&["ftp://127.0.0.1/", "--rate", "5/s", "--for", "1s"]).ended_with(2);
@@ -199,7 +200,7 @@ fn a_url_without_scheme() {
 
 #[test]
 fn a_command_that_is_not_known() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     place.plimsoll(&["laod"]).ended_with(2).says(&["'laod'", "'load'"]);
     place.plimsoll(&["load", "--rat", "5/s"]).ended_with(2).says(&["--rat", "--rate"]);
     place.plimsoll(&[]).ended_with(2);
@@ -211,7 +212,7 @@ fn a_command_that_is_not_known() {
 
 #[test]
 fn a_port_in_use() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let wanted = format!("listen on {address}");
@@ -227,7 +228,7 @@ fn a_port_in_use() {
 
 #[test]
 fn too_few_descriptors() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let server = Recording::start();
     let url = server.url();
     let script = "ulimit -n 100 && exec \"$@\"";
@@ -254,7 +255,7 @@ fn too_few_descriptors() {
 
 #[test]
 fn a_broker_that_is_said_wrongly() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let server = ["shoal", "server", "--listen", "127.0.0.1:0", "--for", "1s"];
     let empty = place.write("empty", "\n");
     let empty = empty.to_str().unwrap();

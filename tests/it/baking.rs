@@ -2,6 +2,7 @@
 
 use crate::place::Place;
 use crate::program::{Done, PLIMSOLL};
+use plimsoll_testing::Weight;
 use serde_json::Value;
 
 /// A server that takes its time to be installed where it finds nothing, and whose key stands in a
@@ -40,8 +41,8 @@ rate = '20/s'
 for = '1s'
 ";
 
-fn place() -> Place {
-    let place = Place::alone();
+pub(crate) fn place(weight: Weight) -> Place {
+    let place = Place::weighing(weight);
     std::fs::create_dir(place.path("recipes")).unwrap();
     place.write("recipes/slow.toml", RECIPE);
     place.write("plan.toml", PLAN);
@@ -49,61 +50,28 @@ fn place() -> Place {
 }
 
 /// Runs the program with images of this place's own.
-fn run(place: &Place, words: &[&str]) -> Done {
+pub(crate) fn run(place: &Place, words: &[&str]) -> Done {
     let mut command = place.command(PLIMSOLL, words);
     command.env("XDG_DATA_HOME", place.path("data"));
     place.start(command).wait()
 }
 
 /// How many test-beds are left behind.
-fn left(place: &Place) -> usize {
+pub(crate) fn left(place: &Place) -> usize {
     let status = run(place, &["testbed", "status", "--json"]).ended_with(0).json();
     status["testbeds"].as_array().unwrap().iter().filter(|of| of["state"] == "left").count()
 }
 
-fn bakes(place: &Place, provider: &str) -> Option<Value> {
+pub(crate) fn bakes(place: &Place, provider: &str) -> Value {
     let set = format!("testbed.provider={provider}");
     let words = ["testbed", "bake", "web", "plan.toml", "--json", "--set", &set];
-    let done = run(place, &words);
-    if provider == "namespace" && done.code() != Some(0) {
-        println!("skipped: images of namespaces: {}", done.err.trim());
-        return None;
-    }
-    Some(done.went_well().json())
-}
-
-#[test]
-fn instances_start_from_an_image_in_less_time() {
-    for provider in ["process", "namespace"] {
-        let place = place();
-        let before = left(&place);
-        let Some(baked) = bakes(&place, provider) else { continue };
-        let ms = |of: &str| baked["ready_ms"][of].as_u64().unwrap();
-        // It sleeps for 2.5 s where it finds nothing.
-        assert!(ms("without") >= 2500 && 2 * ms("with") <= ms("without"), "{baked}");
-        // The rows and what the warming wrote; no script, no key, no log.
-        assert_eq!((&baked["image"]["files"], &baked["image"]["role"]), (&2.into(), &"web".into()));
-        let files = place.path("data/plimsoll/images/web/files");
-        assert_eq!(std::fs::read_to_string(files.join("data/warm")).unwrap(), "warm\n");
-        assert!(!files.join("key.conf").exists() && !files.join("start.sh").exists());
-        let listed = run(&place, &["testbed", "images"]).ended_with(0);
-        listed.prints(&["web", "2 files"]);
-        // Nothing of the instances is left.
-        assert_eq!(left(&place), before);
-
-        let set = format!("testbed.provider={provider}");
-        let with = ["run", "plan.toml", "--json", "--set", &set, "--set", "role.web.image=web"];
-        let check = ["check", "plan.toml", "--set", "role.web.image=web", "--set", &set];
-        run(&place, &check).ended_with(0).prints(&["copy the image web"]);
-        let live = place.again(|| run(&place, &with)).went_well();
-        assert!(!live.err.contains("another recipe"), "{}", live.err);
-    }
+    run(place, &words).went_well().json()
 }
 
 #[test]
 fn an_image_whose_recipe_has_changed_is_said_and_one_that_is_gone_is_refused() {
-    let place = place();
-    bakes(&place, "process").unwrap();
+    let place = place(Weight::RACES);
+    bakes(&place, "process");
     let with = ["check", "plan.toml", "--set", "role.web.image=web"];
     let says = |more: &[&str]| {
         let done = run(&place, &[&with[..], more].concat()).ended_with(0);

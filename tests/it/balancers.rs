@@ -2,11 +2,8 @@
 //! became of the requests that it was given.
 
 use crate::place::Place;
-use crate::pools::servers;
-use crate::program::{PLIMSOLL, wait_for};
-use crate::stores::installed;
 use plimsoll_runs::Run;
-use rustix::process::Signal;
+use plimsoll_testing::{Weight, installed};
 use serde_json::Value;
 
 /// A target that answers so many bytes.
@@ -22,10 +19,11 @@ body = '1kB'
 ";
 
 /// Thirteen changes in eight seconds, often two at once.
-const CHANGES: &str = "07:00=2,07:01=4,07:02=3,07:03=1,07:04=3,07:05=2,07:06=4,07:07=2,07:08=3";
+pub(crate) const CHANGES: &str =
+    "07:00=2,07:01=4,07:02=3,07:03=1,07:04=3,07:05=2,07:06=4,07:07=2,07:08=3";
 
 /// A pool behind a balancer; each pair of the changes takes the place of a text.
-fn plan(kind: &str, changes: &[(&str, &str)]) -> String {
+pub(crate) fn plan(kind: &str, changes: &[(&str, &str)]) -> String {
     let mut plan = format!(
         "name = 'changes of a pool, {kind}'
 seed = 3
@@ -71,7 +69,7 @@ fn place(test: &str, kind: &str) -> Option<Place> {
     })
 }
 
-fn write_recipe(place: &Place) {
+pub(crate) fn write_recipe(place: &Place) {
     std::fs::create_dir(place.path("recipes")).unwrap();
     place.write("recipes/answers.toml", RECIPE);
 }
@@ -83,7 +81,7 @@ fn figures(place: &Place, plan: &str) -> Value {
     document["cells"][0]["figures"].clone()
 }
 
-fn number(of: &Value, name: &str) -> f64 {
+pub(crate) fn number(of: &Value, name: &str) -> f64 {
     of[name].as_f64().unwrap_or_else(|| panic!("{name}: {of}"))
 }
 
@@ -120,12 +118,12 @@ fn changes_of_a_pool_lose_nothing_at_haproxy() {
 }
 
 /// The run of the only cell.
-fn run_of(place: &Place, document: &Value) -> Run {
+pub(crate) fn run_of(place: &Place, document: &Value) -> Run {
     let cell = &document["cells"][0];
     Run::open(&place.run().join(cell["run"].as_str().unwrap())).unwrap()
 }
 
-fn texts(run: &Run) -> Vec<String> {
+pub(crate) fn texts(run: &Run) -> Vec<String> {
     run.events().unwrap().into_iter().map(|event| event.text).collect()
 }
 
@@ -150,42 +148,6 @@ fn instances_test_themselves_before_they_take_a_request() {
         assert!(ready.is_none_or(|ready| tested < ready), "{texts:?}");
     }
     place.plimsoll(&["testbed", "self-test"]).ended_with(0).prints(&["million steps", "MB/s"]);
-}
-
-#[test]
-fn a_second_balancer_takes_the_address_of_one_that_is_killed() {
-    let test = "a_second_balancer_takes_the_address_of_one_that_is_killed";
-    let Some(place) = place(test, "built-in") else { return };
-    let changes = [
-        ("'process'", "'namespace'"),
-        ("[load]", "count = 2\n[load]"),
-        ("100/s for 9m", "200/s for 10m"),
-        ("kind = 'schedule'", "kind = 'fixed'\ninstances = 2\n#"),
-        (&*format!("times = '{CHANGES}'\n"), ""),
-    ];
-    place.write("plan.toml", plan("built-in", &changes));
-    let check = place.plimsoll(&["check", "plan.toml"]);
-    if check.code() != Some(0) {
-        println!("skipped: {test}: {}", check.err.trim());
-        return;
-    }
-    let run = ["run", "plan.toml", "--json"];
-    let going = place.start(place.command(PLIMSOLL, &run));
-    let of = |name: &str| servers(&place).get(name).copied();
-    wait_for("a server", || of("web-2"));
-    let pid = of("balancer-1").expect("it stands before the instances");
-    std::thread::sleep(std::time::Duration::from_secs(5));
-    let pid = rustix::process::Pid::from_raw(pid).unwrap();
-    rustix::process::kill_process(pid, Signal::KILL).unwrap();
-    let document = going.wait().went_well().json();
-    let figures = &document["cells"][0]["figures"];
-    let [offered, served, lost] = ["offered", "served", "lost"].map(|of| number(figures, of));
-    assert!(lost <= 3.0 * 200.0 && served > 0.6 * offered, "{figures}");
-    let texts = texts(&run_of(&place, &document));
-    for text in ["balancer-1 does not answer any more", "balancer-2 has the address of balancer-1"]
-    {
-        assert!(texts.iter().any(|of| of == text), "{text}: {texts:?}");
-    }
 }
 
 /// Three times of what the instances can take.
@@ -219,7 +181,7 @@ fn what_finds_no_place_is_told_by_its_cause() {
 
 #[test]
 fn what_a_balancer_does_not_have_is_refused_at_its_place() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     write_recipe(&place);
     let refuses = |kind: &str, changes: &[(&str, &str)], said: &[&str]| {
         place.write("plan.toml", plan(kind, changes));

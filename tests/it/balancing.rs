@@ -4,6 +4,7 @@ use crate::paths::Paths;
 use crate::place::{Place, Target};
 use crate::program::{Going, PLIMSOLL, wait_for};
 use plimsoll_runs::{Phase, Run};
+use plimsoll_testing::Weight;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -206,7 +207,7 @@ fn excess_waits_or_is_refused_and_told_by_cause() {
 
 #[test]
 fn a_websocket_is_passed_through_and_told_when_its_server_goes() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = server.local_addr().unwrap().to_string();
     // Answers the upgrade, and sends each byte back as it came.
@@ -260,7 +261,7 @@ fn a_websocket_is_passed_through_and_told_when_its_server_goes() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let refuses = |arguments: &[&str], said: &[&str]| {
         let all = [&["balance", "--listen", "127.0.0.1:0"], arguments].concat();
         place.plimsoll(&all).ended_with(2).says(said);

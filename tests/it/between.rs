@@ -1,11 +1,12 @@
 //! What comes before each cell: rules that the host has to hold, a page cache that is dropped, a
 //! service that is restarted; and how long all of it takes.
 
-use crate::place::{Place, events};
-use plimsoll_runs::Run;
+use crate::host::may_drop_caches;
+use crate::place::{Place, events, test_name};
+use plimsoll_testing::Weight;
 
 /// A load on a target that is there, with what comes before each cell.
-fn plan(url: &str, experiment: &str, load: &str) -> String {
+pub(crate) fn plan(url: &str, experiment: &str, load: &str) -> String {
     format!(
         "seed = 5\n[experiment]\nrespond = ['rate']\n{experiment}\n\
          [factor]\n\"load.timeout\" = ['1s', '2s']\n\
@@ -14,45 +15,13 @@ fn plan(url: &str, experiment: &str, load: &str) -> String {
 }
 
 /// What came before the load of a cell.
-fn before(place: &Place, cell: u32) -> Vec<String> {
+pub(crate) fn before(place: &Place, cell: u32) -> Vec<String> {
     events(&place.run().join(format!("cells/{cell:04}")), "between")
 }
 
 #[test]
-fn rules_are_waited_for_and_a_cell_that_waits_in_vain_has_failed() {
-    let place = Place::new();
-    let target = place.target(&[]);
-    let between = "between = ['host.processes > 0', 'host.load >= 0 for 1s']";
-    place.write("plan.toml", plan(&target.url(), between, ""));
-    let check = place.plimsoll(&["check", "plan.toml"]).ended_with(0);
-    check.prints(&["before each", "wait until host.load>=0 for 1s, up to 1 m"]);
-    place.plimsoll(&["run", "plan.toml", "--quiet"]).went_well();
-    for cell in 1..=2 {
-        let waited = before(&place, cell);
-        let [waited] = &waited[..] else { panic!("{waited:?}") };
-        assert!(waited.starts_with("waited 1."), "{waited}");
-        let until = "until host.processes>0, host.load>=0 for 1s: host.processes ";
-        assert!(waited.contains(until), "{waited}");
-    }
-    // It is no part of the load.
-    let run = Run::open(&place.run().join("cells/0001")).unwrap();
-    assert!((run.summary().unwrap().duration_s - 1.0).abs() < 1e-9);
-
-    // Another rule is another cell.
-    let never = "between = ['host.processes < 1']\nbetween_within = '500ms'";
-    place.write("never.toml", plan(&target.url(), never, ""));
-    let done = place.plimsoll(&["run", "never.toml"]).ended_with(4);
-    let why = "host.processes<1 did not hold within 500 ms before it: it never held; at last host.";
-    done.says(&["cell 1 failed", why, "tried once more"]);
-    let of = place.plimsoll(&["analyse", "--json"]).ended_with(4).json();
-    let all = of["cells"].as_array().unwrap().iter();
-    assert!(all.clone().all(|of| of["state"] == "failed"), "{of}");
-    assert!(all.clone().all(|of| of["reason"].as_str().unwrap().contains("never held")), "{of}");
-}
-
-#[test]
 fn what_cannot_come_before_a_cell_is_refused_by_name() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let refuses = |between: &str, said: &[&str]| {
         place.write("plan.toml", plan("http://127.0.0.1:9/", between, ""));
         place.plimsoll(&["check", "plan.toml"]).ended_with(2).says(said);
@@ -78,11 +47,10 @@ fn the_page_cache_is_dropped_and_a_service_restarted_before_each_cell() {
     );
     place.write("plan.toml", text.replace("[load]", &format!("{restart}\n[load]")));
     let check = place.plimsoll(&["check", "plan.toml"]);
-    if check.code() == Some(2) {
-        check.says(&["drop the page cache", "without rights"]);
-        println!("skipped: the page cache: this user may not drop it");
-        return;
+    if !may_drop_caches(&test_name()) {
+        return check.ended_with(2).says(&["drop the page cache", "without rights"]);
     }
+    let check = check.ended_with(0);
     check.prints(&["restart the service by: echo restarted", "/proc/sys/vm/drop_caches"]);
     assert!(!place.path("restarts").exists(), "a check does nothing");
     place.plimsoll(&["run", "plan.toml", "--quiet"]).went_well();
@@ -99,7 +67,7 @@ fn the_page_cache_is_dropped_and_a_service_restarted_before_each_cell() {
 /// and some more; of what the plan leaves open a range, or what it takes at least.
 #[test]
 fn a_check_tells_how_long_a_plan_takes() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let takes = |text: &str| {
         place.write("plan.toml", text);
         let check = place.plimsoll(&["check", "plan.toml", "--json"]).ended_with(0).json();

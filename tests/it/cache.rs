@@ -2,6 +2,7 @@
 //! format that mean the same, every bad input.
 
 use crate::place::Place;
+use plimsoll_testing::Weight;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -42,7 +43,7 @@ fn reference(place: &Place, requests: &str, name: &str) -> PathBuf {
 
 #[test]
 fn the_result_has_its_shape_and_adds_up() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let trace = place.write("shop.csv", SHOP);
     let more = ["--policy", "lru,gdsf", "--size", "2obj,30kB,50%", "--skip", "4", "--bound"];
     let result = simulated(&place, &trace, &more);
@@ -97,7 +98,7 @@ fn the_result_has_its_shape_and_adds_up() {
 /// requests; here of one million, made once by the same programs, where they are the same.
 #[test]
 fn the_reference_trace_has_exact_counts() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let trace = reference(&place, "1M", "zipf.plt");
     let policies = ["--policy", "fifo,lru,sieve,lfu", "--size", "962obj"];
     let result = simulated(&place, &trace, &policies);
@@ -144,7 +145,7 @@ fn plain(asked: &[u64], capacity: usize, lru: bool) -> u64 {
 
 #[test]
 fn a_trace_means_the_same_in_every_format() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let table = place.write("shop.csv", SHOP);
     let log: String = SHOP
         .lines()
@@ -183,7 +184,7 @@ fn a_trace_means_the_same_in_every_format() {
 
 #[test]
 fn the_curve_of_lru_is_its_single_runs() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let trace = reference(&place, "100k", "zipf.plt");
     let sizes = "10obj,100obj,1000obj,10%,50%";
     let single = simulated(&place, &trace, &["--policy", "lru,sieve", "--size", sizes]);
@@ -210,7 +211,7 @@ fn the_curve_of_lru_is_its_single_runs() {
 
 #[test]
 fn the_report_shows_policies_sizes_and_courses() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let trace = place.write("<shop>.csv", SHOP);
     let page = place.path("caches.html");
     let more = ["--policy", "lru,sieve", "--size", "2obj,3obj", "--report", page.to_str().unwrap()];
@@ -224,7 +225,7 @@ fn the_report_shows_policies_sizes_and_courses() {
 
 #[test]
 fn bad_input_is_one_clear_error() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let trace = place.write("shop.csv", SHOP);
     let trace = trace.to_str().unwrap();
     let bare = place.write("bare.csv", "object\n1\n2\n1\n");
@@ -274,7 +275,7 @@ fn told_of(place: &Place, trace: &Path, more: &[&str]) -> (Value, String) {
 
 #[test]
 fn what_is_left_out_or_taken_for_something_is_said() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let read = |text: &str, more: &[&str], requests: u64, objects: u64, said: &[&str]| {
         let trace = place.write("t.txt", text);
         let (about, warnings) = told_of(&place, &trace, more);
@@ -313,7 +314,7 @@ fn what_is_left_out_or_taken_for_something_is_said() {
 
 #[test]
 fn what_is_no_trace_is_refused_by_its_name() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let refused = |name: &str, text: &[u8], wanted: &[&str]| {
         let path = place.path(name);
         std::fs::write(&path, text).unwrap();
@@ -343,7 +344,7 @@ fn what_is_no_trace_is_refused_by_its_name() {
 
 #[test]
 fn sizes_and_samples_that_hold_nothing_are_said() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let rows = (0..1_000).map(|at| if at % 2 == 0 { "/small,50\n" } else { "/big,1000\n" });
     let text = format!("path,size\n{}", rows.collect::<String>());
     let trace = place.write("two.csv", &text);
@@ -394,7 +395,7 @@ fn sizes_and_samples_that_hold_nothing_are_said() {
 /// What few requests cannot tell is a dash, and a copy is confirmed by the parent.
 #[test]
 fn percentiles_of_few_requests_are_dashes() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     place.write("few.csv", "timestamp_ms,object,size\n0,a,10\n5000,a,10\n9000,a,10\n20000,a,10\n");
     let plan = "[trace]\nfile = \"few.csv\"\nchanges = \"10m..20m\"\nfresh = \"1m\"\n[cluster]\n\
                 nodes = 1\nsize = \"1kB\"\n";
@@ -420,7 +421,7 @@ fn percentiles_of_few_requests_are_dashes() {
 
 #[test]
 fn caches_on_a_trace_are_compared_by_a_plan_as_by_flags() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     place.write("t.csv", "time,object,size\n1,1,5\n2,2,5\n3,1,5\n4,3,5\n5,2,5\n");
     let plan = "name = 'two'\n[trace]\nfile = 't.csv'\n[cache]\npolicy = ['lru', 'fifo']\n\
                 size = ['1obj', '2obj']\nskip = 1\nby_size = true\n";

@@ -2,10 +2,11 @@
 
 use crate::place::Place;
 use crate::recording::Recording;
+use plimsoll_testing::Weight;
 
 #[test]
 fn a_check_tells_and_sends_nothing() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let server = Recording::start();
     let url = server.url();
     let arguments = [
@@ -50,7 +51,7 @@ fn a_check_tells_and_sends_nothing() {
 
 #[test]
 fn a_check_says_what_was_filled_in() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     place.write("day.csv", "time_s,rate\n0,100\n60,10\n120,100\n180,90\n");
     let arguments =
         ["http://127.0.0.1:1/", "--trace", "day.csv", "--fill-drops", "25%", "--check", "--json"];

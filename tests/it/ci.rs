@@ -1,7 +1,7 @@
 //! What services for continuous integration read, and the snippets of the manual that they run.
 
-use crate::place::Place;
-use crate::stores::installed;
+use crate::place::{Place, test_name};
+use plimsoll_testing::{Weight, installed};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ for suite in root:
 
 /// The JUnit file of a place, read by another program.
 fn junit(place: &Place, file: &str) -> Option<String> {
-    installed("a JUnit file is read by python3", "python3")?;
+    installed(&test_name(), "python3")?;
     let read = place.command("python3", &["-c", READER, file]).output().unwrap();
     assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
     Some(String::from_utf8(read.stdout).unwrap())
@@ -64,7 +64,7 @@ fn each_clause_is_a_test_case_with_its_figures() {
 
 #[test]
 fn a_load_that_could_not_begin_has_its_files_and_a_wrong_one_has_none() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let load = ["load", "http://127.0.0.1:1/", "--rate", "5/s", "--for", "1s"];
     place.plimsoll(&[&load[..], &FILES].concat()).ended_with(4);
     if let Some(text) = junit(&place, "ci.xml") {

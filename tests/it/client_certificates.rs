@@ -3,7 +3,7 @@
 use crate::nginx::nginx;
 use crate::place::Place;
 use crate::program::Going;
-use crate::stores::installed;
+use plimsoll_testing::{Weight, installed};
 use std::path::Path;
 
 /// Makes an authority, a server's certificate for 127.0.0.1 and two clients', all signed by it.
@@ -88,7 +88,7 @@ fn what_is_wrong_with_a_pair_is_told_before_any_load() {
     if installed(test, "openssl").is_none() {
         return;
     }
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     certificates(&place);
     // Nobody listens there: whatever is told, it is told without asking.
     let load = ["load", "https://127.0.0.1:1/", "--rate", "5/s", "--for", "1s", "--ca", "ca.pem"];

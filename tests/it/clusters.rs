@@ -2,6 +2,7 @@
 //! wrong with a plan.
 
 use crate::place::Place;
+use plimsoll_testing::Weight;
 use serde_json::Value;
 
 /// Two clients ask for two objects again and again, and for others once.
@@ -35,7 +36,7 @@ spread = ['round-robin', 'hash']
 ";
 
 fn place() -> Place {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     place.write("shop.csv", SHOP);
     place.write("plan.toml", PLAN);
     place

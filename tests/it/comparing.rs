@@ -1,6 +1,7 @@
 //! `--repeat` and `compare`: intervals come from replications, and from nothing else.
 
-use crate::place::Place;
+use crate::place::{Place, test_name};
+use plimsoll_testing::{not_judged, tried_again};
 use serde_json::Value;
 use std::path::Path;
 
@@ -15,9 +16,10 @@ fn group(place: &Place, url: &str, out: &str) -> Option<String> {
             return Some(line.unwrap().split_whitespace().nth(1).unwrap().to_owned());
         }
         done.ended_with(5);
-        println!("attempt {attempt}: the machine was too busy to measure; once more");
+        let why = format!("attempt {attempt}: the machine was too busy to measure");
+        tried_again(&test_name(), &why);
     }
-    println!("skipped: comparing needs a machine that is less busy");
+    not_judged(&test_name(), "comparing needs a machine that is less busy");
     None
 }
 

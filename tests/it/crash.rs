@@ -133,7 +133,7 @@ fn runs_in_a_read_only_place_are_readable() {
 
     // On a read-only medium.
     let disk = place.path("disk");
-    let Some(mounted) = Mounted::tmpfs("a read-only medium", &disk, 2048) else { return };
+    let Some(mounted) = Mounted::tmpfs(&disk, 2048) else { return };
     copy(&finished, &disk.join("finished"));
     copy(&killed, &disk.join("killed"));
     std::fs::remove_file(disk.join("finished/summary.json")).unwrap();

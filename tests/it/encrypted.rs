@@ -1,10 +1,10 @@
 //! TLS: whose certificate is trusted, and whether sessions are resumed. Servers are `openssl`'s.
 
-use crate::place::Place;
+use crate::place::{Place, test_name};
 use crate::program::{Going, wait_for};
+use plimsoll_testing::installed;
 use serde_json::Value;
 use std::net::TcpListener;
-use std::process::Command;
 
 /// A server whose certificate is the usual self-signed one of a single line.
 struct Encrypted {
@@ -14,10 +14,7 @@ struct Encrypted {
 
 /// `None` where there is no `openssl` to serve with.
 fn encrypted(place: &Place) -> Option<Encrypted> {
-    if Command::new("openssl").arg("version").output().is_err() {
-        println!("skipped: needs openssl");
-        return None;
-    }
+    installed(&test_name(), "openssl")?;
     let make = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out \
                 cert.pem -days 30 -subj /CN=harbour.example -addext \
                 subjectAltName=DNS:harbour.example,IP:127.0.0.1";

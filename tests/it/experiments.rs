@@ -3,6 +3,7 @@
 
 use crate::place::Place;
 use crate::program::{PLIMSOLL, wait_for};
+use plimsoll_testing::Weight;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -63,7 +64,7 @@ protocol = ['none', 'icp']
 ";
 
 fn place() -> Place {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     place.write("plan.toml", PLAN);
     place.write("shop.csv", SHOP);
     place.write("clusters.toml", CLUSTERS);
@@ -93,7 +94,7 @@ fn rows(csv: &str) -> Vec<Vec<&str>> {
 
 #[test]
 fn everything_that_was_run_stands_in_one_list() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     for (name, text) in [("plan.toml", PLAN), ("shop.csv", SHOP), ("clusters.toml", CLUSTERS)] {
         place.write(name, text);
     }

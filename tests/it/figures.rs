@@ -1,8 +1,9 @@
 //! The registry of figures against what the program prints: every figure of a document, above all
 //! each that has an interval, is a registered one.
 
-use crate::place::Place;
+use crate::place::{Place, test_name};
 use plimsoll_stats::figure::{self, Better};
+use plimsoll_testing::{Weight, not_judged};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -82,7 +83,7 @@ pub(crate) fn assert_rates(document: &Value) {
 
 #[test]
 fn every_figure_with_an_interval_is_registered() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let pool = place.write("pool.toml", POOL);
     let pool = pool.to_str().unwrap();
     let simulated = place.plimsoll(&["simulate", pool, "--replications", "2", "--json"]);
@@ -101,7 +102,7 @@ fn every_figure_with_an_interval_is_registered() {
 
 #[test]
 fn a_percentile_of_a_replication_needs_ten_beyond_it() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let pool = place.write("pool.toml", POOL);
     let pool = pool.to_str().unwrap();
     // Of 800 requests eight lie beyond a p99.
@@ -140,8 +141,7 @@ fn loads_are_compared_by_registered_figures() {
     let done = place.plimsoll(&["compare", "a", "b", "--tolerance", "99%", "--json"]);
     // Where the machine was too busy there is no comparison, and the group above was looked at.
     if done.code() == Some(5) {
-        println!("loads_are_compared_by_registered_figures: not judged, a run is not valid");
-        return;
+        return not_judged(&test_name(), "a run is not valid");
     }
     for row in done.json()["figures"].as_array().unwrap() {
         let label = row["figure"].as_str().unwrap().replace('_', " ");

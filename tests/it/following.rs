@@ -5,6 +5,7 @@ use crate::place::{Place, Target, events};
 use crate::pools::wait_for_load;
 use crate::program::{Going, PLIMSOLL, wait_for};
 use plimsoll_runs::Run;
+use plimsoll_testing::Weight;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -168,7 +169,7 @@ fn who_is_not_well_for_a_while_is_charged_once() {
 
 #[test]
 fn what_cannot_be_followed_is_refused_by_name() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let at = plan(&place, "");
     let check = |set: &[&str]| {
         let mut words = vec!["check", "plan.toml"];

@@ -3,7 +3,8 @@
 use crate::nginx::{asked, nginx};
 use crate::place::Place;
 use crate::program::{Going, wait_for};
-use crate::stores::{installed, on_a_free_port};
+use crate::stores::on_a_free_port;
+use plimsoll_testing::installed;
 use serde_json::Value;
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,7 +1,8 @@
 //! A disk that fills up while a run is written.
 
 use crate::json::assert_sums;
-use crate::place::{Place, run_folders};
+use crate::place::{Place, run_folders, test_name};
+use plimsoll_testing::{Weight, skip};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,14 +10,14 @@ use std::process::Command;
 pub(crate) struct Mounted(PathBuf);
 
 impl Mounted {
-    /// Mounts so many KiB of memory; `None`, and said so, where that is not allowed.
-    pub(crate) fn tmpfs(test: &str, at: &Path, kib: u32) -> Option<Self> {
+    /// Mounts so many KiB of memory; `None`, and reported, where that is not allowed.
+    pub(crate) fn tmpfs(at: &Path, kib: u32) -> Option<Self> {
         std::fs::create_dir(at).unwrap();
         let size = format!("size={kib}k");
         if run("mount", &["-t", "tmpfs", "-o", &size, "tmpfs"], at) {
             return Some(Self(at.to_owned()));
         }
-        println!("skipped: {test} needs the right to mount a tmpfs");
+        skip(&test_name(), "root: a tmpfs may not be mounted");
         None
     }
 
@@ -42,7 +43,7 @@ fn run(program: &str, arguments: &[&str], at: &Path) -> bool {
 fn what_was_written_before_the_disk_was_full_is_readable() {
     let place = Place::new();
     let disk = place.path("disk");
-    let Some(_mounted) = Mounted::tmpfs("a full disk", &disk, 220) else { return };
+    let Some(_mounted) = Mounted::tmpfs(&disk, 220) else { return };
     let target = place.calm();
     let url = target.url();
     let done =
@@ -71,7 +72,7 @@ fn what_was_written_before_the_disk_was_full_is_readable() {
 
 #[test]
 fn a_folder_for_runs_that_cannot_be_made() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let target = place.calm();
     place.write("file", "");
     let arguments = [&target.url(), "--rate", "5/s", "--for", "1s", "--out", "file/runs"];

@@ -4,18 +4,8 @@
 use crate::place::Place;
 use crate::program::{Done, PLIMSOLL};
 use crate::recording::Recording;
-use std::path::{Path, PathBuf};
-
-/// A folder of logs of other programs; `None`, and said so, where it is absent.
-fn shared(name: &str) -> Option<PathBuf> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/cases/load");
-    let path = Path::new(folder).join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    println!("skipped: inputs::{name} needs {}", path.display());
-    None
-}
+use plimsoll_testing::{Weight, shared};
+use std::path::Path;
 
 /// Runs a line of a shell in the folder, with `$plimsoll` as the program.
 fn shell(place: &Place, line: &str) -> Done {
@@ -37,14 +27,15 @@ fn imported(place: &Place, log: &Path) -> (Vec<String>, serde_json::Value) {
 
 #[test]
 fn logs_of_other_programs_are_read_or_refused_by_name() {
-    let place = Place::new();
+    let test = "logs_of_other_programs_are_read_or_refused_by_name";
+    let place = Place::weighing(Weight::WAITS);
     for (name, urls, warning) in [
         ("host-in-quotes.log", &["/a,1", "/b,1"][..], None),
         ("post-only.json", &[], Some("1 of POST")),
         ("query-in-args.json", &["/,1", "/find?q=mast,1", "/find?q=sail&page=2,1"], None),
         ("verb-and-path-in-request.json", &["/a?x=1,1"], Some("1 of POST")),
     ] {
-        let Some(log) = shared(&format!("logs/{name}")) else { return };
+        let Some(log) = shared(test, &format!("cases/load/logs/{name}")) else { return };
         let (found, json) = imported(&place, &log);
         assert_eq!(found, urls, "{name}");
         let warnings = json["warnings"].to_string();
@@ -60,7 +51,7 @@ fn logs_of_other_programs_are_read_or_refused_by_name() {
         ("haproxy-httplog.log", "haproxy", "/a?x=1,1\n/b,1\n"),
         ("iis.log", "w3c", "/a?x=1,1\n/b,1\n"),
     ] {
-        let Some(log) = shared(&format!("logs/{name}")) else { return };
+        let Some(log) = shared(test, &format!("cases/load/logs/{name}")) else { return };
         let arguments =
             ["trace", "from-log", log.to_str().unwrap(), "--urls", "read.csv", "--json"];
         let json = place.plimsoll(&arguments).ended_with(0).json();
@@ -133,7 +124,7 @@ fn a_comma_is_a_part_of_a_url_unless_it_is_said_to_be_none() {
 
 #[test]
 fn times_and_columns_of_a_trace_are_told() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     place.write("ms.csv", "timestamp,rate\n1772524800000,5\n1772524860000,6\n");
     let done = place.plimsoll(&["trace", "info", "ms.csv", "--json"]).ended_with(0).json();
     assert_eq!((&done["interval_s"], &done["duration_s"]), (&60.0.into(), &120.0.into()));
@@ -182,7 +173,7 @@ fn options_mean_what_they_say() {
 
 #[test]
 fn a_dash_is_standard_input_wherever_a_file_is_read() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     place.write("access.log", LOG);
     place.write(
         "plan.toml",

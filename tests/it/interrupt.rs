@@ -4,6 +4,7 @@
 use crate::json::assert_sums;
 use crate::place::Place;
 use crate::program::{Going, PLIMSOLL, wait_for};
+use plimsoll_testing::Weight;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::net::TcpListener;
@@ -109,7 +110,7 @@ fn the_rest_of_a_group_is_not_run_after_an_interrupt() {
 
 #[test]
 fn connecting_ends_at_once() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     // It takes connections, and says nothing in them.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://{}/", silent.local_addr().unwrap());

@@ -3,6 +3,7 @@
 use crate::place::Place;
 use crate::program::{Going, PLIMSOLL, wait_for};
 use plimsoll_runs::Run;
+use plimsoll_testing::Weight;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -130,7 +131,7 @@ fn is_told_again(place: &Place, of: &Value, parts: &[&str]) {
 
 #[test]
 fn a_pool_has_factors_of_which_its_policies_are_one() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     place.write("plan.toml", POOL);
     let told = check(&place);
     let levels = |of: &Value| of["factors"].as_object().unwrap().clone();
@@ -181,7 +182,7 @@ fn a_pool_has_factors_of_which_its_policies_are_one() {
 
 #[test]
 fn clusters_of_caches_have_factors_of_which_their_own_levels_are_some() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     place.write("plan.toml", CLUSTERS);
     let told = check(&place);
     // Two protocols in each of two clusters, by two factors, in two blocks.
@@ -302,7 +303,7 @@ fn what_was_killed_goes_on_to_the_same_figures() {
         (CLUSTERS, "for = '1m'", "for = '3m'"),
     ] {
         let plan = longer(plan).replace(from, to);
-        let place = Place::new();
+        let place = Place::weighing(Weight::COMPUTES);
         let before = killed(&place, &plan, 3);
         let exit = place.plimsoll(&["run", "plan.toml", "--simulated"]);
         assert!(exit.err.contains("going on with"), "{}", exit.err);
@@ -319,7 +320,7 @@ fn what_was_killed_goes_on_to_the_same_figures() {
 
 #[test]
 fn a_level_that_changes_is_another_cell_and_the_others_stay() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let plan = POOL
         .replace("replications = 2", "replications = 40")
         .replace("20/s for 4m, 40/s for 4m", "20/s for 30m, 40/s for 30m");
@@ -356,7 +357,7 @@ fn a_level_that_changes_is_another_cell_and_the_others_stay() {
 
 #[test]
 fn a_changed_level_of_a_named_factor_leaves_the_other_levels() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let plan = |large: &str| {
         format!(
             "seed = 4\n[experiment]\nreplications = 60\nrespond = ['rate']\n[factor.crowd]\n\
@@ -383,7 +384,7 @@ fn a_changed_level_of_a_named_factor_leaves_the_other_levels() {
 
 #[test]
 fn what_cannot_be_is_told_by_name() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     place.write("shop.csv", "time_s,object,size,client\n0,/home,5000,a\n1,/logo,20000,b\n");
     let recorded = "[trace]\nfile = 'shop.csv'\n";
     let tuned = format!("{POOL}[tune]\nvary = {{ upper = '60..70/5' }}\npolicy = 'eager'\n");
@@ -436,7 +437,7 @@ fn what_cannot_be_is_told_by_name() {
 
 #[test]
 fn factors_are_executed_by_run_alone() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     // Commands of one kind would leave the factors out.
     place.write(
         "load.toml",
@@ -463,7 +464,7 @@ fn factors_are_executed_by_run_alone() {
 
 #[test]
 fn replications_of_a_pool_are_added_until_a_figure_is_known() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let plan = POOL.replace("replications = 2", "until = 'cost within 20%'\nat_most = 8");
     place.write("plan.toml", &plan);
     let told = check(&place);

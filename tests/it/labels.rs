@@ -4,11 +4,10 @@ use serde_json::{Value, json};
 
 use crate::place::Place;
 use crate::program::{PLIMSOLL, wait_for};
-use crate::websocket_peer::serve;
 
 /// Fails unless the figures by label add up to those of all.
 #[track_caller]
-fn assert_adds_up(document: &Value) {
+pub(crate) fn assert_adds_up(document: &Value) {
     let all = document["by_label"].as_array().unwrap();
     let sum = |key: &str| all.iter().map(|of| of[key].as_u64().unwrap()).sum::<u64>();
     assert_eq!(sum("succeeded"), document["succeeded"].as_u64().unwrap(), "{document:#}");
@@ -22,7 +21,7 @@ fn assert_adds_up(document: &Value) {
     assert_eq!(answered, document["response_us"]["count"].as_u64().unwrap(), "{document:#}");
 }
 
-fn labelled<'d>(document: &'d Value, label: &str) -> &'d Value {
+pub(crate) fn labelled<'d>(document: &'d Value, label: &str) -> &'d Value {
     let all = document["by_label"].as_array().unwrap();
     let found = all.iter().find(|figures| figures["label"] == label);
     found.unwrap_or_else(|| panic!("no figures of {label}: {document:#}"))
@@ -108,53 +107,5 @@ fn labels_are_told_live_and_as_a_table() {
         let of = labelled(&document, label);
         let begins = format!("{label},,{},{},{},", of["users"], of["count"], of["succeeded"]);
         assert!(row.starts_with(&begins), "{row}: {begins}");
-    }
-}
-
-#[test]
-fn broadcasts_are_told_by_label_and_labels_beyond_a_hundred_together() {
-    let place = Place::new();
-    let address = serve(
-        |_| true,
-        |mut peer| {
-            let region: u64 = peer.field("x-region").unwrap().parse().unwrap();
-            let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis();
-            // Half of the regions hear of it late: it was published two seconds ago.
-            let published = now - if region.is_multiple_of(2) { 2_000 } else { 0 };
-            peer.say(&format!(r#"{{"op":"news","at":{published}}}"#));
-            while peer.next().is_some() {}
-        },
-    );
-    place.write(
-        "s.toml",
-        r#"
-label = "region {{user}}"
-[[step]]
-connect = "/"
-headers = { X-Region = "{{user}}" }
-[[step]]
-think = "const:50ms"
-[[on_message]]
-broadcast = { published_ms = "/at" }
-"#,
-    );
-    let url = format!("ws://{address}/");
-    let run = ["load", &url, "--scenario", "s.toml", "--users", "20", "-n", "120", "--json"];
-    let document = place.plimsoll(&[&run[..], &["-t", "2"]].concat()).went_well().json();
-    let all = document["by_label"].as_array().unwrap();
-    assert_eq!(all.len(), 101, "{document:#}");
-    let other = all.last().unwrap();
-    assert_eq!(
-        (&other["label"], &other["labels"], &other["users"]),
-        (&"other".into(), &20.into(), &20.into())
-    );
-    assert!(document["warnings"].to_string().contains("20 more count under `other`"));
-    assert_adds_up(&document);
-    let heard = |of: &Value| of["latency_us"]["count"].as_u64().unwrap_or(0);
-    let broadcast = &document["websocket"]["broadcast"];
-    assert_eq!(all.iter().map(heard).sum::<u64>(), broadcast["latency_us"]["count"]);
-    for (label, is_late) in [("region 6", true), ("region 7", false)] {
-        let latency = labelled(&document, label)["latency_us"]["max"].as_f64().unwrap();
-        assert_eq!(latency >= 2_000_000.0, is_late, "{label}: {latency}");
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::place::Place;
 use crate::recording::Recording;
+use plimsoll_testing::Weight;
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -16,7 +17,7 @@ a line of another program
 
 #[test]
 fn a_log_in_a_servers_own_words_becomes_a_trace_and_a_list() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     place.write("own.log", OWN);
     let nginx = "$time_local|$remote_addr|$host|$request|$status";
     let apache = "%{%d/%b/%Y:%T %z}t|%a|%v|%r|%>s";
@@ -103,7 +104,7 @@ fn several_logs_are_replayed_as_one_with_their_hosts_and_rewritten_paths() {
 
 #[test]
 fn traces_are_scaled_cut_and_resampled_without_losing_a_request() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     place.write("day.csv", "time_s,rate\n0,10\n60,40\n120,20\n180,0\n240,0\n");
     let info = |name: &str| place.plimsoll(&["trace", "info", name, "--json"]).ended_with(0).json();
     let make = |words: &[&str]| {
@@ -159,7 +160,7 @@ fn figures(of: &Value) -> Vec<(String, String)> {
 
 #[test]
 fn a_log_leads_to_instances_and_cost_by_a_plan_that_says_the_same() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     place.write("access.log", busy_log());
     let short = [
         "simulate",
@@ -226,7 +227,7 @@ fn a_log_leads_to_instances_and_cost_by_a_plan_that_says_the_same() {
 
 #[test]
 fn what_a_plan_needs_and_no_log_says_is_asked_for() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     place.write("access.log", busy_log());
     for (more, part) in [
         (&["--policy", "hpa"][..], "--service exp:70ms"),
@@ -246,7 +247,7 @@ fn what_a_plan_needs_and_no_log_says_is_asked_for() {
 /// The log of two servers, one of them packed, beside that of both.
 #[test]
 fn several_logs_lead_to_one_plan_that_names_them_all() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let whole = busy_log();
     let of = |server: usize| -> String {
         let lines = whole.split_inclusive('\n').enumerate();

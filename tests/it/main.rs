@@ -1,11 +1,15 @@
 //! The program as its users meet it: the built binary, driven against `plimsoll target` on ports of
 //! its own, each test in a folder of its own.
 //!
-//! Nothing here asserts how fast anything is. Where a machine is too busy to measure on, a run ends
-//! with 5 (not valid), which is right: such a run is tried again up to three times, and said so;
-//! tests about something else then go on with it, tests about a verdict skip by name.
+//! Tests that hold upper bounds of time stand in `tests/timed`; nothing else asserts how fast
+//! anything is. Where a machine is too busy to measure on, a run ends with 5 (not valid), which is
+//! right: such a run is tried again up to three times, and reported so; tests about something else
+//! then go on with it, tests about a verdict report that they could not judge.
+//!
+//! How much of the machine a test takes is said by its [`place::Place`]; what it needs of the host
+//! and does not find is reported by `plimsoll_testing`, never decided by the program under test.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::disallowed_methods, reason = "tests start processes and wait for them")]
 
 mod addresses;
@@ -37,6 +41,7 @@ mod following;
 mod forward_proxies;
 mod full_disk;
 mod hlog;
+mod host;
 mod infer;
 mod inputs;
 mod interrupt;
@@ -49,10 +54,8 @@ mod logs;
 mod market;
 mod mediawiki;
 mod names;
-mod network;
 mod nginx;
 mod packages;
-mod path_truth;
 mod paths;
 mod place;
 mod plans;
@@ -74,12 +77,10 @@ mod same_messages;
 mod scenarios;
 mod secrets;
 mod series;
-mod server_limit;
 mod serving;
 mod shoal;
 mod shoal_amqp;
 mod shoal_apply;
-mod shoal_example;
 mod shoal_import;
 mod shoal_proxy;
 mod simulate;
@@ -90,7 +91,6 @@ mod stores;
 mod testbed_secrets;
 mod testbeds;
 mod transport;
-mod turns;
 mod users;
 mod users_http2;
 mod warm_up;
@@ -100,3 +100,6 @@ mod websocket_load;
 mod websocket_peer;
 mod websocket_tls;
 mod wsbench;
+
+#[path = "../timed/mod.rs"]
+mod timed;

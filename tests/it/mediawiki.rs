@@ -1,23 +1,25 @@
 //! MediaWiki from Debian's packages on the test-bed: its data, its recipe, and what is watched.
 
-use crate::place::{Place, events};
+use crate::place::{Place, events, test_name};
 use plimsoll_runs::Run;
+use plimsoll_testing::{Weight, installed, skip};
 use std::path::{Path, PathBuf};
 
-/// Files and programs of the packages without which nothing of this runs.
-const NEEDED: [&str; 4] =
-    ["/usr/share/mediawiki/index.php", "/usr/bin/php", "/usr/sbin/mariadbd", "/usr/bin/memcached"];
+/// Files of the packages of PHP and MediaWiki without which nothing of this runs.
+const NEEDED: [&str; 2] = ["/usr/share/mediawiki/index.php", "/usr/bin/php"];
 
-/// Whether MediaWiki is installed here, which is said where it is not.
+/// Whether MediaWiki is installed here, and the programs beside it; reported where one is not.
 fn is_installed() -> bool {
+    let test = test_name();
     let mut folder = std::fs::read_dir("/usr/sbin").into_iter().flatten().flatten();
     let has_fpm = folder.any(|file| file.file_name().to_string_lossy().starts_with("php-fpm"));
     let absent = NEEDED.into_iter().find(|path| !Path::new(path).exists());
     let absent = absent.or((!has_fpm).then_some("/usr/sbin/php-fpm*"));
     if let Some(absent) = absent {
-        println!("skipped: there is no {absent}; `make mediawiki` installs it");
+        skip(&test, &format!("php: there is no {absent}; `make mediawiki` installs it"));
+        return false;
     }
-    absent.is_none()
+    ["mariadbd", "memcached", "nginx"].iter().all(|program| installed(&test, program).is_some())
 }
 
 fn example(name: &str) -> String {
@@ -43,7 +45,7 @@ fn made_up_pages_have_the_sizes_of_a_wiki() {
     if !is_installed() {
         return;
     }
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let make = |name: &str, seed: &str| {
         std::fs::create_dir(place.path(name)).unwrap();
         let arguments = [&example("pages.php"), "make", name, "1000", seed];
@@ -124,7 +126,7 @@ slo = 'p50<5s, errors<1%'
 
 #[test]
 fn a_wiki_is_made_stands_warm_and_is_watched() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let Some(_) = wiki(&place) else { return };
     let plan = PLAN.replace("buffer_pool", "password = { env = 'WIKI_PASSWORD' }, buffer_pool");
     place.write("plan.toml", plan);
@@ -168,7 +170,7 @@ fn standing(place: &Place) -> (String, String, &'static str) {
 /// Users log in and edit as the scenarios say that come with the project, and as Chromium did it.
 #[test]
 fn users_log_in_and_edit() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let Some(_) = wiki(&place) else { return };
     let (id, url, password) = standing(&place);
     let tried = |scenario: &str| {

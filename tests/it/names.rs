@@ -2,26 +2,23 @@
 
 use crate::paths::Paths;
 use crate::place::Place;
-use crate::program::{Done, PLIMSOLL, wait_for};
-use plimsoll_runs::Run;
+use crate::program::{PLIMSOLL, wait_for};
+use plimsoll_testing::Weight;
 use serde_json::Value;
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::time::{Duration, Instant};
 
-fn named<'a>(summary: &'a Value, name: &str) -> &'a Value {
+pub(crate) fn named<'a>(summary: &'a Value, name: &str) -> &'a Value {
     let mut all = summary["by_name"].as_array().unwrap().iter();
     all.find(|of| of["name"] == name).unwrap_or_else(|| panic!("no {name} in {summary}"))
 }
 
-fn names(summary: &Value) -> Vec<&str> {
+pub(crate) fn names(summary: &Value) -> Vec<&str> {
     let all = summary["by_name"].as_array().unwrap().iter();
     all.map(|of| of["name"].as_str().unwrap()).collect()
 }
 
 /// Fails unless the figures by name add up to those of all.
 #[track_caller]
-fn assert_adds_up(summary: &Value) {
+pub(crate) fn assert_adds_up(summary: &Value) {
     let sum = |key: &str| -> u64 {
         let all = summary["by_name"].as_array().unwrap().iter();
         all.map(|of| of[key].as_u64().unwrap()).sum()
@@ -36,78 +33,6 @@ fn assert_adds_up(summary: &Value) {
     }
     let answered: u64 = all.iter().map(|of| of["response_us"]["count"].as_u64().unwrap()).sum();
     assert_eq!(answered, summary["response_us"]["count"].as_u64().unwrap());
-}
-
-const FOUR: [(&str, u64); 4] = [("/wait/2", 2), ("/wait/5", 5), ("/wait/12", 12), ("/wait/30", 30)];
-
-#[test]
-fn four_urls_have_the_figures_that_their_server_knows() {
-    let place = Place::alone();
-    place.write("urls.txt", FOUR.map(|(path, _)| path).join("\n"));
-    // What else this machine does is no fault of ours: one of three tries has to agree.
-    let mut apart = compared(&place);
-    for _ in 0..2 {
-        if !apart.is_empty() {
-            apart = compared(&place);
-        }
-    }
-    assert!(apart.is_empty(), "{apart:?}");
-}
-
-/// Loads four paths, checks what holds on any machine, and returns where figures and a plain
-/// client, which asks for the same meanwhile, are apart by more than 1% and 0.1 ms. The server
-/// itself does not see how long it takes to wake it and whoever asks.
-fn compared(place: &Place) -> Vec<String> {
-    let server = Paths::start();
-    let load = ["--urls", "urls.txt", "--rate", "200/s", "--for", "4s", "--json"];
-    let (done, plain) = std::thread::scope(|scope| {
-        let plain = scope.spawn(|| plain_medians_us(&server.url()));
-        (place.load(&[&[server.url().as_str()], &load[..]].concat()), plain.join().unwrap())
-    });
-    let summary = done.json();
-    assert_eq!(names(&summary), FOUR.map(|(path, _)| path), "in the order of the list");
-    assert_adds_up(&summary);
-    let mut apart = Vec::new();
-    for ((path, ms), known) in FOUR.into_iter().zip(plain) {
-        let of = named(&summary, path);
-        assert_eq!((of["count"].as_u64(), &of["kind"]), (Some(200), &"request".into()));
-        let found = of["service_us"]["p50"].as_f64().unwrap();
-        assert!(found >= ms as f64 * 1e3, "{path}: {found}");
-        let response = of["response_us"]["p50"].as_f64().unwrap();
-        assert!(response >= found, "{path}: {response} from due, {found} from sent");
-        if (found - known).abs() > known * 0.01 + 100.0 {
-            let server = server.median_us(path);
-            apart
-                .push(format!("{path}: {found} µs, {known} µs plainly, {server} µs in the server"));
-        }
-    }
-    // A part of the run's own distribution: the greatest of all is that of one of them.
-    let max = |of: &Value| of["response_us"]["max"].as_f64().unwrap();
-    let greatest = FOUR.map(|(path, _)| max(named(&summary, path))).into_iter().fold(0.0, f64::max);
-    assert!((greatest - max(&summary)).abs() < 1e-9, "{summary}");
-    apart
-}
-
-/// The median that a client takes who asks for each of the four paths in turn, in microseconds.
-fn plain_medians_us(url: &str) -> [f64; 4] {
-    let address = url.trim_start_matches("http://").trim_end_matches('/');
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_nodelay(true).unwrap();
-    let (mut took, mut answer) = ([const { Vec::new() }; 4], [0; 4096]);
-    for _ in 0..50 {
-        for ((path, _), took) in FOUR.iter().zip(&mut took) {
-            std::thread::sleep(Duration::from_millis(7));
-            let began = Instant::now();
-            write!(stream, "GET {path} HTTP/1.1\r\nHost: plain\r\n\r\n").unwrap();
-            // An answer is written at once, and is shorter than a packet.
-            assert!(stream.read(&mut answer).unwrap() > 0);
-            took.push(began.elapsed().as_secs_f64() * 1e6);
-        }
-    }
-    took.map(|mut took| {
-        took.sort_by(f64::total_cmp);
-        took[took.len() / 2]
-    })
 }
 
 #[test]
@@ -268,39 +193,6 @@ fn a_thousand_names_have_figures_and_the_rest_share_theirs() {
     assert!(said.clone().any(|of| of.as_str().unwrap().contains("20 more count under `other`")));
 }
 
-#[test]
-fn an_slo_binds_the_requests_of_a_name() {
-    let place = Place::new();
-    let server = Paths::start();
-    place.write("list.csv", "url,name\n/wait/1,log in\n/wait/60,checkout\n/status/500,broken\n");
-    let run = |slo: &str| -> Done {
-        let url = server.url();
-        let args = ["--urls", "list.csv", "--rate", "60/s", "--for", "2s", "--json", "--slo", slo];
-        place.load(&[&[url.as_str()], &args[..]].concat())
-    };
-    let done = run("'log in': p50<40ms, checkout: p50<40ms, broken: errors<1%, errors<50%");
-    let summary = done.json();
-    let slo = summary["slo"].as_array().unwrap();
-    let exprs: Vec<&str> = slo.iter().map(|of| of["expr"].as_str().unwrap()).collect();
-    assert_eq!(
-        exprs,
-        ["log in: p50<40ms", "checkout: p50<40ms", "broken: errors<1%", "errors<50%"]
-    );
-    assert_ne!(slo[0]["pass"], Value::Bool(false), "{slo:?}");
-    assert_ne!(slo[1]["pass"], Value::Bool(true), "{slo:?}");
-    assert!(slo[1]["value"].as_f64().unwrap() >= 60_000.0, "{slo:?}");
-    assert_eq!((&slo[2]["value"], &slo[2]["pass"]), (&1.0.into(), &Value::Bool(false)));
-    assert_eq!(slo[3]["pass"], Value::Bool(true), "of all: a third");
-    assert!(matches!(done.code(), Some(3 | 5)), "{:?}", done.code());
-
-    let wrong = run("chekout: p50<40ms").ended_with(2);
-    wrong.says(&["`chekout`", "did you mean `checkout`?"]);
-    let url = server.url();
-    let none = ["load", &url, "--rate", "5/s", "--for", "1s", "--slo", "a: p50<1s"];
-    place.plimsoll(&none).ended_with(2).says(&["`a`", "one URL alone has none"]);
-    assert!(Run::open(&place.run()).unwrap().is_complete());
-}
-
 /// The same three requests in each form.
 const FORMS: [(&str, &str); 3] = [
     (
@@ -364,7 +256,7 @@ fn request_lists_of_every_form_are_asked_as_they_stand() {
 
 #[test]
 fn what_is_wrong_with_a_list_is_said_with_its_place() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     for (file, text, parts) in [
         ("a.csv", "url,method\n/a,GET\n/b,get\n", &["a.csv:3:4:", "write GET"][..]),
         ("b.csv", "url,nmae\n/a,x\n", &["b.csv:1:5:", "did you mean `name`?"]),

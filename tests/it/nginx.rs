@@ -2,7 +2,8 @@
 
 use crate::place::Place;
 use crate::program::Going;
-use crate::stores::{installed, on_a_free_port};
+use crate::stores::on_a_free_port;
+use plimsoll_testing::installed;
 use std::net::TcpStream;
 use std::process::Command;
 

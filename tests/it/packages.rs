@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::place::Place;
 use crate::program::{Done, PLIMSOLL};
-use crate::stores::installed;
+use plimsoll_testing::{Weight, installed};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging");
 
@@ -18,7 +18,7 @@ fn packages_hold_the_program_its_units_and_their_configuration() {
     if installed(test, "dpkg-deb").is_none() || installed(test, "strip").is_none() {
         return;
     }
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let mut command = Command::new("bash");
     command.arg(format!("{FOLDER}/build.sh")).arg(place.path("dist"));
     command.env("PLIMSOLL", PLIMSOLL).env("COMPRESS", "-Znone");
@@ -77,7 +77,7 @@ fn the_client_is_started_by_a_timer_that_is_switched_on_and_off_in_its_place() {
     if installed(test, "dpkg-deb").is_none() || installed(test, "strip").is_none() {
         return;
     }
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let mut command = Command::new("bash");
     command.arg(format!("{FOLDER}/build.sh")).arg(place.path("dist"));
     command.env("PLIMSOLL", PLIMSOLL).env("COMPRESS", "-Znone");
@@ -120,7 +120,7 @@ fn the_agent_has_a_user_without_privileges() {
     if wanted.iter().any(|program| installed(test, program).is_none()) {
         return;
     }
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let mut command = Command::new("bash");
     command.arg(format!("{FOLDER}/build.sh")).arg(place.path("dist"));
     command.env("PLIMSOLL", PLIMSOLL).env("COMPRESS", "-Znone");
@@ -150,7 +150,7 @@ fn logs_are_rotated_and_a_purge_leaves_no_secret() {
     if installed(test, "dpkg-deb").is_none() || installed(test, "strip").is_none() {
         return;
     }
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let mut command = Command::new("bash");
     command.arg(format!("{FOLDER}/build.sh")).arg(place.path("dist"));
     command.env("PLIMSOLL", PLIMSOLL).env("COMPRESS", "-Znone");

@@ -2,9 +2,9 @@
 //! behaviour.
 
 use crate::program::{Done, Going, PLIMSOLL, wait_for};
-use crate::turns::Turn;
 use plimsoll_runs::Run;
 use plimsoll_runs::experiment::{CellRow, Experiment};
+use plimsoll_testing::{Turn, Weight, tried_again};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,14 +19,19 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Beside other tests.
+    /// Of a test that starts servers and loads them, as most do.
     pub(crate) fn new() -> Self {
-        Self::at(Some(Turn::shared()))
+        Self::weighing(Weight::LOADS)
     }
 
-    /// While no other test of this suite runs.
+    /// Of a test whose steps race with a load of fixed length: beside few others.
     pub(crate) fn alone() -> Self {
-        Self::at(Some(Turn::alone()))
+        Self::weighing(Weight::RACES)
+    }
+
+    /// Of a test that takes so much of the machine.
+    pub(crate) fn weighing(weight: Weight) -> Self {
+        Self::at(Some(Turn::take(weight)))
     }
 
     /// Another folder of the same test. A turn of its own would wait for whoever waits for this
@@ -55,8 +60,8 @@ impl Place {
     /// A command that runs in the folder.
     pub(crate) fn command(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
-        command.args(arguments).current_dir(self.folder.path()).env_remove("NO_COLOR");
-        // Locks of its own: searches of other tests are kept away by turns.
+        command.args(arguments).current_dir(self.folder.path());
+        // Locks of its own: no search waits for one of another test.
         command.env("XDG_RUNTIME_DIR", self.folder.path());
         command
     }
@@ -92,7 +97,8 @@ impl Place {
             if done.code() != Some(5) {
                 return done;
             }
-            println!("attempt {attempt}: the machine was too busy to measure; once more");
+            let why = format!("attempt {attempt}: the machine was too busy to measure");
+            tried_again(&test_name(), &why);
         }
         run()
     }
@@ -118,6 +124,11 @@ impl Place {
     pub(crate) fn calm(&self) -> Target {
         self.target(&["--service-time", "const:20ms", "--workers", "1000"])
     }
+}
+
+/// The name of the test that runs: libtest names threads after their tests.
+pub(crate) fn test_name() -> String {
+    std::thread::current().name().unwrap_or("a test").to_owned()
 }
 
 /// What the events of a kind say in a run.

@@ -2,6 +2,7 @@
 
 use crate::place::Place;
 use crate::recording::Recording;
+use plimsoll_testing::Weight;
 
 const EVERYTHING: &[&str] = &[
     "--schedule",
@@ -51,7 +52,7 @@ const EVERYTHING: &[&str] = &[
 
 #[test]
 fn a_printed_plan_reads_back_to_itself() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let server = Recording::start();
     let url = server.url();
     let trace = "time_s,rate\n0,5\n60,20\n120,5\n";
@@ -78,7 +79,7 @@ fn a_printed_plan_reads_back_to_itself() {
 
 #[test]
 fn flags_and_settings_override_a_plan() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let server = Recording::start();
     let url = server.url();
     let plan = format!(
@@ -106,7 +107,7 @@ fn flags_and_settings_override_a_plan() {
 
 #[test]
 fn equal_seeds_ask_for_the_same() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let mut asked = Vec::new();
     for seed in ["7", "7", "8"] {
         let server = Recording::start();
@@ -143,7 +144,7 @@ fn equal_seeds_ask_for_the_same() {
 
 #[test]
 fn a_schema_of_plans_is_printed_with_the_words_of_all_parts() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let schema = place.plimsoll(&["plan", "schema"]).ended_with(0).json();
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     let of = |section: &str, key: &str| &schema["properties"][section]["properties"][key];

@@ -4,6 +4,7 @@
 use crate::place::Place;
 use crate::program::{Going, PLIMSOLL, wait_for};
 use plimsoll_runs::{Phase, Run, Tag};
+use plimsoll_testing::Weight;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,7 +47,7 @@ instances = 3
 slo = 'p90<2s, errors<90%'
 ";
 
-fn number(of: &Value, name: &str) -> f64 {
+pub(crate) fn number(of: &Value, name: &str) -> f64 {
     of["figures"][name].as_f64().unwrap_or_else(|| panic!("{name}: {of}"))
 }
 
@@ -230,7 +231,7 @@ fn what_a_killed_pool_leaves_is_undone_where_it_does_not_serve_any_more() {
 
 #[test]
 fn what_a_live_pool_cannot_do_is_refused_by_name() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let plan = |from: &str, to: &str| {
         assert!(PLAN.contains(from), "{from}");
         place.write("plan.toml", PLAN.replace(from, to));
@@ -273,7 +274,7 @@ pub(crate) fn kill(pid: i32, signal: Signal) {
 }
 
 /// A plan of one policy, under a load that lasts for so many seconds.
-fn one_policy(seconds: u32, pool: &str, policy: &str) -> String {
+pub(crate) fn one_policy(seconds: u32, pool: &str, policy: &str) -> String {
     let start = PLAN.find("[policy.quick]").unwrap();
     let schedule = "schedule = '40/s for 2s, 160/s for 4s, 20/s for 3s'";
     let plan = PLAN[..start]
@@ -386,7 +387,7 @@ fn whoever_refuses_to_start_instances_is_asked_again_later() {
 }
 
 /// A recipe of one's own, whose server works for 5 ms: at 20/s a tenth of a core, half of a fifth.
-fn works(place: &Place) {
+pub(crate) fn works(place: &Place) {
     std::fs::create_dir(place.path("recipes")).unwrap();
     let recipe = "about = 'Works.'\nport = 8080\nstart = ['{{plimsoll}}', 'target', '--listen', \
                   '{{address}}:{{port}}', '--burn', '--service-time', 'const:5ms']\n\
@@ -411,51 +412,6 @@ fn instances_without_cgroups_are_as_busy_as_their_requests() {
     let decisions = run.decisions().unwrap();
     let added = decisions.iter().find(|of| of.desired > of.before).unwrap();
     assert!(added.reason.starts_with("cpu above 1"), "{added:?}");
-}
-
-#[test]
-fn the_processors_of_instances_are_those_of_their_cgroups() {
-    let place = Place::alone();
-    works(&place);
-    // It goes by what collectors see of an instance: there are never fewer than wished.
-    let policy = "kind = 'threshold'\nmetric = 'watch:cpu'\nupper = 0.05\nlower = 0.0001\n\
-                  datapoints = 1\nperiod = '500ms'\ncooldown = '1m'";
-    let plan = one_policy(10, "start = 1", policy)
-        .replace("max = 5", "max = 2")
-        .replace("'process'", "'namespace'")
-        .replace("recipe = 'target'", "recipe = 'works'\ncpu = '20%'")
-        .replace("vars = { workers = 2, service = 'exp:20ms' }", "")
-        .replace("[measure]", "[collect]\nfrom = ['cgroup', 'target']\nevery = '500ms'\n[measure]");
-    place.write("plan.toml", plan);
-    let check = place.plimsoll(&["check", "plan.toml"]);
-    if check.code() == Some(2) {
-        println!("skipped: a pool in namespaces: {}", check.err.trim());
-        return;
-    }
-    let live = place.plimsoll(&["run", "plan.toml", "--json"]).went_well().json();
-    let of = &live["cells"][0];
-    let cpu = number(of, "cpu_mean");
-    assert!((20.0..95.0).contains(&cpu), "{of}");
-    let folder = place.run();
-    let run = Run::open(&folder.join(of["run"].as_str().unwrap())).unwrap();
-    let decisions = run.decisions().unwrap();
-    assert!(decisions.iter().any(|of| of.observation.contains("\"watched\":")), "{decisions:?}");
-    let added = decisions.iter().find(|of| of.desired > of.before).unwrap();
-    assert!(added.reason.starts_with("watched above 0.05"), "{added:?}");
-    // The simulator does not know it, and nothing is predicted.
-    assert!(live["predictions"].as_array().is_none_or(Vec::is_empty), "{live}");
-    let told = place.plimsoll(&["run", "plan.toml", "--simulated"]).ended_with(2);
-    told.says(&["policy.one.metric", "watch:cpu", "the simulator does not know"]);
-    // Both are watched, the one that was there and the one that came.
-    for instance in ["web-1", "web-2"] {
-        for name in ["container_cpu_usage_seconds_total", "plimsoll_collector_up"] {
-            let samples = run.series(name).unwrap();
-            let is_its = |of: &&plimsoll_runs::SeriesRow| {
-                of.labels.get("instance").is_some_and(|of| of == instance)
-            };
-            assert!(samples.iter().filter(is_its).count() > 5, "{instance}: {name}");
-        }
-    }
 }
 
 #[test]

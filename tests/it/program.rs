@@ -1,6 +1,8 @@
 //! A process of the program: started, bounded in time, ended by its own id.
 
+use plimsoll_testing::ended_with_5;
 use rustix::process::{Pid, Signal, kill_process};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -8,11 +10,25 @@ use std::time::{Duration, Instant};
 
 /// The binary under test.
 pub(crate) const PLIMSOLL: &str = env!("CARGO_BIN_EXE_plimsoll");
-/// No process of a test lives longer: a series of two searches, each of which ends with a hold of
-/// half a minute, takes more than one.
-const LONGEST: Duration = Duration::from_secs(180);
+/// No process of a test lives longer. That no busy machine explains.
+const LONGEST: Duration = Duration::from_secs(600);
 /// How often something awaited is looked for.
 const STEP: Duration = Duration::from_millis(10);
+
+/// How names of variables begin that change what a program does, or how it says it. Those that
+/// whoever started the tests has set are no matter of theirs.
+const DISTURBING: [&str; 10] = [
+    "AWS_",
+    "CLICOLOR",
+    "COLUMNS",
+    "FORCE_COLOR",
+    "LINES",
+    "NO_COLOR",
+    "PLIMSOLL_",
+    "SHOAL_",
+    "TZ",
+    "XDG_",
+];
 
 /// Waits until something is there; fails after a time that no busy machine explains.
 pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
@@ -26,6 +42,34 @@ pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T 
     }
 }
 
+/// Whether a variable would disturb; names of proxies are written in both cases.
+fn is_disturbing(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_ascii_uppercase();
+    name.ends_with("_PROXY") || DISTURBING.iter().any(|begins| name.starts_with(begins))
+}
+
+/// The command without what its process would inherit by chance: variables that it does not set
+/// itself, and signals that whoever started the tests ignores, as `nohup` and shells' jobs in the
+/// background do. `env` becomes the program, under the same process id.
+fn undisturbed(command: &Command) -> Command {
+    let mut own = Command::new("env");
+    own.arg("--default-signal=HUP,INT,QUIT,TERM").arg(command.get_program());
+    own.args(command.get_args());
+    if let Some(folder) = command.get_current_dir() {
+        own.current_dir(folder);
+    }
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_disturbing(name)) {
+        own.env_remove(name);
+    }
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => own.env(name, value),
+            None => own.env_remove(name),
+        };
+    }
+    own
+}
+
 /// A process that goes on; killed when dropped.
 pub(crate) struct Going {
     child: Child,
@@ -35,9 +79,10 @@ pub(crate) struct Going {
 
 impl Going {
     /// Starts a command with its output in files named after `name`.
-    pub(crate) fn start(mut command: Command, folder: &Path, name: &str) -> Self {
+    #[expect(clippy::needless_pass_by_value, reason = "a command is started once")]
+    pub(crate) fn start(command: Command, folder: &Path, name: &str) -> Self {
         let (out, err) = (folder.join(format!("{name}.out")), folder.join(format!("{name}.err")));
-        let child = command
+        let child = undisturbed(&command)
             .stdin(Stdio::null())
             .stdout(File::create(&out).unwrap())
             .stderr(File::create(&err).unwrap())
@@ -143,6 +188,9 @@ impl Done {
     pub(crate) fn went_well(self) -> Self {
         let found = self.status;
         assert!(matches!(self.code(), Some(0 | 5)), "{found}\n{}\n{}", self.out, self.err);
+        if self.code() == Some(5) {
+            ended_with_5(&crate::place::test_name(), "it went on without a verdict");
+        }
         self
     }
 

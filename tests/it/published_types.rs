@@ -1,6 +1,7 @@
 //! `examples/elastic/types.toml` and `examples/elastic/concurrency.toml`: what was published of
 //! instance types, and of how many requests are at a server at once.
 
+use plimsoll_testing::Weight;
 use serde_json::Value;
 
 use crate::place::Place;
@@ -19,7 +20,7 @@ const TYPES: [(&str, f64, f64); 3] =
 
 #[test]
 fn the_prices_of_a_request_are_the_published_ones() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let plan = example("types.toml");
     let short = ["--set", "load.schedule=40/s for 30m"];
     let result = place.plimsoll(&[&["simulate", &plan, "--json"], &short[..]].concat());
@@ -59,7 +60,7 @@ fn the_prices_of_a_request_are_the_published_ones() {
 /// Over the published day, under a policy that holds the SLO on each of them.
 #[test]
 fn the_cheapest_pool_of_the_day_is_of_the_cheapest_type() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let plan = example("types.toml");
     let result = place.plimsoll(&["simulate", &plan, "--json", "--only", "target-50"]);
     let result = result.ended_with(0).json();
@@ -71,7 +72,7 @@ fn the_cheapest_pool_of_the_day_is_of_the_cheapest_type() {
 
 #[test]
 fn an_instance_of_a_type_serves_its_capacity_and_no_more() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let plan = example("types.toml");
     let mut all: Vec<String> = ["simulate", &plan, "--json", "--policy", "one: fixed"]
         .into_iter()
@@ -95,7 +96,7 @@ const PUBLISHED: [(&str, f64, f64); 2] = [("6", 139.0, 160_000.0), ("10", 147.0,
 
 #[test]
 fn limits_of_requests_at_a_server_come_to_what_was_published() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let plan = example("concurrency.toml");
     let result = place.plimsoll(&["run", &plan, "--simulated", "--json"]).ended_with(0).json();
     let combinations = result["combinations"].as_array().unwrap();

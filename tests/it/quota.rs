@@ -1,8 +1,9 @@
 //! The generator is the limit: held to 30% of a core and asked for far more than that can do, it
 //! says so, and gives no verdict that hangs on it.
 
-use crate::place::Place;
+use crate::place::{Place, test_name};
 use crate::program::PLIMSOLL;
+use plimsoll_testing::skip;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +40,7 @@ impl Group {
         };
         let group = first().or_else(second);
         if group.is_none() {
-            println!("skipped: a CPU quota needs a control group that may be written");
+            skip(&test_name(), "namespaces: no control group that may be written");
         }
         group
     }

@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use plimsoll_testing::skip;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -16,6 +17,15 @@ use crate::program::{Going, wait_for};
 const SERVER: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 /// `guest:guest`.
 const GUEST: &str = "Basic Z3Vlc3Q6Z3Vlc3Q=";
+
+/// Whether RabbitMQ is installed here; where not, the test is skipped.
+pub(crate) fn is_installed(test: &str) -> bool {
+    let found = Path::new(SERVER).exists();
+    if !found {
+        skip(test, &format!("rabbitmq-server: {SERVER} is not there"));
+    }
+    found
+}
 
 /// A broker, which can be ended and begun again.
 pub(crate) struct Rabbit {
@@ -31,8 +41,7 @@ pub(crate) struct Rabbit {
 impl Rabbit {
     /// A broker that is still to begin; `None`, said by name, where RabbitMQ is not installed.
     pub(crate) fn new(test: &str, place: &Place) -> Option<Self> {
-        if !Path::new(SERVER).exists() {
-            println!("skipped: {test} needs rabbitmq-server");
+        if !is_installed(test) {
             return None;
         }
         let folder = place.path("rabbit");

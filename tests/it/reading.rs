@@ -1,6 +1,7 @@
 //! What has been run can be listed, shown, exported and reported.
 
 use crate::place::Place;
+use plimsoll_testing::Weight;
 
 #[test]
 fn runs_are_listed_shown_exported_and_reported() {
@@ -116,7 +117,7 @@ fn names_cannot_break_out_of_the_page() {
 
 #[test]
 fn completions_know_the_commands() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     for shell in ["bash", "zsh", "fish"] {
         let script = place.plimsoll(&["completions", shell]).ended_with(0).out;
         for word in ["plimsoll", "load", "target", "compare", "pacing"] {
@@ -131,7 +132,7 @@ fn completions_know_the_commands() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_fault() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let script = format!("{} load --help | head -n 1", crate::program::PLIMSOLL);
     let script =
         format!("set -o pipefail; {script}; {} completions bash | true", crate::program::PLIMSOLL);

@@ -1,8 +1,9 @@
 //! `plimsoll capacity --restarts`: a server that is another one after each restart, commands that
 //! fail, hang or leave nothing behind, and going on after an interrupt.
 
-use crate::place::Place;
+use crate::place::{Place, test_name};
 use crate::program::{PLIMSOLL, wait_for};
+use plimsoll_testing::{Weight, not_judged};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::net::TcpListener;
@@ -58,7 +59,7 @@ fn a_spread_between_restarts_is_found() {
         place.plimsoll(&args)
     });
     if done.code() == Some(5) {
-        println!("skipped: the machine is too busy to search for a capacity");
+        not_judged(&test_name(), "the machine is too busy to search for a capacity");
         return;
     }
     let result = done.ended_with(0).json();
@@ -92,7 +93,7 @@ fn series(place: &Place) -> (String, Value) {
 
 #[test]
 fn a_command_that_fails_ends_the_series() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let command = "echo hello >&2; echo 'no such unit' >&2; exit 3";
     let args = ["capacity", "http://127.0.0.1:9/", "--restarts", "2", "--restart-command", command];
     let done = place.plimsoll(&args).ended_with(4);
@@ -110,7 +111,7 @@ fn a_command_that_fails_ends_the_series() {
 
 #[test]
 fn a_server_that_does_not_come_back_is_a_gap() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let args = ["capacity", "http://127.0.0.1:9/", "--restarts", "1", "--restart-command", "true"];
     let done = place.plimsoll(&[&args[..], &["--restart-timeout", "300ms", "--json"]].concat());
     let result = done.ended_with(4).json();
@@ -145,7 +146,7 @@ fn an_interrupt_lets_the_restart_end_and_the_series_goes_on_later() {
     let quick = ["--restart-command", "echo again >> began"];
     let done = place.plimsoll(&[&resume[..], &quick].concat());
     if done.code() == Some(5) {
-        println!("skipped: the machine is too busy to search for a capacity");
+        not_judged(&test_name(), "the machine is too busy to search for a capacity");
         return;
     }
     let result = done.ended_with(0).json();
@@ -163,7 +164,7 @@ fn an_interrupt_lets_the_restart_end_and_the_series_goes_on_later() {
 
 #[test]
 fn wrong_restarts_say_what_is_wrong() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let url = "http://127.0.0.1:9/";
     for (args, said) in [
         (vec![url, "--restarts", "2"], "--restart-command 'systemctl restart nginx'"),

@@ -3,6 +3,7 @@
 use crate::place::Place;
 use crate::program::{PLIMSOLL, wait_for};
 use plimsoll_runs::experiment::{Experiment, State};
+use plimsoll_testing::Weight;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -129,7 +130,7 @@ fn a_plan_of_each_kind_leaves_a_run() {
 
 #[test]
 fn what_a_plan_would_do_is_told_before() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     place.write("load.toml", load("http://127.0.0.1:9/"));
     place.write("pool.toml", POOL);
     let of = json(&place, &["check", "load.toml", "--set", "repeat=3"]);
@@ -223,7 +224,7 @@ fn killed_and_whole(plan: &str, args: &[&str], kill_after: u64) -> (Value, Value
         place.write("plan.toml", plan);
         place.start(place.command(PLIMSOLL, &[&["run", "plan.toml"], args].concat()))
     };
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let mut going = run(&place);
     let (_, of) = wait_for("some cells", || {
         let found = experiment(&place);
@@ -309,7 +310,7 @@ fn three_searches_that_were_killed_go_on() {
 
 #[test]
 fn a_changed_plan_is_not_taken_for_the_one_that_was_begun() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     place.write("plan.toml", format!("repeat = 400\n{POOL}").replace("10m", "2h"));
     let args = ["run", "plan.toml", "--simulated", "--quiet"];
     let mut going = place.start(place.command(PLIMSOLL, &args));
@@ -331,7 +332,7 @@ fn a_changed_plan_is_not_taken_for_the_one_that_was_begun() {
 
 #[test]
 fn a_file_that_holds_something_else_is_another_plan() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let trace = |rate: u32| format!("time_s,rate\n0,{rate}\n3600,{rate}\n");
     place.write("day.csv", trace(30));
     let plan = POOL.replace("rate = '40/s'\nfor = '10m'", "trace = { file = 'day.csv' }");
@@ -356,7 +357,7 @@ fn a_file_that_holds_something_else_is_another_plan() {
 
 #[test]
 fn a_search_for_parameters_runs_by_its_plan() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let tune = "[tune]\npolicy = 'calm'\nreplications = 2\n[tune.vary]\nupper = [80, 90]\n";
     place.write("plan.toml", format!("{POOL}{tune}"));
     place.plimsoll(&["run", "plan.toml"]).ended_with(2).says(&["[testbed]", "--simulated"]);
@@ -380,7 +381,7 @@ fn a_search_for_parameters_runs_by_its_plan() {
 
 #[test]
 fn a_target_that_does_not_come_back_ends_it_and_leaves_nothing() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let plan = search("http://127.0.0.1:9/")
         .replace("[measure]", "restart = 'true'\nrestart_timeout = '300ms'\n[measure]");
     place.write("plan.toml", format!("{plan}restarts = 1\n"));

@@ -2,9 +2,9 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::Command;
 use std::time::Duration;
 
+use plimsoll_testing::{Weight, installed};
 use plimsoll_workload::scenario::cookies::Jar;
 use plimsoll_workload::scenario::take::{Answer, Headers, Take};
 use rustix::process::Signal;
@@ -36,7 +36,7 @@ fn ask(address: &str, head: &str, body: &str) -> (u16, Vec<(String, String)>, St
 
 #[test]
 fn a_target_with_users_counts_by_path() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let arguments =
         ["target", "--listen", "127.0.0.1:0", "--sessions", "--path", "/slow=const:30ms", "--json"];
     let target = place.start(place.command(PLIMSOLL, &arguments));
@@ -65,7 +65,7 @@ fn a_target_with_users_counts_by_path() {
 
 #[test]
 fn wrong_paths_of_a_target_are_said() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     for (path, part) in [("slow=exp:1ms", "--path"), ("/slow", "--path"), ("/slow=ex:1ms", "exp")] {
         let done = place.plimsoll(&["target", "--path", path]).ended_with(2);
         done.says(&[part]);
@@ -142,12 +142,9 @@ impl Walk<'_> {
     }
 }
 
-/// Whether Chromium is here, and what drives it; said where one is not.
+/// Whether Chromium is here, and what drives it; reported where one is not.
 pub(crate) fn has_browser(test: &str) -> bool {
-    let is_absent = |program: &&str| Command::new(program).arg("--version").output().is_err();
-    let absent = ["chromium", "node"].into_iter().find(is_absent);
-    absent.iter().for_each(|needs| println!("skipped: {test}: needs {needs}"));
-    absent.is_none()
+    ["chromium", "node"].iter().all(|program| installed(test, program).is_some())
 }
 
 /// Chromium logs in at a target with users and goes on twice; what it recorded becomes a scenario,
@@ -158,7 +155,7 @@ fn a_recording_of_chromium_becomes_a_scenario_that_holds() {
     if !has_browser(name) {
         return;
     }
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let target = place.target(&["--sessions"]);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/node/record_har.js");
     let url = target.url();
@@ -220,7 +217,7 @@ fn recorded_pauses_ms(har: &std::path::Path) -> Vec<f64> {
 
 #[test]
 fn a_log_becomes_a_scenario() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let line = |client: u32, second: u32, path: &str| {
         format!(
             "192.0.2.{client} - - [20/Nov/2026:05:00:{second:02} +0000] \"GET {path} HTTP/1.1\" \
@@ -247,7 +244,7 @@ fn a_log_becomes_a_scenario() {
 
 #[test]
 fn what_is_no_recording_or_log_is_said() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     place.write("x.har", "{\"log\": {\"entries\": 7}}");
     place.write("x.log", "no log\n");
     place.write("posts.log", "h - - [20/Nov/2026:05:00:00 +0000] \"POST / HTTP/1.1\" 200 1\n");
@@ -269,7 +266,7 @@ fn what_is_no_recording_or_log_is_said() {
 /// that it might name.
 #[test]
 fn a_path_with_two_slashes_is_asked_as_it_was_recorded() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let server = Recording::start();
     let url = server.url();
     let line = |second: u32, path: &str| {

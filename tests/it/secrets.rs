@@ -6,6 +6,7 @@ use crate::program::PLIMSOLL;
 use crate::recording::Recording;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use plimsoll_testing::Weight;
 use std::path::{Path, PathBuf};
 
 const TOKEN: &str = "tok3n-Zq8RkWv2";
@@ -99,7 +100,7 @@ fn assert_sent(
 
 #[test]
 fn mistakes_beside_a_secret_do_not_show_it() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let wrong = ["http://127.0.0.1:1/", "--rate", "5", "--for", "1s", "--bearer", TOKEN];
     let done = place.load(&wrong).ended_with(2);
     assert!(!done.err.contains(TOKEN), "{}", done.err);

@@ -1,7 +1,8 @@
 //! Searches for a capacity repeated and compared: series with their gaps, resuming, prices, locks.
 
-use crate::place::{Place, Target};
+use crate::place::{Place, Target, test_name};
 use crate::program::{Done, PLIMSOLL, wait_for};
+use plimsoll_testing::{Weight, not_judged};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ fn easy(place: &Place) -> Target {
 fn searched(place: &Place, args: &[&str]) -> Option<Done> {
     let done = place.again(|| place.plimsoll(&[&["capacity"], args].concat()));
     if done.code() == Some(5) {
-        println!("skipped: the machine is too busy to search for a capacity");
+        not_judged(&test_name(), "the machine is too busy to search for a capacity");
         return None;
     }
     Some(done.ended_with(0))
@@ -269,7 +270,7 @@ fn about(level: f64, at: usize) -> Option<f64> {
 
 #[test]
 fn groups_are_compared_with_their_cost_and_their_dips() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let dipped = |at: usize| about(if (40..52).contains(&at) { 19.6 } else { 28.0 }, at);
     let mut small: Vec<Option<f64>> = (0..96).map(dipped).collect();
     small[70] = None;
@@ -328,7 +329,7 @@ fn groups_are_compared_with_their_cost_and_their_dips() {
 
 #[test]
 fn wrong_series_say_what_is_wrong() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let url = "http://127.0.0.1:9/";
     for (args, said) in [
         (vec![url, "--price", "0.17"], "write 0.17/h"),
@@ -346,7 +347,7 @@ fn wrong_series_say_what_is_wrong() {
 
 #[test]
 fn completions_know_the_comparison() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     for shell in ["bash", "zsh", "fish"] {
         let script = place.plimsoll(&["completions", shell]).ended_with(0).out;
         assert!(script.contains("--by") || script.contains("-l by"), "{shell}");

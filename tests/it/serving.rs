@@ -2,10 +2,10 @@
 
 use crate::place::Place;
 use crate::program::{Going, PLIMSOLL, wait_for};
+use plimsoll_testing::installed;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::process::Command;
 use std::time::Duration;
 
 const TOKEN: &str = "a long random word";
@@ -160,8 +160,8 @@ fn beyond_this_host_a_token_and_encryption_are_asked_for() {
 
 #[test]
 fn it_serves_encrypted() {
-    if Command::new("openssl").arg("version").output().is_err() {
-        println!("skipped: needs openssl");
+    if ["openssl", "curl"].iter().any(|program| installed("it_serves_encrypted", program).is_none())
+    {
         return;
     }
     let place = Place::new();

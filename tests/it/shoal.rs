@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::place::Place;
 use crate::program::{Going, PLIMSOLL, wait_for};
-use crate::stores::installed;
+use plimsoll_testing::{Weight, installed};
 
 /// A registry on a free port, and its address.
 pub(crate) fn registry(place: &Place, more: &[&str]) -> (Going, String) {
@@ -156,7 +156,7 @@ fn a_client_is_sent_to_a_cache_as_long_as_that_answers() {
 
 #[test]
 fn an_operators_word_is_kept_over_a_restart() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let state = place.path("state");
     let socket = place.path("operator.sock");
     let by = ["--operator-socket", socket.to_str().unwrap(), "--external-ip", "192.0.2.1"];
@@ -210,7 +210,7 @@ const LIST: [&str; 2] = ["--verify", "http://origin.example/cvmfs/r/.cvmfswhitel
 
 #[test]
 fn what_cannot_be_served_ends_with_one_clear_error() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let (_registry, address) = registry(&place, &[]);
     let broken = place.path("broken.mmdb");
     std::fs::write(&broken, "no database").unwrap();
@@ -269,7 +269,7 @@ fn page(address: &str, target: &str) -> (String, String) {
 
 #[test]
 fn the_page_is_a_table_that_needs_no_script() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let (_registry, address) = registry(&place, &["--trust", "127.0.0.0/8"]);
     let (head, empty) = page(&address, "/");
     assert!(head.starts_with("http/1.1 200"), "{head}");
@@ -303,7 +303,7 @@ fn the_page_is_a_table_that_needs_no_script() {
 
 #[test]
 fn a_hang_up_opens_the_log_again_and_ends_nothing() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let (log, state) = (place.path("access.log"), place.path("state"));
     let keys = place.write("keys", "one the-secret-of-key-one\n");
     let told = [
@@ -345,7 +345,7 @@ fn a_hang_up_opens_the_log_again_and_ends_nothing() {
 
 #[test]
 fn a_name_or_a_port_alone_can_be_listened_at() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     for listen in ["localhost:0", ":0"] {
         let mut command = Command::new(PLIMSOLL);
         command.args(["shoal", "server", "--listen", listen, "--threads", "1"]);
@@ -361,7 +361,7 @@ fn a_name_or_a_port_alone_can_be_listened_at() {
 
 #[test]
 fn a_peer_in_the_open_is_warned_of_and_one_that_fails_is_named() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let dead = format!("http://127.0.0.1:{}", free_port());
     let told = ["--peer", "http://registry.example:1", "--peer", &dead];
     let (going, _) = registry(&place, &told);

@@ -1,5 +1,6 @@
 //! `plimsoll shoal agent --amqp` against Debian's RabbitMQ: what it says, and to whom.
 
+use plimsoll_testing::Weight;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -43,7 +44,7 @@ fn is_understood(beat: &Value) {
 
 #[test]
 fn shoals_own_server_understands_our_agent() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let Some(mut rabbit) = Rabbit::new("shoals_own_server_understands_our_agent", &place) else {
         return;
     };
@@ -92,7 +93,7 @@ fn shoals_own_server_understands_our_agent() {
 /// ways, and it stays small.
 #[test]
 fn an_agent_outlives_its_broker() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let Some(mut rabbit) = Rabbit::new("an_agent_outlives_its_broker", &place) else { return };
     let cache = place.calm();
     let url = rabbit.url();
@@ -125,7 +126,7 @@ fn an_agent_outlives_its_broker() {
 
 #[test]
 fn what_cannot_be_announced_to_is_said_at_once() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let empty = place.write("empty", "\n");
     let empty = empty.to_str().unwrap();
     let cases: [(&[&str], &str); 6] = [

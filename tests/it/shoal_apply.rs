@@ -2,6 +2,7 @@
 
 use crate::place::Place;
 use crate::program::Done;
+use plimsoll_testing::Weight;
 
 /// Sets a list in a file; no registry answers, so the list is what is set.
 fn apply(place: &Place, file: &str, more: &[&str]) -> Done {
@@ -12,7 +13,7 @@ fn apply(place: &Place, file: &str, more: &[&str]) -> Done {
 
 #[test]
 fn only_the_value_changes_and_a_rehearsal_shows_how() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let text = "Q=2; CVMFS_HTTP_PROXY='http://a:1;\nhttp://b:2' # ours\nC=3\n";
     place.write("local.conf", text);
     let done = apply(&place, "local.conf", &["--dry-run"]).ended_with(0);
@@ -31,7 +32,7 @@ fn only_the_value_changes_and_a_rehearsal_shows_how() {
 
 #[test]
 fn a_file_that_does_more_is_refused_and_left_as_it_was() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let text = "A=$(touch mark)\nCVMFS_HTTP_PROXY=x\n";
     place.write("local.conf", text);
     apply(&place, "local.conf", &[]).ended_with(2).says(&[
@@ -44,7 +45,7 @@ fn a_file_that_does_more_is_refused_and_left_as_it_was() {
 
 #[test]
 fn no_cache_and_no_list_end_with_4() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let asked = ["shoal", "client", "--server", "http://127.0.0.1:1", "--object", "none"];
     let done = place.plimsoll(&[&asked[..], &["--file", "none.conf"]].concat()).ended_with(4);
     done.says(&["failed to find a cache that delivers: http://127.0.0.1:1/", "hint: --fallback"]);
@@ -62,7 +63,7 @@ fn talker(place: &Place) -> String {
 
 #[test]
 fn file_systems_that_are_mounted_are_told_of_what_is_new() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let program = talker(&place);
     let told = || std::fs::read_to_string(place.path("told")).unwrap_or_default();
     let more = ["--talk", "--talk-by", &program];
@@ -80,7 +81,7 @@ fn file_systems_that_are_mounted_are_told_of_what_is_new() {
 #[test]
 fn a_service_asks_again_and_puts_back_what_was_changed() {
     use crate::program::{PLIMSOLL, wait_for};
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let program = talker(&place);
     let list = "http://site.example:3128;DIRECT";
     let asked = [

@@ -2,6 +2,8 @@
 
 use std::process::Stdio;
 
+use plimsoll_testing::Weight;
+
 use crate::place::Place;
 use crate::program::{PLIMSOLL, wait_for};
 use crate::shoal::{caches, get, registry};
@@ -14,7 +16,7 @@ const SITES: &str = r#"{
 
 #[test]
 fn a_site_list_is_shown_written_and_served() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let sites = place.write("sites.json", SITES);
     let shown = place.plimsoll(&["shoal", "import", "sites.json"]).ended_with(0);
     let rows: Vec<Vec<&str>> =
@@ -59,7 +61,7 @@ fn a_site_list_is_shown_written_and_served() {
 
 #[test]
 fn an_odd_entry_does_not_refuse_the_list() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     place.write(
         "odd.json",
         r#"{"SITE-A": {"proxies": [{"default": ["203.0.113.1:3128", "DIRECT", "203.0.113.2"]}]}}"#,
@@ -74,7 +76,7 @@ fn an_odd_entry_does_not_refuse_the_list() {
 
 #[test]
 fn one_error_says_what_is_wrong_and_where() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     place.write("broken.json", "{\n \"A\": }");
     place.write("port.json", "{\n\n  \"A\": {\"proxies\": [{\"default\": [\"h:0\"]}]}}");
     place.write("none.json", "{}");

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::place::Place;
 use crate::program::{Going, wait_for};
 use crate::shoal::{caches, get, registry};
-use crate::stores::installed;
+use plimsoll_testing::installed;
 
 /// What a proxy adds to what it passes on.
 const ADDS: [(&str, &str); 6] = [

@@ -4,6 +4,7 @@
 use crate::place::Place;
 use crate::program::{PLIMSOLL, wait_for};
 use plimsoll_runs::experiment::Experiment;
+use plimsoll_testing::Weight;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -52,7 +53,7 @@ fn number(value: &Value) -> f64 {
 
 #[test]
 fn the_result_has_its_shape_and_every_request_is_accounted_for() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let result = simulated(&place, &["--replications", "10"]);
     assert_eq!(result["schema"], 1);
     let policies = result["policies"].as_array().unwrap();
@@ -105,7 +106,7 @@ fn documented() -> BTreeSet<String> {
 
 #[test]
 fn the_fields_of_the_result_are_those_of_the_manual() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let result = simulated(&place, &["--replications", "2"]);
     let keys = |of: &Value| of.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
     let said = keys(&result).union(&keys(&result["policies"][0])).cloned().collect::<BTreeSet<_>>();
@@ -114,7 +115,7 @@ fn the_fields_of_the_result_are_those_of_the_manual() {
 
 #[test]
 fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let without_timing = |more: &[&str]| {
         let mut result = simulated(&place, &[&["--replications", "4"], more].concat());
         result["timing"] = Value::Null;
@@ -128,7 +129,7 @@ fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
 
 #[test]
 fn one_replication_has_no_intervals_and_several_values_are_each_simulated() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let result =
         ended_with(3, &place, &["--only", "eager", "--set", "instance.boot=const:1s,const:5m"]);
     let policies = result["policies"].as_array().unwrap();
@@ -148,7 +149,7 @@ fn one_replication_has_no_intervals_and_several_values_are_each_simulated() {
 
 #[test]
 fn decisions_are_shown_with_their_reasons_and_a_report_is_written() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let plan = place.write("plan.toml", PLAN);
     let plan = plan.to_str().unwrap();
     let done = place.plimsoll(&["simulate", plan, "--decisions", "--report", "pool.html"]);
@@ -171,7 +172,7 @@ fn decisions_are_shown_with_their_reasons_and_a_report_is_written() {
 
 #[test]
 fn better_parameters_are_found_and_told_by_replications_of_their_own() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let plan = place.write("plan.toml", PLAN);
     let tune = ["tune", plan.to_str().unwrap(), "--vary", "upper=50..80/10", "--vary"];
     let more = ["datapoints=1,5", "--replications", "3", "--minimise", "lost", "--json"];
@@ -189,7 +190,7 @@ fn better_parameters_are_found_and_told_by_replications_of_their_own() {
 
 #[test]
 fn what_is_looked_for_stands_in_the_plan_and_in_what_is_kept_of_it() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let tune = "[tune]\nminimise = 'lost'\nreplications = 3\n[tune.vary]\nupper = '50..80/10'\n\
                 datapoints = [1, 5]\n";
     let plan = place.write("plan.toml", format!("{PLAN}\n{tune}"));
@@ -210,7 +211,7 @@ fn what_is_looked_for_stands_in_the_plan_and_in_what_is_kept_of_it() {
 
 #[test]
 fn each_policy_has_a_verdict_and_one_that_holds_is_enough() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let result = simulated(&place, &[]);
     let slo = |n: usize| &result["policies"][n]["slo"][0];
     assert_eq!((&slo(0)["expr"], &slo(0)["pass"]), (&"p99<400ms".into(), &false.into()));
@@ -225,7 +226,7 @@ fn each_policy_has_a_verdict_and_one_that_holds_is_enough() {
 
 #[test]
 fn the_table_has_intervals_and_differences() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let plan = place.write("plan.toml", PLAN);
     let done = place.plimsoll(&["simulate", plan.to_str().unwrap(), "--replications", "3"]);
     let out = done.ended_with(0).out.clone();
@@ -244,7 +245,7 @@ fn the_table_has_intervals_and_differences() {
 
 #[test]
 fn what_can_never_happen_is_said_before() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let warned = |code: i32, more: &[&str], part: &str| {
         let result = ended_with(code, &place, more);
         let warnings = result["warnings"].as_array().unwrap();
@@ -265,7 +266,7 @@ fn what_can_never_happen_is_said_before() {
 
 #[test]
 fn tune_knows_what_to_try_and_names_the_nearest() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let plan = place.write("plan.toml", PLAN);
     let plan = plan.to_str().unwrap();
     let short = ["--set", "load.schedule=20/s for 2m, 60/s for 2m", "--replications", "2"];
@@ -291,7 +292,7 @@ fn tune_knows_what_to_try_and_names_the_nearest() {
 /// Kubernetes' own sequence, and a policy that decides every millisecond.
 #[test]
 fn kubernetes_own_sequence_is_that_of_hpa() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let plan = "[load]\nschedule = '10/s for 2m, 350/s for 3m'\narrivals = 'even'\n[pool]\n\
                 max = 50\ndecide_every = '15s'\n[instance]\nservice = 'const:1ms'\n\
                 [policy.hpa]\nkind = 'hpa'\nmetric = 'rate'\ntarget = 10\n";
@@ -312,7 +313,7 @@ fn kubernetes_own_sequence_is_that_of_hpa() {
 
 #[test]
 fn bad_input_is_one_message_with_its_place() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let cases: [(&str, &str, &[&str]); 12] = [
         ("kind = 'threshold'", "kind = 'treshold'", &["plan.toml:19", "did you mean threshold?"]),
         (
@@ -365,7 +366,7 @@ fn bad_input_is_one_message_with_its_place() {
 
 #[test]
 fn an_interrupt_keeps_what_is_whole() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let plan = place.write("plan.toml", PLAN);
     let long = ["simulate", plan.to_str().unwrap(), "--replications", "100000", "--json"];
     let going = place.start(place.command(PLIMSOLL, &long));

@@ -3,9 +3,11 @@
 
 mod pools;
 
-use crate::place::{Place, cell, events};
+use crate::host::has_cgroups;
+use crate::place::{Place, cell, events, test_name};
 use crate::program::{Done, Going, PLIMSOLL, wait_for};
 use plimsoll_runs::{Run, SeriesRow};
+use plimsoll_testing::{Weight, skip};
 use rustix::process::{Pid, Signal, kill_process};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -24,9 +26,9 @@ struct Server {
 }
 
 /// A test's folder with the keys of a user, and the folder that hosts make theirs in.
-fn place(test: &str) -> Option<Place> {
+fn place() -> Option<Place> {
     if !Path::new(SSHD).is_file() {
-        println!("{test}: skipped: {SSHD} is not there (openssh-server)");
+        skip(&test_name(), &format!("sshd: {SSHD} is not there (openssh-server)"));
         return None;
     }
     let place = Place::new();
@@ -202,7 +204,7 @@ fn without_tokens(place: &Place, arguments: &[&str]) -> Done {
 
 #[test]
 fn two_roles_on_two_hosts_serve_are_watched_and_leave_nothing() {
-    let Some(place) = place("two_roles_on_two_hosts") else { return };
+    let Some(place) = place() else { return };
     let servers = [Server::start(&place, "first"), Server::start(&place, "second")];
     write(&place, [&servers[0], &servers[1]], "[collect]\nfrom = ['host']\nevery = '200ms'\n");
     let check = place.plimsoll(&["check", "plan.toml"]).ended_with(0);
@@ -225,19 +227,11 @@ fn two_roles_on_two_hosts_serve_are_watched_and_leave_nothing() {
     assert!(!secret.contains("token"), "{secret}");
 }
 
-/// Whether this host has control groups, and this user may make some.
-fn has_cgroups() -> bool {
-    let is_there = |name: &str| Path::new("/sys/fs/cgroup").join(name).is_file();
-    let found = is_there("cpu/cgroup.procs") || is_there("cgroup.controllers");
-    found && rustix::process::getuid().is_root()
-}
-
 /// Without `host`, the instances alone are watched.
 #[test]
 fn instances_on_hosts_are_watched_by_cgroups_there() {
-    let Some(place) = place("instances_on_hosts_are_watched_by_cgroups") else { return };
-    if !has_cgroups() {
-        println!("skipped: instances on hosts by their cgroups: there are none here");
+    let Some(place) = place() else { return };
+    if !has_cgroups("instances_on_hosts_are_watched_by_cgroups_there") {
         return;
     }
     let servers = [Server::start(&place, "first"), Server::start(&place, "second")];
@@ -261,7 +255,7 @@ fn instances_on_hosts_are_watched_by_cgroups_there() {
 
 #[test]
 fn what_a_kill_leaves_on_hosts_is_found_and_undone() {
-    let Some(place) = place("what_a_kill_leaves_on_hosts") else { return };
+    let Some(place) = place() else { return };
     let servers = [Server::start(&place, "first"), Server::start(&place, "second")];
     write(&place, [&servers[0], &servers[1]], "");
     let arguments = ["run", "plan.toml", "--quiet", "--set", "load.for=100s"];
@@ -281,7 +275,7 @@ fn what_a_kill_leaves_on_hosts_is_found_and_undone() {
 
 #[test]
 fn a_host_that_goes_away_fails_its_cell_and_is_kept_in_the_ledger() {
-    let Some(place) = place("a_host_that_goes_away") else { return };
+    let Some(place) = place() else { return };
     let first = Server::start(&place, "first");
     // A host that is gone, and one that is silent.
     for (out, signal) in [("gone", Signal::KILL), ("silent", Signal::STOP)] {
@@ -343,7 +337,7 @@ fn experiment(out: &Path) -> Option<PathBuf> {
 
 #[test]
 fn a_test_bed_on_hosts_stays_and_is_used_again() {
-    let Some(place) = place("a_test_bed_on_hosts_stays") else { return };
+    let Some(place) = place() else { return };
     let servers = [Server::start(&place, "first"), Server::start(&place, "second")];
     write(&place, [&servers[0], &servers[1]], "");
     let up = place.plimsoll(&["testbed", "up", "plan.toml", "--json"]).ended_with(0).json();
@@ -359,7 +353,7 @@ fn a_test_bed_on_hosts_stays_and_is_used_again() {
 
 #[test]
 fn what_is_not_plain_or_not_there_is_refused_at_its_place() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let plan = |hosts: &str, role: &str| {
         format!(
             "[testbed]\nprovider = 'ssh'\n[testbed.hosts]\n{hosts}\n[role.web]\nrecipe = \
@@ -396,7 +390,7 @@ fn what_is_not_plain_or_not_there_is_refused_at_its_place() {
 /// `ssh` is what asks, so that a host key that is not known is refused where the user says so.
 #[test]
 fn a_host_that_is_not_trusted_or_away_is_told_by_name() {
-    let Some(place) = place("a_host_that_is_not_trusted") else { return };
+    let Some(place) = place() else { return };
     let servers = [Server::start(&place, "first"), Server::start(&place, "second")];
     write(&place, [&servers[0], &servers[1]], "");
     let config = std::fs::read_to_string(place.path("ssh_config")).unwrap();

@@ -3,7 +3,7 @@
 
 use crate::place::{Place, cell};
 use crate::program::{Going, PLIMSOLL, wait_for};
-use crate::stores::installed;
+use plimsoll_testing::{Weight, installed};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -357,7 +357,7 @@ fn the_first_failure_ends_where_that_is_wanted() {
 
 #[test]
 fn very_many_cells_are_run_only_where_that_is_said() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let levels = |from: u32| (from..from + 101).map(|n| n.to_string()).collect::<Vec<_>>();
     let factor = format!(
         "\"load.users\" = [{}]\n\"load.connections\" = [{}]",
@@ -418,7 +418,7 @@ service = 'exp:10ms'
 
 #[test]
 fn replications_are_added_until_a_figure_is_known() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     place.write("plan.toml", VARYING);
     let check = place.plimsoll(&["check", "plan.toml", "--simulated"]).ended_with(0);
     check.prints(&["p99 within 12%: at most 12 replications", "at most 24"]);
@@ -475,7 +475,7 @@ slo = 'p99<1s'
 
 #[test]
 fn a_screening_finds_the_best_combination_within_half_of_the_runs() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     place.write("plan.toml", SCREENED);
     let check = place.plimsoll(&["check", "plan.toml", "--simulated"]).ended_with(0);
     check.prints(&["at most 24", "screening: at most 24 cells; which follow the first 12"]);

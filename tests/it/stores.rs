@@ -8,12 +8,13 @@ use crate::place::Place;
 use crate::program::{Going, PLIMSOLL, wait_for};
 use crate::secrets::assert_nowhere;
 use plimsoll_plan::Written;
+use plimsoll_testing::installed;
 use plimsoll_workload::store::{Kind, Operation, Operations, Wanted};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 const PASSWORD: &str = "pa55-Rd7KvQx3";
@@ -22,19 +23,6 @@ const PASSWORD: &str = "pa55-Rd7KvQx3";
 pub(crate) struct Server {
     going: Going,
     pub(crate) port: u16,
-}
-
-/// Where a program is installed; `None`, and said so, where it is not.
-pub(crate) fn installed(test: &str, program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path)
-        .chain([PathBuf::from("/usr/sbin")])
-        .map(|folder| folder.join(program))
-        .find(|path| path.is_file());
-    if found.is_none() {
-        println!("skipped: {test} needs {program}");
-    }
-    found
 }
 
 /// Starts a server on a free port, and waits until it is up.

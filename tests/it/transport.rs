@@ -1,8 +1,10 @@
 //! How it is sent: sockets, connections, threads, users; every single request kept.
 
+use crate::host::has_ipv6;
 use crate::json::assert_sums;
 use crate::place::{Place, Target};
 use plimsoll_runs::{Phase, Run, Sample};
+use plimsoll_testing::skip;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{TcpListener, ToSocketAddrs};
@@ -33,11 +35,10 @@ fn a_unix_socket() {
 
 #[test]
 fn an_ipv6_address() {
-    let place = Place::new();
-    if TcpListener::bind("[::1]:0").is_err() {
-        println!("skipped: IPv6 needs the address ::1");
+    if !has_ipv6("an_ipv6_address") {
         return;
     }
+    let place = Place::new();
     let target =
         Target::start(&place, "[::1]:0", &["--service-time", "const:20ms", "--workers", "50"]);
     assert!(target.url().starts_with("http://[::1]:"), "{}", target.url());
@@ -127,12 +128,14 @@ fn refusals_and_redirects_are_counted_as_what_they_are() {
 
 #[test]
 fn a_name_with_several_addresses_leads_to_one_that_answers() {
-    let place = Place::new();
-    let addresses = ("localhost", 80).to_socket_addrs().unwrap();
-    if addresses.map(|address| address.is_ipv4()).collect::<Vec<_>>().len() < 2 {
-        println!("skipped: localhost has one address here");
+    let test = "a_name_with_several_addresses_leads_to_one_that_answers";
+    if !has_ipv6(test) {
         return;
     }
+    if ("localhost", 80).to_socket_addrs().unwrap().count() < 2 {
+        return skip(test, "namespaces: localhost has one address");
+    }
+    let place = Place::new();
     let target =
         Target::start(&place, "[::1]:0", &["--service-time", "const:20ms", "--workers", "50"]);
     let port = target.address().rsplit_once(':').unwrap().1;

@@ -2,6 +2,7 @@
 
 use crate::place::Place;
 use crate::program::Done;
+use plimsoll_testing::Weight;
 use serde_json::Value;
 
 const CHECKOUT: &str = r#"
@@ -36,46 +37,19 @@ query = { token = "{{token}}" }
 check = { status = 200, contains = "token" }
 "#;
 
-fn shop(place: &Place) {
+pub(crate) fn shop(place: &Place) {
     place.write("checkout.toml", CHECKOUT);
     place.write("accounts.csv", "user,password\nanna,pear tree\nben,\"p,q\"\n");
 }
 
-fn named<'a>(summary: &'a Value, name: &str) -> &'a Value {
+pub(crate) fn named<'a>(summary: &'a Value, name: &str) -> &'a Value {
     let mut all = summary["by_name"].as_array().unwrap().iter();
     all.find(|of| of["name"] == name).unwrap_or_else(|| panic!("no {name} in {summary}"))
 }
 
-fn load(place: &Place, url: &str, more: &[&str]) -> Done {
+pub(crate) fn load(place: &Place, url: &str, more: &[&str]) -> Done {
     let first = [url, "--scenario", "checkout.toml", "--json"];
     place.load(&[&first[..], more].concat())
-}
-
-#[test]
-fn users_arrive_by_the_clock_and_go_through_all_steps_once() {
-    let place = Place::new();
-    shop(&place);
-    let target = place.target(&["--sessions", "--workers", "100", "--path", "/buy=const:10ms"]);
-    let done = load(&place, &target.url(), &["--rate", "20/s", "--for", "3s"]);
-    let summary = done.json();
-    let users = &summary["users"];
-    assert_eq!((&users["arrived"], &users["failed"]), (&60.into(), &0.into()), "{summary}");
-    let (finished, cut) = (users["finished"].as_u64().unwrap(), users["cut"].as_u64().unwrap());
-    assert_eq!(finished + cut, 60, "{users}");
-    assert!(finished >= 55 && users["active_peak"].as_u64().unwrap() >= 1, "{users}");
-    assert_eq!(summary["errors"]["total"].as_u64().unwrap_or(0), 0, "{summary}");
-    let login = named(&summary, "log in");
-    assert_eq!((&login["count"], &login["kind"]), (&60.into(), &"step".into()));
-    let buy = named(&summary, "buy");
-    assert!(buy["service_us"]["p50"].as_f64().unwrap() >= 10_000.0, "{buy}");
-    let group = named(&summary, "checkout");
-    assert_eq!((&group["count"], &group["kind"]), (&finished.into(), &"group".into()), "{group}");
-    let (sum, whole) = (&group["response_us"]["p50"], &group["duration_us"]["p50"]);
-    let think = whole.as_f64().unwrap() - sum.as_f64().unwrap();
-    assert!((19_000.0..40_000.0).contains(&think), "the think time is in: {group}");
-    // What the server counted is what we counted.
-    let counted = target.end();
-    counted.says(&["/login:", "/buy:"]);
 }
 
 #[test]
@@ -138,7 +112,7 @@ fn a_failed_step_ends_its_user_and_counts_by_its_kind() {
 
 #[test]
 fn a_target_that_is_not_there_fails_users_at_a_pace() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     shop(&place);
     let done = load(&place, "http://127.0.0.1:9/", &["--users", "3", "--for", "1s"]);
     done.ended_with(4);
@@ -146,7 +120,7 @@ fn a_target_that_is_not_there_fails_users_at_a_pace() {
 
 #[test]
 fn one_user_is_shown_step_by_step() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let text = CHECKOUT.replace("{{accounts.password}}", "{{env.PASSWORD}}");
     shop(&place);
     place.write("checkout.toml", text);
@@ -177,7 +151,7 @@ fn one_user_is_shown_step_by_step() {
 
 #[test]
 fn a_wrong_scenario_is_told_before_any_load() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     place.write("checkout.toml", "[[step]]\nget = \"/{{tokn}}\"\n");
     let url = "http://127.0.0.1:9/";
     for more in [&["--check"][..], &[][..]] {
@@ -336,26 +310,4 @@ fn an_answer_that_is_longer_than_what_is_kept_is_read_and_counted() {
     let long = named(&summary, "long");
     assert_eq!(long["failures"]["take"], 2, "{summary}");
     assert!(long["bytes_in"].as_u64().unwrap() >= 2 * 50 * 1024 * 1024, "{summary}");
-}
-
-#[test]
-fn a_stall_is_charged_to_every_user_who_arrives_meanwhile() {
-    let place = Place::alone();
-    place.write("checkout.toml", "[[step]]\nname = \"one\"\nget = \"/\"\n");
-    let stall = ["--service-time", "const:2ms", "--workers", "100", "--stall", "3s:1s"];
-    let target = place.target(&stall);
-    let done = load(&place, &target.url(), &["--rate", "100/s", "--for", "6s"]);
-    let summary = done.json();
-    let one = named(&summary, "one");
-    assert_eq!(one["count"], 600, "{summary}");
-    if done.code() == Some(5) {
-        println!("the machine was too busy to compare");
-        return;
-    }
-    // One or two stalls of a second meet 100 users each, who wait for what is left of it.
-    let max = one["response_us"]["max"].as_f64().unwrap();
-    assert!((900_000.0..1_200_000.0).contains(&max), "{one}");
-    let mean = one["response_us"]["mean"].as_f64().unwrap();
-    let stalls = (mean - 2_000.0) * 600.0 / (100.0 * 500_000.0);
-    assert!((0.8..2.2).contains(&stalls), "{stalls} stalls: {one}");
 }

@@ -3,7 +3,7 @@
 use crate::client_certificates::certificates;
 use crate::nginx::nginx;
 use crate::place::Place;
-use crate::stores::installed;
+use plimsoll_testing::installed;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,10 +2,10 @@
 
 use crate::place::{Place, Target};
 use crate::program::{Going, PLIMSOLL, wait_for};
+use plimsoll_testing::Weight;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::Command;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ fn said(address: &str, head: &str) -> Option<String> {
     Some(String::from_utf8(answer).unwrap())
 }
 
-fn get(address: &str, path: &str) -> Option<String> {
+pub(crate) fn get(address: &str, path: &str) -> Option<String> {
     said(address, &format!("GET {path} HTTP/1.1\r\nHost: {address}"))
 }
 
@@ -34,7 +34,7 @@ fn address(going: &mut Going) -> String {
 }
 
 /// A load with a page, and where that is.
-fn load(place: &Place, target: &Target, flags: &[&str]) -> (Going, String) {
+pub(crate) fn load(place: &Place, target: &Target, flags: &[&str]) -> (Going, String) {
     let url = target.url();
     let arguments = [&["load", &url, "--quiet"], flags].concat();
     let mut going = place.start(place.command(PLIMSOLL, &arguments));
@@ -43,13 +43,13 @@ fn load(place: &Place, target: &Target, flags: &[&str]) -> (Going, String) {
 }
 
 /// Takes all events from a version of the page on, to their end.
-fn events(address: &str, path: &str) -> JoinHandle<String> {
+pub(crate) fn events(address: &str, path: &str) -> JoinHandle<String> {
     let (address, path) = (address.to_owned(), path.to_owned());
     std::thread::spawn(move || get(&address, &path).expect("a stream"))
 }
 
 /// The path of the events that a page names.
-fn path_of(page: &str) -> String {
+pub(crate) fn path_of(page: &str) -> String {
     let (_, rest) = page.split_once("data-events=\"").expect("it names its events");
     format!("/{}", rest.split('"').next().unwrap())
 }
@@ -70,7 +70,7 @@ fn body(answer: &str) -> String {
 }
 
 /// Events by name, each with its data.
-fn parsed(stream: &str) -> Vec<(String, String)> {
+pub(crate) fn parsed(stream: &str) -> Vec<(String, String)> {
     let body = body(stream);
     let one = |event: &str| {
         let of = |field: &str| {
@@ -179,7 +179,7 @@ fn who_names_no_loopback_asks_for_something_else_or_wants_to_change_it_is_refuse
 
 #[test]
 fn a_page_is_served_on_the_loopback_only_and_where_there_is_room() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let load = ["load", "http://127.0.0.1:9/", "--rate", "1/s", "--for", "1s", "--web"];
     for wrong in ["0.0.0.0:8089", "192.0.2.1:8089", "[::]:8089"] {
         let done = place.plimsoll(&[&load[..], &[wrong]].concat()).ended_with(2);
@@ -232,53 +232,14 @@ fn a_plan_of_several_runs_has_one_page_that_may_stay() {
     going.wait().went_well().says(&["interrupt (Ctrl-C) to end"]);
 }
 
-/// CPU time of the threads that serve a page, in ticks of a hundredth of a second (proc(5)).
-fn ticks_of_pages(going: &Going) -> u64 {
-    let tasks = std::fs::read_dir(format!("/proc/{}/task", going.id())).unwrap();
-    let stat = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("stat")).ok();
-    let used = tasks.filter_map(|task| stat(task.unwrap())).filter_map(|stat| {
-        let (name, rest) = stat.rsplit_once(')').unwrap();
-        let fields: Vec<&str> = rest.split_whitespace().collect();
-        let of = |at: usize| fields[at].parse::<u64>().unwrap();
-        name.ends_with("(web").then(|| of(11) + of(12))
-    });
-    used.sum()
-}
-
-#[test]
-fn drawing_takes_little_of_a_core_and_nothing_where_nobody_looks() {
-    let place = Place::alone();
-    let target = place.calm();
-    let flags = ["--rate", "20/s", "--for", "17s", "--web"];
-    let (going, address) = load(&place, &target, &flags);
-    std::thread::sleep(Duration::from_secs(4));
-    let unseen = ticks_of_pages(&going);
-    assert!(unseen <= 1, "{unseen} ticks without anybody");
-    let page = get(&address, "/").unwrap();
-    let streams = [events(&address, &path_of(&page)), events(&address, &path_of(&page))];
-    let before = ticks_of_pages(&going);
-    std::thread::sleep(Duration::from_secs(10));
-    let used = ticks_of_pages(&going) - before;
-    println!("two streams of a page took {used} hundredths of a second of 10 s");
-    // 2% of 10 s are 20; one drawing may just have begun, and ticks are whole.
-    assert!(used <= 26, "{used}");
-    going.wait().went_well();
-    for stream in streams {
-        assert!(parsed(&stream.join().unwrap()).iter().any(|(name, _)| name == "drawn"));
-    }
-}
-
 /// Chromium looks at the page: parts are exchanged under what the user has opened and chosen.
 #[test]
 fn a_browser_shows_the_page_as_it_grows_and_the_report_in_the_end() {
     let name = "a_browser_shows_the_page_as_it_grows_and_the_report_in_the_end";
-    for needs in ["chromium", "node"] {
-        if Command::new(needs).arg("--version").output().is_err() {
-            println!("skipped: {name}: needs {needs}");
-            return;
-        }
+    if !crate::scenarios::has_browser(name) {
+        return;
     }
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let target = place.target(&["--service-time", "exp:5ms", "--workers", "100"]);
     let flags = ["--rate", "200/s", "--for", "30s", "--web", "--name", "watched"];
     let (going, address) = load(&place, &target, &flags);
@@ -360,7 +321,7 @@ fn a_series_of_searches_has_one_page() {
 /// Cells of a simulated experiment are shown when they are done, while others go on.
 #[test]
 fn simulated_cells_are_shown_as_they_are_done() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::COMPUTES);
     let plan = "name = \"pools\"\nrepeat = 40\n[load]\nrate = \"400/s\"\nfor = \"10m\"\n\
                 [instance]\nservice = \"exp:10ms\"\n[pool]\nmax = 20\n\
                 [policy.few]\nkind = \"fixed\"\nstart = 6\n[policy.more]\nkind = \"fixed\"\n\

@@ -4,8 +4,8 @@ use crate::client_certificates::certificates;
 use crate::nginx::nginx;
 use crate::place::Place;
 use crate::program::Going;
-use crate::stores::installed;
 use crate::websocket_load::{ROOM, server};
+use plimsoll_testing::installed;
 
 /// An nginx that has a certificate of the authority, and a server of WebSockets behind it.
 fn encrypted(place: &Place, test: &str) -> Option<([Going; 2], String)> {

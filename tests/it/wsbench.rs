@@ -1,6 +1,7 @@
 //! The public WebSocket benchmarks, by the whole program: against the program's own server, and
 //! against one that loses a broadcast and repeats another.
 
+use plimsoll_testing::Weight;
 use plimsoll_websocket::encode::Encoder;
 use plimsoll_websocket::handshake::{Policy, accept};
 use plimsoll_websocket::{Connection, Head, Limits, Message};
@@ -127,7 +128,7 @@ fn an_interrupt_ends_it_with_what_is_known() {
 
 #[test]
 fn what_is_wrong_is_told_before_anything_is_sent() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     for (more, says) in [
         (&["--step", "4", "--concurrent", "5"][..], "--concurrent"),
         (&["--step", "0"], "--step"),

@@ -1,18 +1,20 @@
 //! The project's own checks: `cargo xtask tidy` reads every file, `cargo xtask tests` runs every
-//! test, `cargo xtask docs` every command that the manual shows; all are part of `make test`.
-//! `cargo xtask lines` counts code.
+//! test and every command that the manual shows; both are part of `make test`. `cargo xtask long`
+//! runs what takes long, `cargo xtask lines` counts code.
 //!
 //! A rule of tidy is one file in `src/tidy/` and one line in its list; words that are not the
 //! field's stand in `words.txt`.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command's results and errors")]
 
+mod budget;
+mod clock;
 mod docs;
 mod lines;
+mod long;
 mod process;
 mod suite;
 mod tidy;
-mod turns;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,9 +27,12 @@ usage: cargo xtask COMMAND
   tidy               check floors, lengths, headers, links, words, leftovers, the changelog
   circles            show the modules of each crate that import each other both ways
   lines              count the lines of code of crates/*/src, without tests, comments, blanks
-  tests [FLAG…]      build and run all tests, whatever fails; the flags are cargo's
+  tests [FLAG…]      build and run all tests, pages and examples; the flags are cargo's
+  long PART [FLAG…]  what takes long: timed, servers, docs, mutants
   docs [PAGE…]       run the commands that docs/*.md and README.md show
-       [--bin PATH]  with this binary, instead of building one";
+       [--bin PATH]  with this binary, instead of building one
+       [--long]      those that take long too
+  skip STEP NEEDS    note that a step of the Makefile is not run here";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -36,7 +41,13 @@ fn main() -> ExitCode {
         Some((command, [])) if command == "lines" => run_lines(),
         Some((command, [])) if command == "circles" => run_circles(),
         Some((command, rest)) if command == "tests" => {
-            root().and_then(|root| suite::run(&root, rest))
+            root().and_then(|root| suite::run(&root, suite::Part::All, rest))
+        }
+        Some((command, [part, rest @ ..])) if command == "long" => {
+            root().and_then(|root| long::run(&root, part, rest))
+        }
+        Some((command, [step, needs])) if command == "skip" => {
+            suite::skip_step(step, needs).map(|()| true)
         }
         Some((command, rest)) if command == "docs" => run_docs(rest),
         _ => {
@@ -93,11 +104,13 @@ fn run_circles() -> anyhow::Result<bool> {
 fn run_docs(arguments: &[String]) -> anyhow::Result<bool> {
     let root = root()?;
     let mut pages = Vec::new();
-    let mut binary = None;
+    let (mut binary, mut is_long) = (None, false);
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         if argument == "--bin" {
             binary = Some(PathBuf::from(rest.next().context("--bin needs a path")?));
+        } else if argument == "--long" {
+            is_long = true;
         } else {
             pages.push(argument.clone());
         }
@@ -106,7 +119,7 @@ fn run_docs(arguments: &[String]) -> anyhow::Result<bool> {
         Some(path) => path.canonicalize().with_context(|| format!("find {}", path.display()))?,
         None => process::build_plimsoll(&root)?,
     };
-    docs::run(&root, &pages, &binary)
+    docs::run(&root, &pages, &binary, is_long)
 }
 
 /// The workspace's folder, which holds this package.

@@ -1,21 +1,111 @@
 //! The processes that the checks start: cargo, and the commands of the manual.
 //!
-//! Every command runs in a process group of its own, so that ending it ends what it started too.
-//! A thread waits for it and reports; waiting for that report, with a limit, needs neither a clock
-//! nor a sleep.
+//! Every command runs in a process group of its own, so that ending it ends what it started too;
+//! an interrupt of the runner ends all of them. A thread waits for it and reports; waiting for that
+//! report, with a limit, needs neither a clock nor a sleep.
+//!
+//! What is tested inherits nothing that would decide how it ends: [`start_clean`] sets the umask
+//! and the limits, [`test_binary`] starts in a session without a terminal, with signals as they are
+//! by default and an environment without what steers our programs, proxies or terminals.
 
+use std::collections::BTreeSet;
 use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::os::fd::AsFd as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::fs::Mode;
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process_group, setrlimit};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 /// How long a process may take to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// Descriptors that a test may open, where the host allows as many.
+const DESCRIPTORS: u64 = 20_000;
+/// Variables that steer our programs, proxies, terminals or clients of clouds: how they begin.
+const STEERING: [&str; 18] = [
+    "PLIMSOLL_",
+    "RUST_TEST_",
+    "RUST_LOG",
+    "COLUMNS",
+    "LINES",
+    "NO_COLOR",
+    "CLICOLOR",
+    "FORCE_COLOR",
+    "TERM",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "XDG_RUNTIME_DIR",
+    "AWS_",
+];
+/// Variables that say where something is that tests use.
+const PLACES: [&str; 5] = [
+    "PLIMSOLL_SHARED",
+    "PLIMSOLL_CASSANDRA_JARS",
+    "PLIMSOLL_MOTO",
+    "PLIMSOLL_PYTHON_PEERS",
+    "PLIMSOLL_WEBSOCKET_PEERS",
+];
+
+/// The groups of commands that run: ended where the runner is interrupted.
+static GROUPS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+fn groups() -> std::sync::MutexGuard<'static, BTreeSet<i32>> {
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sets what every test inherits, and ends with all that runs at an interrupt.
+pub(crate) fn start_clean() -> anyhow::Result<()> {
+    rustix::process::umask(Mode::from_raw_mode(0o022));
+    let of_host = getrlimit(Resource::Nofile).maximum;
+    let descriptors = of_host.map_or(DESCRIPTORS, |maximum| maximum.min(DESCRIPTORS));
+    let limit = Rlimit { current: Some(descriptors), maximum: of_host };
+    setrlimit(Resource::Nofile, limit).context("set the limit of descriptors")?;
+    let all = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM];
+    let mut signals = signal_hook::iterator::Signals::new(all).context("await an interrupt")?;
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            for group in groups().iter().filter_map(|group| Pid::from_raw(*group)) {
+                let _ = kill_process_group(group, Signal::TERM);
+            }
+            std::process::exit(128 + signal);
+        }
+    });
+    Ok(())
+}
+
+/// Runs a command that begins a session of its own, and waits for it.
+pub(crate) fn run_in_session(mut command: Command) -> std::io::Result<ExitStatus> {
+    let mut child = command.spawn()?;
+    let group = i32::try_from(child.id()).unwrap_or(0);
+    groups().insert(group);
+    let status = child.wait();
+    groups().remove(&group);
+    status
+}
+
+/// Where a command runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    /// Its working folder, and its home.
+    pub(crate) folder: &'a Path,
+    /// Where its sockets and locks lie.
+    pub(crate) runtime: &'a Path,
+    /// Its `PATH`.
+    pub(crate) path: &'a str,
+}
 
 /// A command in its own process group. Dropping it ends the group.
 pub(crate) struct Running {
@@ -25,20 +115,18 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts `bash -c SCRIPT` in `folder`, its output going to `output`.
-    pub(crate) fn bash(
-        script: &str,
-        folder: &Path,
-        path: &str,
-        output: &Path,
-    ) -> anyhow::Result<Self> {
+    /// Starts `bash -c SCRIPT`, its output going to `output`.
+    pub(crate) fn bash(script: &str, place: &Place<'_>, output: &Path) -> anyhow::Result<Self> {
         let file = File::create(output).with_context(|| format!("create {}", output.display()))?;
         let errors = file.try_clone().context("share the file for a command's output")?;
-        let child = command("bash")
-            .args(["--noprofile", "--norc", "-c", script])
-            .current_dir(folder)
-            .env("PATH", path)
-            .env("HOME", folder)
+        let mut command = command("env");
+        without_steering(&mut command);
+        let child = command
+            .args(["--default-signal", "bash", "--noprofile", "--norc", "-c", script])
+            .current_dir(place.folder)
+            .env("PATH", place.path)
+            .env("HOME", place.folder)
+            .env("XDG_RUNTIME_DIR", place.runtime)
             .env("NO_COLOR", "1")
             .stdin(Stdio::null())
             .stdout(file)
@@ -51,6 +139,7 @@ impl Running {
 
     fn watch(mut child: Child) -> Self {
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        groups().extend(group.map(Pid::as_raw_nonzero).map(std::num::NonZero::get));
         let (report, ended) = channel();
         std::thread::spawn(move || {
             // Nobody listens any more once the command was dropped.
@@ -80,7 +169,35 @@ impl Drop for Running {
         if self.status.is_none() && self.ended.recv_timeout(GRACE).is_err() {
             let _ = kill_process_group(group, Signal::KILL);
         }
+        groups().remove(&group.as_raw_nonzero().get());
     }
+}
+
+/// Moves this thread, and all that it starts from now on, into a network namespace of its own, with
+/// a loopback interface.
+pub(crate) fn enter_network() -> anyhow::Result<()> {
+    let up = "ip link set lo up && echo up && exec cat";
+    let mut holder = command("unshare")
+        .args(["--net", "sh", "-c", up])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .context("start unshare")?;
+    let mut line = String::new();
+    let out = holder.stdout.take().context("its output is piped")?;
+    let read = BufReader::new(out).read_line(&mut line);
+    let entered = read.map_err(anyhow::Error::from).and_then(|_| {
+        anyhow::ensure!(line == "up\n", "this host makes no network namespace");
+        let path = format!("/proc/{}/ns/net", holder.id());
+        let network = File::open(&path).with_context(|| format!("open {path}"))?;
+        move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))
+            .context("enter a network namespace")
+    });
+    // The namespace lives on by whoever is in it.
+    drop(holder.stdin.take());
+    holder.wait().context("await unshare")?;
+    entered
 }
 
 /// What `cargo metadata` says of the workspace's own packages.
@@ -94,6 +211,21 @@ pub(crate) fn metadata(root: &Path) -> anyhow::Result<serde_json::Value> {
         bail!("cargo metadata failed: {}", output.status);
     }
     serde_json::from_slice(&output.stdout).context("read what cargo metadata wrote")
+}
+
+/// The commit that is checked out; `None` outside of git.
+pub(crate) fn commit(root: &Path) -> Option<String> {
+    let mut git = command("git");
+    let output = git.args(["rev-parse", "HEAD"]).current_dir(root).stderr(Stdio::null()).output();
+    let output = output.ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
+}
+
+/// Cargo's target folder, where this program lies in the folder of its profile.
+pub(crate) fn target_folder() -> anyhow::Result<PathBuf> {
+    let own = std::env::current_exe().context("find this program's own path")?;
+    let target = own.parent().and_then(Path::parent).context("find the target folder")?;
+    Ok(target.to_owned())
 }
 
 /// Builds the program like this one and returns where it is.
@@ -111,9 +243,23 @@ pub(crate) fn build_plimsoll(root: &Path) -> anyhow::Result<PathBuf> {
 
 /// A test binary, which looks for its files from its package's folder, as cargo would start it.
 pub(crate) fn test_binary(binary: &Path, package: &Path) -> Command {
-    let mut test = command(&binary.to_string_lossy());
+    let mut test = command("setsid");
+    test.args(["--wait", "env", "--default-signal"]).arg(binary);
     test.current_dir(package).env("CARGO_MANIFEST_DIR", package).stdin(Stdio::null());
+    without_steering(&mut test);
     test
+}
+
+/// Leaves out of a command's environment what would steer what is tested.
+fn without_steering(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        let steers =
+            |name: &str| !PLACES.contains(&name) && STEERING.iter().any(|of| name.starts_with(of));
+        if name.to_str().is_some_and(steers) {
+            command.env_remove(&name);
+        }
+    }
+    command.env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
 }
 
 /// Cargo, as a person would start it.

@@ -28,7 +28,7 @@ fn asked(cloud: &Cloud<'_>, action: &str) -> usize {
 
 #[test]
 fn an_image_is_made_by_the_cloud_started_from_and_removed() {
-    let Some(moto) = moto("an image of a rented instance") else { return };
+    let Some(moto) = moto() else { return };
     let place = Place::new();
     let cloud = Cloud::start(&place, &moto, Kind::New);
     files(&place, &plan(&cloud.endpoint(), ""));
@@ -75,7 +75,7 @@ fn an_image_is_made_by_the_cloud_started_from_and_removed() {
 
 #[test]
 fn an_image_of_which_the_answer_is_lost_is_found_by_its_name() {
-    let Some(moto) = moto("an image without an answer") else { return };
+    let Some(moto) = moto() else { return };
     let place = Place::new();
     let cloud = Cloud::start(&place, &moto, Kind::New);
     files(&place, &plan(&cloud.endpoint(), ""));
@@ -92,7 +92,7 @@ fn an_image_of_which_the_answer_is_lost_is_found_by_its_name() {
 
 #[test]
 fn an_image_that_a_kill_cuts_short_is_in_the_list_and_removed() {
-    let Some(moto) = moto("an image after a kill") else { return };
+    let Some(moto) = moto() else { return };
     let place = Place::new();
     let cloud = Cloud::start(&place, &moto, Kind::New);
     files(&place, &plan(&cloud.endpoint(), ""));

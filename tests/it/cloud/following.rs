@@ -2,20 +2,21 @@
 //! Whoever follows asks, and changes nothing.
 
 use super::proxy::{Cloud, Fault, Kind, moto};
-use super::{begin, ended, files, is_in};
+use super::{begin, ended, files};
 use crate::place::{Place, events};
 use crate::pools::wait_for_load;
 use crate::program::{Done, Going, wait_for};
 use plimsoll_runs::{DecisionRow, Run};
+use plimsoll_testing::Weight;
 use rustix::process::Signal;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The period of the pool.
-const PERIOD: Duration = Duration::from_secs(4);
+pub(crate) const PERIOD: Duration = Duration::from_secs(4);
 
 /// A pool of two instances at least, whom `follow` tells.
-fn plan(endpoint: &str, follow: &str, seconds: u32) -> String {
+pub(crate) fn plan(endpoint: &str, follow: &str, seconds: u32) -> String {
     format!(
         "seed = 3
 [testbed]
@@ -47,7 +48,7 @@ slo = 'errors<90%'
 }
 
 /// Has the cloud make a group of so many instances.
-fn make_group(cloud: &Cloud<'_>, name: &str, count: u32) {
+pub(crate) fn make_group(cloud: &Cloud<'_>, name: &str, count: u32) {
     let made = cloud.ask(&format!(
         "Action=CreateLaunchConfiguration&Version=2011-01-01&LaunchConfigurationName={name}\
          &ImageId=ami-12c6146b&InstanceType=t2.micro"
@@ -61,7 +62,7 @@ fn make_group(cloud: &Cloud<'_>, name: &str, count: u32) {
     assert!(!made.contains("<Error>"), "{made}");
 }
 
-fn set(cloud: &Cloud<'_>, name: &str, count: u32) {
+pub(crate) fn set(cloud: &Cloud<'_>, name: &str, count: u32) {
     let done = cloud.ask(&format!(
         "Action=SetDesiredCapacity&Version=2011-01-01&AutoScalingGroupName={name}\
          &DesiredCapacity={count}"
@@ -70,7 +71,7 @@ fn set(cloud: &Cloud<'_>, name: &str, count: u32) {
 }
 
 /// The run of the only cell, where it has begun.
-fn cell(place: &Place) -> Option<PathBuf> {
+pub(crate) fn cell(place: &Place) -> Option<PathBuf> {
     let cells = place.runs("runs").pop()?.join("cells");
     let cell = std::fs::read_dir(cells).ok()?.flatten().next()?.path();
     Run::open(&cell).ok()?;
@@ -78,13 +79,18 @@ fn cell(place: &Place) -> Option<PathBuf> {
 }
 
 /// How many events of instances say this.
-fn count(place: &Place, text: &str) -> usize {
+pub(crate) fn count(place: &Place, text: &str) -> usize {
     let all = cell(place).map(|of| events(&of, "instance")).unwrap_or_default();
     all.iter().filter(|of| of.contains(text)).count()
 }
 
 /// Waits for so many of such events, while there are servers behind new instances.
-fn until(place: &Place, (cloud, going): (&Cloud<'_>, &mut Going), text: &str, wanted: usize) {
+pub(crate) fn until(
+    place: &Place,
+    (cloud, going): (&Cloud<'_>, &mut Going),
+    text: &str,
+    wanted: usize,
+) {
     wait_for(text, || {
         assert!(!going.has_ended(), "{}{}", going.out(), going.err());
         // Servers of instances that are gone serve on, so that only the cloud says that they are.
@@ -93,74 +99,26 @@ fn until(place: &Place, (cloud, going): (&Cloud<'_>, &mut Going), text: &str, wa
     });
 }
 
-fn decisions(place: &Place) -> Vec<DecisionRow> {
+pub(crate) fn decisions(place: &Place) -> Vec<DecisionRow> {
     Run::open(&cell(place).unwrap()).unwrap().decisions().unwrap()
 }
 
 /// Nothing was asked for that changes anything.
-fn only_looks(cloud: &Cloud<'_>) {
+pub(crate) fn only_looks(cloud: &Cloud<'_>) {
     let books = cloud.books();
     assert!(books.asked.len() > 3);
     let looks = ["DescribeAutoScalingGroups", "DescribeInstances"];
     assert!(books.asked.iter().all(|(action, _)| looks.contains(&&**action)), "{:?}", books.asked);
 }
 
-fn lost(done: &Done) -> f64 {
+pub(crate) fn lost(done: &Done) -> f64 {
     let of = done.json()["cells"][0].clone();
     of["figures"]["lost"].as_f64().unwrap_or_else(|| panic!("{of}"))
 }
 
 #[test]
-fn a_group_that_grows_and_shrinks_is_followed_within_a_period() {
-    let Some(moto) = moto("a pool that follows a group") else { return };
-    let place = Place::alone();
-    let cloud = Cloud::start(&place, &moto, Kind::New);
-    // Groups are told one on a page, and this one first.
-    make_group(&cloud, "another", 1);
-    make_group(&cloud, "web", 2);
-    files(&place, &plan(&cloud.endpoint(), "asg:web", 24));
-    let mut going = begin(&place, &["run", "plan.toml", "--new", "--json"]);
-    until(&place, (&cloud, &mut going), "ready: i-", 2);
-    wait_for_load(&place, &mut going);
-    let began = Instant::now();
-    set(&cloud, "web", 4);
-    until(&place, (&cloud, &mut going), "ready: i-", 4);
-    let came = began.elapsed();
-    let began = Instant::now();
-    set(&cloud, "web", 1);
-    until(&place, (&cloud, &mut going), "draining: i-", 3);
-    let went = began.elapsed();
-    assert!(came < PERIOD && went < PERIOD, "in after {came:?}, out after {went:?}");
-    let done = ended(going, &cloud).went_well();
-    assert!(
-        lost(&done) < 0.5,
-        "each served on when it was taken out: {}{:#}",
-        done.err,
-        done.json()["cells"][0]
-    );
-    let told = events(&cell(&place).unwrap(), "instance");
-    assert_eq!(
-        count(&place, "ready: i-"),
-        4,
-        "the instance of another group is left alone: {told:#?}"
-    );
-    let decisions = decisions(&place);
-    assert!(decisions.iter().all(|of| of.desired == 3 && of.done == 0), "{decisions:?}");
-    assert_eq!(decisions.last().unwrap().before, 1, "{decisions:?}");
-    only_looks(&cloud);
-    let books = cloud.books();
-    let pages = books.asked.iter().filter(|(action, with)| {
-        action == "DescribeAutoScalingGroups" && with.contains_key("NextToken")
-    });
-    assert!(pages.count() > 0, "{:?}", books.asked);
-    assert!(!is_in(&place.path("runs"), super::SECRET));
-    let kept = std::fs::read_to_string(cell(&place).unwrap().join("plan.toml")).unwrap();
-    assert!(kept.contains(&format!("endpoint = \"{}\"", cloud.endpoint())), "{kept}");
-}
-
-#[test]
 fn a_cloud_that_does_not_tell_leaves_the_pool_as_it_is() {
-    let Some(moto) = moto("a cloud that does not tell") else { return };
+    let Some(moto) = moto() else { return };
     let place = Place::alone();
     let cloud = Cloud::start(&place, &moto, Kind::New);
     make_group(&cloud, "web", 2);
@@ -206,7 +164,7 @@ fn a_cloud_that_does_not_tell_leaves_the_pool_as_it_is() {
 
 #[test]
 fn a_pool_that_follows_a_group_is_adopted_after_a_kill() {
-    let Some(moto) = moto("a pool that follows a group, after a kill") else { return };
+    let Some(moto) = moto() else { return };
     let place = Place::alone();
     let cloud = Cloud::start(&place, &moto, Kind::New);
     make_group(&cloud, "web", 2);
@@ -227,7 +185,7 @@ fn a_pool_that_follows_a_group_is_adopted_after_a_kill() {
 
 #[test]
 fn running_instances_with_a_tag_are_followed() {
-    let Some(moto) = moto("a pool that follows a tag") else { return };
+    let Some(moto) = moto() else { return };
     let place = Place::alone();
     let cloud = Cloud::start(&place, &moto, Kind::New);
     let ids: Vec<String> = (0..4).map(|number| cloud.order(&format!("tagged-{number}"))).collect();
@@ -257,7 +215,7 @@ fn running_instances_with_a_tag_are_followed() {
 
 #[test]
 fn what_a_cloud_does_not_tell_at_the_beginning_is_refused() {
-    let Some(moto) = moto("a group that is not there") else { return };
+    let Some(moto) = moto() else { return };
     let place = Place::new();
     let cloud = Cloud::start(&place, &moto, Kind::New);
     let refused = |follow: &str, code: i32, parts: &[&str]| {
@@ -292,7 +250,7 @@ fn what_a_cloud_does_not_tell_at_the_beginning_is_refused() {
 
 #[test]
 fn a_cloud_is_named_where_one_is_followed() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let endpoint = "http://127.0.0.1:9/";
     let check = |text: &str| {
         files(&place, text);

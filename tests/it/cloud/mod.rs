@@ -2,18 +2,19 @@
 //! the cloud, money, credentials, and the end of what was rented.
 
 mod baking;
-mod following;
-mod proxy;
+pub(crate) mod following;
+pub(crate) mod proxy;
 
 use crate::place::{Place, events};
 use crate::program::{Done, Going, PLIMSOLL, wait_for};
 use plimsoll_runs::Run;
+use plimsoll_testing::Weight;
 use proxy::{Cloud, Fault, Kind, PORT, moto};
 use rustix::process::Signal;
 use std::path::Path;
 
 /// A secret that must be nowhere but in the environment.
-const SECRET: &str = "very-secret-key-of-the-test";
+pub(crate) const SECRET: &str = "very-secret-key-of-the-test";
 
 const RECIPE: &str = "\
 about = 'A server that the image starts.'
@@ -49,14 +50,14 @@ for = '3s'
     )
 }
 
-fn files(place: &Place, plan: &str) {
+pub(crate) fn files(place: &Place, plan: &str) {
     std::fs::create_dir_all(place.path("recipes")).unwrap();
     place.write("recipes/server.toml", RECIPE);
     place.write("plan.toml", plan);
 }
 
 /// Starts the program with credentials, and with a place of its own for what it rents.
-fn begin(place: &Place, arguments: &[&str]) -> Going {
+pub(crate) fn begin(place: &Place, arguments: &[&str]) -> Going {
     let mut command = place.command(PLIMSOLL, arguments);
     command.env("AWS_ACCESS_KEY_ID", "AKIDTEST").env("AWS_SECRET_ACCESS_KEY", SECRET);
     command.env("AWS_EC2_METADATA_DISABLED", "true").env("HOME", place.path("home"));
@@ -65,7 +66,7 @@ fn begin(place: &Place, arguments: &[&str]) -> Going {
 }
 
 /// Waits for its end, while there are servers behind the instances.
-fn ended(mut going: Going, cloud: &Cloud<'_>) -> Done {
+pub(crate) fn ended(mut going: Going, cloud: &Cloud<'_>) -> Done {
     while !going.has_ended() {
         cloud.serves();
         std::thread::sleep(std::time::Duration::from_millis(50));
@@ -79,7 +80,7 @@ fn run(place: &Place, cloud: &Cloud<'_>) -> Done {
 }
 
 /// Whether a text is in any file of a folder.
-fn is_in(folder: &Path, text: &str) -> bool {
+pub(crate) fn is_in(folder: &Path, text: &str) -> bool {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).any(|path| match path.is_dir() {
         true => is_in(&path, text),
@@ -102,7 +103,7 @@ fn beds(place: &Place) -> Vec<String> {
 
 #[test]
 fn instances_are_rented_loaded_and_ended() {
-    let Some(moto) = moto("a load on rented instances") else { return };
+    let Some(moto) = moto() else { return };
     let place = Place::new();
     let cloud = Cloud::start(&place, &moto, Kind::New);
     files(&place, &plan(&cloud.endpoint(), ""));
@@ -155,7 +156,7 @@ fn plimsoll_timer(encoded: &str) -> String {
 
 #[test]
 fn an_order_without_an_answer_starts_nothing_twice() {
-    let Some(moto) = moto("an order without an answer") else { return };
+    let Some(moto) = moto() else { return };
     let place = Place::new();
     let cloud = Cloud::start(&place, &moto, Kind::New);
     files(&place, &plan(&cloud.endpoint(), ""));
@@ -171,7 +172,7 @@ fn an_order_without_an_answer_starts_nothing_twice() {
 
 #[test]
 fn a_cloud_below_a_path_without_tags_and_pages_is_used_by_its_own_list() {
-    let Some(moto) = moto("an older cloud") else { return };
+    let Some(moto) = moto() else { return };
     let place = Place::new();
     let cloud = Cloud::start(&place, &moto, Kind::Old);
     files(&place, &plan(&cloud.endpoint(), "api_version = '2009-11-30'"));
@@ -182,7 +183,7 @@ fn a_cloud_below_a_path_without_tags_and_pages_is_used_by_its_own_list() {
 
 #[test]
 fn what_a_kill_leaves_is_found_by_token_and_by_list_and_ended() {
-    let Some(moto) = moto("rented instances after a kill") else { return };
+    let Some(moto) = moto() else { return };
     let place = Place::new();
     for kind in [Kind::New, Kind::Old] {
         let cloud = Cloud::start(&place, &moto, kind);
@@ -212,7 +213,7 @@ fn what_a_kill_leaves_is_found_by_token_and_by_list_and_ended() {
 
 #[test]
 fn an_instance_that_somebody_else_ends_is_noticed() {
-    let Some(moto) = moto("an instance ended by somebody else") else { return };
+    let Some(moto) = moto() else { return };
     let place = Place::new();
     let cloud = Cloud::start(&place, &moto, Kind::New);
     files(&place, &plan(&cloud.endpoint(), "").replace("for = '3s'", "for = '16s'"));
@@ -236,7 +237,7 @@ fn an_instance_that_somebody_else_ends_is_noticed() {
 
 #[test]
 fn money_is_limited_by_number_and_by_budget() {
-    let Some(moto) = moto("money") else { return };
+    let Some(moto) = moto() else { return };
     let place = Place::new();
     let cloud = Cloud::start(&place, &moto, Kind::New);
     let refused = |plan: &str, parts: &[&str]| {
@@ -284,7 +285,7 @@ instances = 2
 
 #[test]
 fn a_pool_rents_and_replaces_what_is_gone_when_its_credentials_allow() {
-    let Some(moto) = moto("a pool of rented instances") else { return };
+    let Some(moto) = moto() else { return };
     let place = Place::alone();
     let cloud = Cloud::start(&place, &moto, Kind::New);
     // 60 USD an hour: 3 instances for 16 s and two minutes are 6.80 USD at most.
@@ -316,7 +317,7 @@ fn a_pool_rents_and_replaces_what_is_gone_when_its_credentials_allow() {
 
 #[test]
 fn a_budget_that_is_reached_ends_the_run() {
-    let Some(moto) = moto("a budget that is reached") else { return };
+    let Some(moto) = moto() else { return };
     let place = Place::alone();
     let cloud = Cloud::start(&place, &moto, Kind::New);
     // How long a search takes is not known before. Two instances, 1 USD a second together.
@@ -340,7 +341,7 @@ fn a_budget_that_is_reached_ends_the_run() {
 
 #[test]
 fn credentials_are_told_by_name_and_shown_nowhere() {
-    let Some(moto) = moto("credentials") else { return };
+    let Some(moto) = moto() else { return };
     let place = Place::new();
     let cloud = Cloud::start(&place, &moto, Kind::New);
     let whole = plan(&cloud.endpoint(), "");
@@ -392,7 +393,7 @@ fn credentials_are_told_by_name_and_shown_nowhere() {
 
 #[test]
 fn what_needs_commands_on_an_instance_is_refused_by_name() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let whole = plan("http://127.0.0.1:9/", "");
     files(&place, &whole.replace("recipe = 'server'", "recipe = 'nginx'"));
     let refused = begin(&place, &["check", "plan.toml"]).wait().ended_with(2);

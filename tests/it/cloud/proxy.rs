@@ -2,12 +2,12 @@
 //! silent, tells pages of two, knows a repeated order by its token; and behind each instance that
 //! moto only pretends, it has a real server on an address of loopback of its own.
 
-use crate::place::{Place, Target};
+use crate::place::{Place, Target, test_name};
 use crate::program::{Going, wait_for};
+use plimsoll_testing::{program, skip};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -64,15 +64,17 @@ pub(crate) const PORT: u16 = 18_080;
 /// Tells addresses of instances apart.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// The program that pretends to be a cloud; `None`, with a word, where it is not installed.
-pub(crate) fn moto(test: &str) -> Option<String> {
-    let named = std::env::var("PLIMSOLL_MOTO").ok();
-    let program = named.unwrap_or_else(|| "moto_server".to_owned());
-    let found = Command::new(&program).arg("--help").output().is_ok();
-    if !found {
-        println!("skipped: {test}: no moto_server (pip install 'moto[server]', or PLIMSOLL_MOTO)");
+/// The program that pretends to be a cloud; `None`, and reported, where it is not installed.
+pub(crate) fn moto() -> Option<String> {
+    if let Ok(named) = std::env::var("PLIMSOLL_MOTO") {
+        return Some(named);
     }
-    found.then_some(program)
+    let peer = plimsoll_testing::python_peers().join("moto_server");
+    let found = if peer.is_file() { Some(peer) } else { program("moto_server") };
+    if found.is_none() {
+        skip(&test_name(), "moto: no moto_server (make test-tools, or PLIMSOLL_MOTO)");
+    }
+    found.map(|path| path.display().to_string())
 }
 
 impl<'a> Cloud<'a> {

@@ -2,16 +2,16 @@
 //! failure. One server for all, as its start takes half a minute.
 //!
 //! `tests/cassandra/get.sh FOLDER` brings the jars; without `PLIMSOLL_CASSANDRA_JARS=FOLDER` the
-//! test skips by name.
+//! test is skipped, and reported so.
 
 use super::{PASSWORD, counts, tries};
 use crate::place::Place;
 use crate::program::Going;
 use crate::secrets::assert_nowhere;
 use crate::stores::{
-    assert_cut, dies, eight_hundred, installed, on_a_free_port, prepares_by_variable,
-    writes_two_thousand,
+    assert_cut, dies, eight_hundred, on_a_free_port, prepares_by_variable, writes_two_thousand,
 };
+use plimsoll_testing::{Weight, program, skip};
 use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -34,10 +34,13 @@ impl AsMut<Going> for Server {
 impl Server {
     fn start(test: &str, place: &Place) -> Option<Self> {
         let Some(jars) = std::env::var_os("PLIMSOLL_CASSANDRA_JARS").map(PathBuf::from) else {
-            println!("skipped: {test} needs PLIMSOLL_CASSANDRA_JARS (tests/cassandra/get.sh)");
+            skip(test, "cassandra: PLIMSOLL_CASSANDRA_JARS is not set (tests/cassandra/get.sh)");
             return None;
         };
-        installed(test, "java")?;
+        if program("java").is_none() {
+            skip(test, "cassandra: no java");
+            return None;
+        }
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cassandra/start.sh");
         // What it keeps is no file of the test.
         let folder = tempfile::tempdir().unwrap();
@@ -105,7 +108,7 @@ impl Server {
 
 #[test]
 fn cassandra_counts_the_same() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let Some(server) = Server::start("cassandra_counts_the_same", &place) else { return };
     let url = server.url();
     refuses_who_is_not_let_in(&place, &server);

@@ -7,7 +7,8 @@ use crate::place::Place;
 use crate::program::{Done, wait_for};
 use crate::secrets::assert_nowhere;
 use crate::stores::encrypted::handshakes;
-use crate::stores::{eight_hundred, installed, writes_two_thousand};
+use crate::stores::{eight_hundred, writes_two_thousand};
+use plimsoll_testing::{Weight, installed};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 
 /// A short load over TLS, whose URL or certificate is expected to be wrong, or not.
@@ -28,7 +29,7 @@ fn mariadb_lets_in_by_tls() {
     if installed(test, "openssl").is_none() {
         return;
     }
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     certificates(&place);
     let file = |option: &str, name: &str| format!("--{option}={}", place.path(name).display());
     let files =
@@ -72,7 +73,7 @@ fn mariadb_lets_in_by_tls() {
 #[test]
 fn a_mariadb_without_tls_is_told_of() {
     let test = "a_mariadb_without_tls_is_told_of";
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let Some(server) = mariadb::Server::start(test, &place, &["--skip-ssl"]) else { return };
     let url = server.url().replace("mysql:", "mysqls:");
     let done = tries_with(&place, &url, &["--insecure"]).ended_with(4);
@@ -111,7 +112,7 @@ fn postgresql_lets_in_by_tls() {
     if installed(test, "openssl").is_none() {
         return;
     }
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     certificates(&place);
     let Some(server) = postgres::Server::start(test, &place) else { return };
     let plain = server.url();

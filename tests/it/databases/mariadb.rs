@@ -5,9 +5,9 @@ use crate::place::Place;
 use crate::program::Going;
 use crate::secrets::assert_nowhere;
 use crate::stores::{
-    assert_cut, dies, eight_hundred, installed, on_a_free_port, prepares_by_variable,
-    writes_two_thousand,
+    assert_cut, dies, eight_hundred, on_a_free_port, prepares_by_variable, writes_two_thousand,
 };
+use plimsoll_testing::{Weight, installed};
 use rustix::process::Signal;
 use std::path::PathBuf;
 use std::process::Command;
@@ -97,7 +97,7 @@ impl Server {
 
 #[test]
 fn mariadb_counts_the_same() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let Some(server) = Server::start("mariadb_counts_the_same", &place, &[]) else { return };
     let url = server.url();
     let data = ["--records", "2000", "--value-size", "uniform:1B..2KiB"];
@@ -135,7 +135,7 @@ fn mariadb_counts_the_same() {
 
 #[test]
 fn a_record_of_mariadb_that_is_not_there_is_a_miss() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let test = "a_record_of_mariadb_that_is_not_there_is_a_miss";
     let Some(server) = Server::start(test, &place, &[]) else { return };
     let url = server.url();
@@ -163,7 +163,7 @@ fn a_record_of_mariadb_that_is_not_there_is_a_miss() {
 
 #[test]
 fn an_error_of_mariadb_is_a_failure() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let test = "an_error_of_mariadb_is_a_failure";
     let Some(server) = Server::start(test, &place, &["--read-only"]) else { return };
     let url = server.url();
@@ -187,7 +187,7 @@ fn an_error_of_mariadb_is_a_failure() {
 
 #[test]
 fn who_is_not_let_in_by_mariadb_learns_why() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let test = "who_is_not_let_in_by_mariadb_learns_why";
     let Some(server) = Server::start(test, &place, &[]) else { return };
     let at = format!("127.0.0.1:{}", server.port);
@@ -209,7 +209,7 @@ fn who_is_not_let_in_by_mariadb_learns_why() {
 
 #[test]
 fn a_mariadb_that_dies_fails_what_it_did_not_answer() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let test = "a_mariadb_that_dies_fails_what_it_did_not_answer";
     let Some(server) = Server::start(test, &place, &[]) else { return };
     let url = server.url();
@@ -222,7 +222,7 @@ fn a_mariadb_that_dies_fails_what_it_did_not_answer() {
 #[test]
 fn mariadbs_settings_do_not_keep_a_data_set_from_being_written() {
     let test = "mariadbs_settings_do_not_keep_a_data_set_from_being_written";
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let odd = ["--autocommit=0", "--sql-mode="];
     let Some(server) = Server::start(test, &place, &odd) else { return };
     let url = server.url();
@@ -244,7 +244,7 @@ fn mariadbs_settings_do_not_keep_a_data_set_from_being_written() {
 #[test]
 fn mariadbs_table_may_be_there_without_the_right_to_make_it() {
     let test = "mariadbs_table_may_be_there_without_the_right_to_make_it";
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let Some(server) = Server::start(test, &place, &[]) else { return };
     server.sql(&format!(
         "CREATE DATABASE small; GRANT SELECT, INSERT, UPDATE ON small.* TO bob@'127.0.0.1' \
@@ -264,7 +264,7 @@ fn mariadbs_table_may_be_there_without_the_right_to_make_it() {
 #[test]
 fn mariadb_with_few_connections_is_told_in_its_words() {
     let test = "mariadb_with_few_connections_is_told_in_its_words";
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let Some(server) = Server::start(test, &place, &["--max-connections=12"]) else { return };
     let url = server.url();
     place.plimsoll(&["prepare", &url, "--records", "500"]).ended_with(0);

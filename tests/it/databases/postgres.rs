@@ -1,12 +1,14 @@
 //! PostgreSQL: a load on it is what it counts itself, and what it refuses is a failure.
 
 use super::{PASSWORD, counts, tries};
+use crate::host::may_drop_caches;
 use crate::place::Place;
 use crate::program::{Going, wait_for};
 use crate::secrets::assert_nowhere;
 use crate::stores::{
-    dies, eight_hundred, installed, on_a_free_port, prepares_by_variable, writes_two_thousand,
+    dies, eight_hundred, on_a_free_port, prepares_by_variable, writes_two_thousand,
 };
+use plimsoll_testing::{Weight, installed, skip};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,7 +29,7 @@ fn programs(test: &str) -> Option<PathBuf> {
     folders.retain(|folder| folder.join("initdb").is_file() && folder.join("postgres").is_file());
     folders.sort();
     if folders.is_empty() {
-        println!("skipped: {test} needs postgresql");
+        skip(test, "postgres: no /usr/lib/postgresql/*/bin");
     }
     folders.pop()
 }
@@ -144,7 +146,7 @@ impl In for Command {
 
 #[test]
 fn postgres_counts_the_same() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let Some(server) = Server::start("postgres_counts_the_same", &place) else { return };
     let url = server.url();
     let data = ["--records", "2000", "--value-size", "uniform:1B..2KiB"];
@@ -182,7 +184,7 @@ fn postgres_counts_the_same() {
 
 #[test]
 fn a_record_of_postgres_that_is_not_there_is_a_miss() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let test = "a_record_of_postgres_that_is_not_there_is_a_miss";
     let Some(server) = Server::start(test, &place) else { return };
     let url = server.url();
@@ -206,7 +208,7 @@ fn a_record_of_postgres_that_is_not_there_is_a_miss() {
 
 #[test]
 fn an_error_of_postgres_is_a_failure() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let Some(server) = Server::start("an_error_of_postgres_is_a_failure", &place) else { return };
     let url = server.url();
     place.plimsoll(&["prepare", &url]).ended_with(0);
@@ -221,7 +223,7 @@ fn an_error_of_postgres_is_a_failure() {
 
 #[test]
 fn who_is_not_let_in_by_postgres_learns_why() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let test = "who_is_not_let_in_by_postgres_learns_why";
     let Some(server) = Server::start(test, &place) else { return };
     let at = format!("127.0.0.1:{}", server.port);
@@ -257,7 +259,7 @@ fn who_is_not_let_in_by_postgres_learns_why() {
 /// By SASLprep, as the server does it; what may not be so prepared is hashed as it is.
 #[test]
 fn passwords_beyond_ascii_are_prepared_as_postgres_does() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let test = "passwords_beyond_ascii_are_prepared_as_postgres_does";
     let Some(server) = Server::start(test, &place) else { return };
     let url = format!("postgres://127.0.0.1:{}/shop", server.port);
@@ -274,7 +276,7 @@ fn passwords_beyond_ascii_are_prepared_as_postgres_does() {
 
 #[test]
 fn a_postgres_that_dies_fails_what_it_did_not_answer() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let test = "a_postgres_that_dies_fails_what_it_did_not_answer";
     let Some(server) = Server::start(test, &place) else { return };
     let url = server.url();
@@ -296,11 +298,10 @@ fn vmstat(name: &str) -> u64 {
 #[test]
 fn a_cold_load_begins_after_a_restart_with_an_empty_page_cache() {
     let test = "a_cold_load_begins_after_a_restart_with_an_empty_page_cache";
-    if std::fs::OpenOptions::new().write(true).open("/proc/sys/vm/drop_caches").is_err() {
-        println!("skipped: {test} may not empty the page cache");
+    if !may_drop_caches(test) {
         return;
     }
-    let place = Place::new();
+    let place = Place::weighing(Weight::DATABASE);
     let Some(server) = Server::start(test, &place) else { return };
     let url = server.url();
     let data = ["--records", "2000", "--value-size", "4KiB"];
@@ -333,7 +334,7 @@ fn a_cold_load_begins_after_a_restart_with_an_empty_page_cache() {
 
 #[test]
 fn what_cannot_be_cold_is_said() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let flags = ["--rate", "1/s", "--for", "1s", "--cold"];
     let tried = |url: &str| place.plimsoll(&[&["load", url], &flags[..]].concat()).ended_with(2);
     tried("redis://127.0.0.1:1").says(&["reads nothing from disk"]);

@@ -1,11 +1,13 @@
 //! Live pools on other hosts: instances that come and go there, what a kill of the controller
 //! leaves, a host that goes away, and one that comes back.
 
-use super::{Server, beds, down, has_cgroups, left, nothing_is_left, place};
-use crate::place::{Place, events};
+use super::{Server, beds, down, left, nothing_is_left, place};
+use crate::host::{cgroups, has_cgroups};
+use crate::place::{Place, events, test_name};
 use crate::pools::{has_begun, kill, wait_for_load};
 use crate::program::{PLIMSOLL, wait_for};
 use plimsoll_runs::{Run, SeriesRow};
+use plimsoll_testing::Weight;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -52,7 +54,7 @@ instances = {instances}
 [measure]
 slo = 'p90<2s, errors<90%'
 ",
-        if has_cgroups() { ", 'cgroup'" } else { "" }
+        if cgroups().is_ok() { ", 'cgroup'" } else { "" }
     );
     place.write("plan.toml", plan);
 }
@@ -99,11 +101,12 @@ fn samples(place: &Place, name: &str, of: &str) -> Vec<SeriesRow> {
 
 #[test]
 fn a_policy_starts_instances_on_hosts_which_are_watched_there_and_leave_nothing() {
-    let Some(place) = place("a_policy_starts_instances_on_hosts") else { return };
+    let Some(place) = place() else { return };
     let servers = [Server::start(&place, "first"), Server::start(&place, "second")];
     write(&place, [&servers[0], &servers[1]], (3, 1, 6));
     let check = place.plimsoll(&["check", "plan.toml"]).ended_with(0);
-    if has_cgroups() {
+    let by_cgroups = has_cgroups(&test_name());
+    if by_cgroups {
         check.prints(&["make the cgroups plimsoll-example-web-1, without limits"]);
     }
     check.prints(&[
@@ -125,7 +128,7 @@ fn a_policy_starts_instances_on_hosts_which_are_watched_there_and_leave_nothing(
     for host in ["first", "second"] {
         assert!(!samples(&place, "node_load1", host).is_empty(), "{host}");
     }
-    for name in ["web-1", "web-2", "web-3"].into_iter().filter(|_| has_cgroups()) {
+    for name in ["web-1", "web-2", "web-3"].into_iter().filter(|_| by_cgroups) {
         let used = samples(&place, "container_cpu_usage_seconds_total", name);
         let (first, last) = (used.first().unwrap(), used.last().unwrap());
         assert!(used.len() > 3 && last.value > first.value, "{name}: {used:?}");
@@ -142,7 +145,7 @@ fn a_policy_starts_instances_on_hosts_which_are_watched_there_and_leave_nothing(
 
 #[test]
 fn a_pool_on_hosts_is_adopted_after_a_kill_and_loses_nothing() {
-    let Some(place) = place("a_pool_on_hosts_is_adopted") else { return };
+    let Some(place) = place() else { return };
     let servers = [Server::start(&place, "first"), Server::start(&place, "second")];
     write(&place, [&servers[0], &servers[1]], (2, 2, 6));
     let mut going = place.start(place.command(PLIMSOLL, &["run", "plan.toml"]));
@@ -161,7 +164,7 @@ fn a_pool_on_hosts_is_adopted_after_a_kill_and_loses_nothing() {
     assert!(lost(&of) < 0.5, "{of}");
     // The agents were made anew.
     let watched = [("node_load1", "second"), ("container_cpu_usage_seconds_total", "web-2")];
-    for (name, of) in watched.into_iter().take(1 + usize::from(has_cgroups())) {
+    for (name, of) in watched.into_iter().take(1 + usize::from(has_cgroups(&test_name()))) {
         assert!(!samples(&place, name, of).is_empty(), "{of} is not watched");
     }
     nothing_is_left(&place);
@@ -169,7 +172,7 @@ fn a_pool_on_hosts_is_adopted_after_a_kill_and_loses_nothing() {
 
 #[test]
 fn what_a_killed_pool_has_on_hosts_is_taken_down() {
-    let Some(place) = place("what_a_killed_pool_has_on_hosts") else { return };
+    let Some(place) = place() else { return };
     let servers = [Server::start(&place, "first"), Server::start(&place, "second")];
     write(&place, [&servers[0], &servers[1]], (4, 2, 60));
     let going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--quiet"]));
@@ -184,7 +187,7 @@ fn what_a_killed_pool_has_on_hosts_is_taken_down() {
 
 #[test]
 fn instances_of_a_host_that_goes_away_are_replaced_on_another() {
-    let Some(place) = place("instances_of_a_host_that_goes_away") else { return };
+    let Some(place) = place() else { return };
     let first = Server::start(&place, "first");
     // A host that is gone, and one that is silent.
     for (out, signal, seconds) in [("gone", Signal::KILL, 12), ("silent", Signal::STOP, 32)] {
@@ -226,7 +229,7 @@ fn instances_of_a_host_that_goes_away_are_replaced_on_another() {
 
 #[test]
 fn a_host_that_comes_back_is_cleared_and_used_again() {
-    let Some(place) = place("a_host_that_comes_back") else { return };
+    let Some(place) = place() else { return };
     let (first, second) = (Server::start(&place, "first"), Server::start(&place, "second"));
     write(&place, [&first, &second], (2, 2, 60));
     let mut going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
@@ -255,7 +258,7 @@ fn a_host_that_comes_back_is_cleared_and_used_again() {
 
 #[test]
 fn what_no_pool_on_hosts_can_do_is_refused_by_name() {
-    let place = Place::new();
+    let place = Place::weighing(Weight::WAITS);
     let plan = "[testbed]\nprovider = 'ssh'\n[testbed.hosts]\na = '127.0.0.1'\n[role.web]\n\
                 recipe = 'target'\n[pool]\nrole = 'web'\nmax = 2\n[instance]\nservice = \
                 'const:1ms'\n[load]\nrate = '1/s'\nfor = '5m'\n[policy.one]\nkind = 'fixed'\n\

@@ -1,11 +1,12 @@
 //! TLS with key-value stores: whose certificate is trusted, which one is shown, and what is told
 //! where one side speaks TLS and the other does not.
 
-use super::{PASSWORD, Server, eight_hundred, installed, writes_two_thousand};
+use super::{PASSWORD, Server, eight_hundred, writes_two_thousand};
 use crate::client_certificates::certificates;
 use crate::place::Place;
 use crate::program::Done;
 use crate::secrets::assert_nowhere;
+use plimsoll_testing::{installed, skip};
 use serde_json::{Value, json};
 
 /// A Redis that speaks TLS alone, and what else it is told.
@@ -28,7 +29,7 @@ fn memcached(test: &str, place: &Place) -> Option<Server> {
     installed(test, "openssl")?;
     let help = std::process::Command::new(&program).arg("-h").output().unwrap();
     if !String::from_utf8_lossy(&help.stdout).contains("--enable-ssl") {
-        println!("skipped: {test} needs a memcached that speaks TLS");
+        skip(test, "memcached: it speaks no TLS");
         return None;
     }
     certificates(place);

@@ -8,6 +8,8 @@ pub(super) struct Block {
     /// The line of its opening fence, from 1.
     pub(super) line: usize,
     pub(super) runs: bool,
+    /// Whether it takes long: run by `make test-long`, and where its page has changed.
+    pub(super) is_long: bool,
     /// Programs it cannot run without.
     pub(super) needs: Vec<String>,
     pub(super) commands: Vec<ShownCommand>,
@@ -32,23 +34,27 @@ impl ShownCommand {
         let mut all = words.windows(2).filter(|pair| flags.contains(&pair[0])).map(|pair| pair[1]);
         all.find(|address| *address != "0")
     }
+
+    /// Whether it measures a capacity or a load, and so wants the machine calm.
+    pub(super) fn measures(&self) -> bool {
+        let is_search = ["plimsoll capacity", "plimsoll infer"]
+            .iter()
+            .any(|command| self.script.contains(command));
+        is_search && !["--simulated", "--help"].iter().any(|flag| self.script.contains(flag))
+    }
 }
 
-/// What two pages cannot have at once: the ports that their commands name, as servers of their own
-/// or as somebody's address, the test-beds of the machine, and its searches, which wait for each
-/// other: their time would count as that of a command.
-pub(super) fn claims_of(blocks: &[Block]) -> BTreeSet<String> {
+/// What two pages cannot have at once: the test-beds of the machine and, where all pages are in one
+/// network, the ports that their commands name, as servers of their own or as somebody's address.
+pub(super) fn claims_of(blocks: &[Block], one_network: bool) -> BTreeSet<String> {
     let commands = blocks.iter().filter(|block| block.runs).flat_map(|block| &block.commands);
     let mut claims = BTreeSet::new();
     for command in commands {
-        claims.extend(ports_in(&command.script).map(|port| port.to_string()));
-        let shared = [
-            ("testbed", "test-beds"),
-            ("plimsoll capacity", "searches"),
-            ("plimsoll infer", "searches"),
-        ];
-        for (_, claim) in shared.iter().filter(|(word, _)| command.script.contains(word)) {
-            claims.insert((*claim).to_owned());
+        if one_network {
+            claims.extend(ports_in(&command.script).map(|port| port.to_string()));
+        }
+        if command.script.contains("testbed") {
+            claims.insert("test-beds".to_owned());
         }
     }
     claims
@@ -76,12 +82,13 @@ pub(super) fn blocks_of(page: &str) -> Vec<Block> {
             .take_while(|(_, line)| line.trim() != "```")
             .map(|(index, line)| (index + 1, line))
             .collect();
-        let mut words = info.split_ascii_whitespace();
-        if words.next() == Some("sh") {
-            let runs = !words.any(|word| word == "no-run");
+        let before_comment = info.split('#').next().unwrap_or(info);
+        let words: Vec<&str> = before_comment.split_ascii_whitespace().collect();
+        if words.first() == Some(&"sh") {
             blocks.push(Block {
                 line: index + 1,
-                runs,
+                runs: !words.contains(&"no-run"),
+                is_long: words.contains(&"long"),
                 needs: needs_of(info),
                 commands: divide(&body),
             });
@@ -196,14 +203,28 @@ mod tests {
     }
 
     #[test]
+    fn long_blocks_and_commands_that_measure_are_told() {
+        let page = "```sh long # needs: nginx\na\n```\n```sh # no long\nb\n```\n";
+        let long: Vec<bool> = blocks_of(page).iter().map(|block| block.is_long).collect();
+        assert_eq!(long, [true, false]);
+        let found = commands(
+            "plimsoll capacity URL\nplimsoll capacity --help\nplimsoll load URL\n\
+             plimsoll infer URL \\\n  --simulated",
+        );
+        let measure: Vec<bool> = found.iter().map(ShownCommand::measures).collect();
+        assert_eq!(measure, [true, false, false, false]);
+    }
+
+    #[test]
     fn pages_claim_the_ports_that_they_name() {
         let page = "```sh no-run\na :1\n```\n```sh\nserve --listen 127.0.0.1:8080 --web 9 &\n\
                     curl localhost:8081/x10\nb --port 82 -p 0\nc\n```\n";
-        let claims: Vec<String> = claims_of(&blocks_of(page)).into_iter().collect();
+        let claims: Vec<String> = claims_of(&blocks_of(page), true).into_iter().collect();
         assert_eq!(claims, ["8080", "8081", "82", "9"]);
+        assert!(claims_of(&blocks_of(page), false).is_empty());
         let page = "```sh\nplimsoll testbed status\nplimsoll capacity URL\nplimsoll infer\n```\n";
-        let claims: Vec<String> = claims_of(&blocks_of(page)).into_iter().collect();
-        assert_eq!(claims, ["searches", "test-beds"]);
+        let claims: Vec<String> = claims_of(&blocks_of(page), false).into_iter().collect();
+        assert_eq!(claims, ["test-beds"]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Runs the blocks of one page and says, by line, what did not do as the page says.
 
 use std::net::{TcpStream, ToSocketAddrs as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -10,65 +11,111 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use super::page::{Block, ShownCommand};
-use crate::process::Running;
+use crate::budget::{self, Budget, Claims};
+use crate::process::{Place, Running};
 
-/// The most that one command may take.
-const LIMIT: Duration = Duration::from_secs(120);
+/// The most that one command may take: what hangs ends, and no busy machine takes as long.
+const LIMIT: Duration = Duration::from_secs(600);
+/// What commands that measure claim, so that they take turns.
+const MEASURING: &str = "measuring";
 /// How often a server in the background is asked, and how many times.
 const ASK_EVERY: Duration = Duration::from_millis(20);
 const ASK_TIMES: u32 = 500;
 /// What `plimsoll` ends with where the generator was the limit: the word of a busy host, not of the
-/// page. Such a command is run once more, and then left unjudged.
+/// page. The page is begun anew once, whole; the second time the command is left unjudged.
 const NOT_VALID: i32 = 5;
 /// How much of the end of a failed command's output is shown, beside its errors.
 const SHOWN_LINES: usize = 20;
 
 /// What became of a page.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
-    pub(super) commands: usize,
+pub(crate) struct Outcome {
+    /// Commands that were run.
+    pub(crate) commands: usize,
     /// `page:line: what happened`, with the end of the output.
-    pub(super) faults: Vec<String>,
-    /// `page:line: skipped: …` and `page:line: not judged: …`.
-    pub(super) skipped: Vec<String>,
+    pub(crate) faults: Vec<String>,
+    /// Blocks that are not run here: their lines, and what each needs.
+    pub(crate) skipped: Vec<(usize, String)>,
+    /// Lines of commands that this host was too busy for.
+    pub(crate) not_judged: Vec<usize>,
+    /// The line of the command for which the page was begun anew.
+    pub(crate) begun_anew: Option<usize>,
+    /// Blocks that take long and were left to `make test-long`.
+    pub(crate) left: usize,
+}
+
+/// What a page is run with.
+pub(super) struct Means<'a> {
+    /// The program under test.
+    pub(super) binary: &'a Path,
+    /// Where pages have their folders.
+    pub(super) scratch: &'a Path,
+    pub(super) budget: &'a Budget,
+    /// Whether blocks that take long are run.
+    pub(super) is_long: bool,
 }
 
 /// A page while it runs.
 struct Page<'a> {
     name: &'a str,
+    means: &'a Means<'a>,
     folder: PathBuf,
     outputs: PathBuf,
+    /// Of a short path, as it holds sockets.
+    runtime: PathBuf,
     search_path: String,
     servers: Vec<(&'a ShownCommand, Running, PathBuf)>,
+    is_second_try: bool,
     outcome: Outcome,
 }
 
-pub(super) fn run_page(
+/// Runs a page; anew, in another folder, where the host was too busy for one of its commands.
+pub(super) fn run_page(name: &str, blocks: &[Block], means: &Means<'_>) -> anyhow::Result<Outcome> {
+    let first = try_page(name, blocks, means, false)?;
+    let Some(line) = first.begun_anew else { return Ok(first) };
+    let second = try_page(name, blocks, means, true)?;
+    Ok(Outcome { begun_anew: Some(line), ..second })
+}
+
+fn try_page(
     name: &str,
     blocks: &[Block],
-    binary: &Path,
-    scratch: &Path,
+    means: &Means<'_>,
+    is_second_try: bool,
 ) -> anyhow::Result<Outcome> {
-    let base = scratch.join(name.replace('/', "-"));
+    let again = if is_second_try { "-again" } else { "" };
+    let own = format!("{}{again}", name.replace('/', "-"));
+    let base = means.scratch.join(&own);
     let mut page = Page {
         name,
+        means,
         folder: base.join("folder"),
         outputs: base.join("output"),
-        search_path: search_path(binary),
+        runtime: std::env::temp_dir().join(format!("docs-{}-{own}", std::process::id())),
+        search_path: search_path(means.binary),
         servers: Vec::new(),
+        is_second_try,
         outcome: Outcome::default(),
     };
-    for folder in [&page.folder, &page.outputs] {
+    for folder in [&page.folder, &page.outputs, &page.runtime] {
         std::fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
     }
+    std::fs::set_permissions(&page.runtime, std::fs::Permissions::from_mode(0o700))
+        .with_context(|| format!("close {}", page.runtime.display()))?;
     for block in blocks.iter().filter(|block| block.runs) {
+        if block.is_long && !means.is_long {
+            page.outcome.left += 1;
+            continue;
+        }
         page.block(block)?;
         // What follows a failure would only fail with it.
-        if !page.outcome.faults.is_empty() {
+        if page.has_ended() {
             break;
         }
     }
     page.end_servers()?;
+    std::fs::remove_dir_all(&page.runtime)
+        .with_context(|| format!("remove {}", page.runtime.display()))?;
     Ok(page.outcome)
 }
 
@@ -81,19 +128,23 @@ impl<'a> Page<'a> {
             .filter(|program| !is_on_path(program, &self.search_path))
             .collect();
         if !missing.is_empty() {
-            let line =
-                format!("{}:{}: skipped: needs {}", self.name, block.line, missing.join(", "));
-            self.outcome.skipped.push(line);
+            let missing = missing.join(", ");
+            self.outcome.skipped.push((block.line, missing));
             return Ok(());
         }
         for command in &block.commands {
             self.outcome.commands += 1;
             self.command(command)?;
-            if !self.outcome.faults.is_empty() {
+            if self.has_ended() {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Whether nothing more of the page is run.
+    fn has_ended(&self) -> bool {
+        !self.outcome.faults.is_empty() || self.outcome.begun_anew.is_some()
     }
 
     fn command(&mut self, command: &'a ShownCommand) -> anyhow::Result<()> {
@@ -104,8 +155,12 @@ impl<'a> Page<'a> {
         } else {
             command.script.clone()
         };
-        let start = || Running::bash(&script, &self.folder, &self.search_path, &output);
-        let mut running = start()?;
+        let place = Place { folder: &self.folder, runtime: &self.runtime, path: &self.search_path };
+        let turn = command.measures().then(|| {
+            let name = format!("{}:{}", self.name, command.line);
+            self.means.budget.take(&name, budget::COMPUTES, Claims::from([MEASURING.to_owned()]))
+        });
+        let mut running = Running::bash(&script, &place, &output)?;
         if command.in_background {
             if let Some(address) = command.listens_on() {
                 self.wait_until_it_answers(command, &mut running, address, &output)?;
@@ -113,16 +168,13 @@ impl<'a> Page<'a> {
             self.servers.push((command, running, output));
             return Ok(());
         }
-        let mut ended_with = running.wait(LIMIT)?;
-        if is_unjudged(command, ended_with) {
-            ended_with = start()?.wait(LIMIT)?;
-        }
+        let ended_with = running.wait(LIMIT)?;
+        drop(turn);
         match ended_with {
-            _ if is_unjudged(command, ended_with) => {
-                let why = "not judged: this host was too busy, twice";
-                let line = format!("{}:{}: {why}", self.name, command.line);
-                self.outcome.skipped.push(line);
+            _ if is_unjudged(command, ended_with) && self.is_second_try => {
+                self.outcome.not_judged.push(command.line);
             }
+            _ if is_unjudged(command, ended_with) => self.outcome.begun_anew = Some(command.line),
             None => self.fault(command, &format!("ran longer than {} s", LIMIT.as_secs()), &output),
             Some(status) if status.code() == Some(command.exit_code) => {}
             Some(status) => {
@@ -223,11 +275,23 @@ mod tests {
     use super::super::page::blocks_of;
     use super::*;
 
-    fn run(name: &str, page: &str) -> Outcome {
+    fn scratch() -> PathBuf {
         let own = std::env::current_exe().expect("a test has a path");
-        let scratch = own.with_file_name("docs-pages-of-tests");
-        let _ = std::fs::remove_dir_all(scratch.join(name));
-        run_page(name, &blocks_of(page), &own, &scratch).expect("bash can be started")
+        own.with_file_name("docs-pages-of-tests")
+    }
+
+    fn run(name: &str, page: &str) -> Outcome {
+        run_with(name, page, false)
+    }
+
+    fn run_with(name: &str, page: &str, is_long: bool) -> Outcome {
+        let (scratch, own) = (scratch(), std::env::current_exe().expect("a test has a path"));
+        for folder in [name.to_owned(), format!("{name}-again")] {
+            let _ = std::fs::remove_dir_all(scratch.join(folder));
+        }
+        let budget = Budget::new(std::collections::BTreeMap::new());
+        let means = Means { binary: &own, scratch: &scratch, budget: &budget, is_long };
+        run_page(name, &blocks_of(page), &means).expect("bash can be started")
     }
 
     #[test]
@@ -250,18 +314,37 @@ mod tests {
     #[test]
     fn a_missing_program_skips_a_block_by_name() {
         let outcome = run("missing.md", "```sh # needs: bash, no-such-program\nfalse\n```\n");
-        assert_eq!(outcome.skipped, ["missing.md:1: skipped: needs no-such-program"]);
+        assert_eq!(outcome.skipped, [(1, "no-such-program".to_owned())]);
         assert_eq!((outcome.commands, outcome.faults.len()), (0, 0));
     }
 
     #[test]
-    fn a_busy_host_is_asked_twice_and_fails_no_page() {
-        let page = "```sh\necho x >> a; exit 5\ntest \"$(wc -l < a)\" = 2\n\
-                    echo x >> b; test -e c || { touch c; exit 5; }\nexit 3  # exits 5\n```\n";
-        let outcome = run("busy.md", page);
-        assert_eq!(outcome.skipped, ["busy.md:2: not judged: this host was too busy, twice"]);
-        let expected = "busy.md:5: `exit 3  # exits 5` ended with 3, not with 5";
-        assert_eq!((outcome.commands, &*outcome.faults), (4, &[expected.to_owned()][..]));
+    fn a_page_is_begun_anew_once_where_the_host_was_busy() {
+        let counted = scratch().join("busy-tries");
+        let _ = std::fs::remove_file(&counted);
+        let counted = counted.display();
+        // The first folder is not that of the second try.
+        let page = format!(
+            "```sh\ntest ! -e a\ntouch a; echo x >> {counted}\n\
+             test $(wc -l < {counted}) = 2 || exit 5\n\
+             exit 3  # exits 3\n```\n"
+        );
+        let outcome = run("busy.md", &page);
+        assert_eq!((outcome.begun_anew, outcome.commands, outcome.faults.len()), (Some(4), 4, 0));
+        assert!(outcome.not_judged.is_empty());
+        let outcome = run("busy-twice.md", "```sh\nexit 5\nexit 3  # exits 5\n```\n");
+        assert_eq!((outcome.begun_anew, &*outcome.not_judged), (Some(2), &[2][..]));
+        let expected = "busy-twice.md:3: `exit 3  # exits 5` ended with 3, not with 5";
+        assert_eq!((outcome.commands, &*outcome.faults), (2, &[expected.to_owned()][..]));
+    }
+
+    #[test]
+    fn what_takes_long_is_left_unless_wanted() {
+        let page = "```sh long\nfalse\n```\n```sh\ntrue\n```\n";
+        let outcome = run("long.md", page);
+        assert_eq!((outcome.left, outcome.commands, outcome.faults.len()), (1, 1, 0));
+        let outcome = run_with("long-too.md", page, true);
+        assert_eq!((outcome.left, outcome.commands, outcome.faults.len()), (0, 1, 1));
     }
 
     #[test]
@@ -300,9 +383,9 @@ mod tests {
         let gone =
             format!("while grep -qs '^State:.[RSD]' /proc/{pid}/status; do sleep 0.01; done");
         let own = std::env::current_exe().expect("a test has a path");
-        let output = own.with_file_name("docs-pages-of-tests").join("gone.txt");
-        let mut check = Running::bash(&gone, Path::new("/"), &search_path(&own), &output)
-            .expect("bash can be started");
+        let (output, root) = (scratch().join("gone.txt"), Path::new("/"));
+        let place = Place { folder: root, runtime: root, path: &search_path(&own) };
+        let mut check = Running::bash(&gone, &place, &output).expect("bash can be started");
         assert!(check.wait(LIMIT).expect("bash can be waited for").is_some(), "{pid} still runs");
     }
 }

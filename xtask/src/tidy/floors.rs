@@ -11,7 +11,7 @@ use super::{Found, Tree};
 
 /// From the lowest to the highest: the floor's name, the crates on it.
 const FLOORS: &[(&str, &[&str])] = &[
-    ("ground", &["units"]),
+    ("ground", &["testing", "units"]),
     ("foundation", &["net", "websocket"]),
     ("0", &["draw", "stats", "workload"]),
     ("1", &["plan", "runs"]),
@@ -23,7 +23,10 @@ const FLOORS: &[(&str, &[&str])] = &[
 
 /// Applications under test that are shipped: none of our crates but these is theirs to import, and
 /// nothing imports an application.
-const APPLICATIONS: Applications<'static> = (&["market"], &["units"]);
+const APPLICATIONS: Applications<'static> = (&["market"], &["units", TESTING]);
+
+/// What only tests import.
+const TESTING: &str = "testing";
 
 const PAGE: &str = "docs/architecture.md";
 
@@ -69,6 +72,14 @@ fn imports(
         let dependencies = package["dependencies"].as_array().unwrap_or(&none);
         let imported =
             dependencies.iter().filter_map(|it| it["name"].as_str().and_then(crate_name));
+        let is_shipped = |it: &&Value| {
+            it["kind"] != "dev" && it["name"].as_str().and_then(crate_name) == Some(TESTING)
+        };
+        if dependencies.iter().any(|it| is_shipped(&it)) {
+            let what = format!("`{name}` ships `{TESTING}`");
+            let remedy = "import it among the dev-dependencies".to_owned();
+            found.push((format!("crates/{name}/Cargo.toml"), (1, what, remedy)));
+        }
         if applications.contains(&name) {
             for other in imported.filter(|other| !known.contains(other)) {
                 let what = format!("the application `{name}` imports `{other}`");
@@ -171,6 +182,18 @@ mod tests {
             "the crate `three` has no floor",
         ];
         assert_eq!(whats(bad), expected);
+    }
+
+    #[test]
+    fn what_tests_share_is_not_shipped() {
+        let of = |kind: &str| {
+            let dependency = format!(r#"{{"name": "plimsoll-testing"{kind}}}"#);
+            whats(&format!(
+                r#"{{"packages": [{{"name": "plimsoll-one", "dependencies": [{dependency}]}}]}}"#
+            ))
+        };
+        assert_eq!(of(r#", "kind": "dev""#), Vec::<String>::new());
+        assert_eq!(of(r#", "kind": null"#), ["`one` ships `testing`"]);
     }
 
     #[test]

@@ -23,15 +23,10 @@ fn kosoku(test: &str) -> Option<PathBuf> {
     let cache =
         cache.or_else(|_| std::env::var("HOME").map(|home| PathBuf::from(home).join(".cache")));
     let folder = std::env::var("PLIMSOLL_WEBSOCKET_PEERS").map(PathBuf::from);
-    let folder =
-        folder.or_else(|_| cache.map(|cache| cache.join("plimsoll/peers/websocket"))).ok()?;
-    let program = folder.join("bin/kosoku");
-    if program.is_file() {
-        Some(program)
-    } else {
-        println!("skipped: {test} needs kosoku (.ci/websocket-peers)");
-        None
-    }
+    let folder = folder.or_else(|_| cache.map(|cache| cache.join("plimsoll/peers/websocket"))).ok();
+    let program =
+        folder.map(|folder| folder.join("bin/kosoku")).filter(|program| program.is_file());
+    program.or_else(|| plimsoll_testing::installed(test, "kosoku"))
 }
 
 #[test]

@@ -4,11 +4,12 @@
 use std::net::TcpStream;
 use std::process::Command;
 
+use plimsoll_testing::installed;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::client::Http;
-use crate::program::{Running, free, installed, wait_for};
+use crate::program::{Running, free, wait_for};
 use crate::stores::{Market, Stores};
 
 /// What the manual starts a market with.

@@ -1,16 +1,16 @@
 //! The market as a whole: its binary, with Debian's MariaDB and Redis on ports and in folders of
 //! their own. Where those are not installed the tests skip by name.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::disallowed_methods, reason = "tests start processes and wait for them")]
 
 mod broadcasts;
 mod client;
 mod conformance;
-mod distance;
 mod doors;
 mod ends;
 mod money;
 mod program;
 mod stores;
 mod switches;
+mod timed;

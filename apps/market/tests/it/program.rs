@@ -2,24 +2,10 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::{Pid, Signal, kill_process};
-
-/// Where a program is installed; `None`, and said so, where it is not.
-pub(crate) fn installed(test: &str, program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path)
-        .chain([PathBuf::from("/usr/sbin")])
-        .map(|folder| folder.join(program))
-        .find(|path| path.is_file());
-    if found.is_none() {
-        println!("skipped: {test} needs {program}");
-    }
-    found
-}
 
 /// An address of this host that nothing listens at.
 pub(crate) fn free() -> SocketAddr {

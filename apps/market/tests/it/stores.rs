@@ -8,10 +8,11 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
+use plimsoll_testing::installed;
 use serde_json::{Value, json};
 
 use crate::client::Http;
-use crate::program::{Running, free, installed, wait_for};
+use crate::program::{Running, free, wait_for};
 
 /// The administrator's token.
 pub(crate) const ADMIN: &str = "admin-7Kq2vLx9Tz4w";

@@ -1,50 +1,9 @@
 //! The switches: each changes what it is for, and nothing of the money.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use serde_json::{Value, json};
 
 use crate::program::wait_for;
 use crate::stores::{Market, Stores};
-
-/// The milliseconds between broadcasts of one game, while four processes are given predictions.
-fn gaps(stores: &Stores, check: &str) -> Vec<u64> {
-    let switches = ["--batch-check", check, "--window", "200ms"];
-    let all: Vec<_> = (0..4).map(|_| stores.market(&switches)).collect();
-    let game = all[0].game();
-    let pool = all[0].pool(game, "10m");
-    let mut looks = all[0].http.socket(&all[0].user("looks").1);
-    looks.ask(&json!({"op": "subscribe", "game": game}));
-    let stop = AtomicBool::new(false);
-    let told: Vec<u64> = std::thread::scope(|scope| {
-        for market in &all {
-            let (stop, mut socket) = (&stop, market.http.socket(&market.user("plays").1));
-            scope.spawn(move || {
-                for n in 1.. {
-                    if stop.load(Ordering::Relaxed) {
-                        break;
-                    }
-                    assert_eq!(socket.predict(pool, 0, 1, n)["op"], "ok");
-                }
-            });
-        }
-        let mut at = || looks.pushed()["at"].as_str().unwrap().parse::<u64>().unwrap();
-        let told = (0..40).map(|_| at() / 1_000_000).collect();
-        stop.store(true, Ordering::Relaxed);
-        told
-    });
-    told.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect()
-}
-
-#[test]
-fn a_check_in_two_steps_lets_two_processes_tell_at_once() {
-    let test = "a_check_in_two_steps_lets_two_processes_tell_at_once";
-    let Some(stores) = Stores::start(test) else { return };
-    let atomic = gaps(&stores, "atomic");
-    assert!(atomic.iter().all(|gap| *gap >= 199), "{atomic:?}");
-    let split = gaps(&stores, "split");
-    assert!(split.iter().any(|gap| *gap < 100), "{split:?}");
-}
 
 #[test]
 fn workers_that_block_or_not_serve_the_same_market() {

@@ -1,7 +1,7 @@
 //! What the cache lab must do.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::cast_possible_truncation, reason = "figures of tests are small")]
-#![expect(clippy::print_stderr, reason = "a test says why it is skipped, and what it measured")]
+#![expect(clippy::print_stderr, reason = "a test says what it measured")]
 
 mod cluster;
 mod cluster_course;

@@ -1,25 +1,18 @@
 //! Real traces, read where they lie; what they hold, their own page says.
 
-use std::path::PathBuf;
-
 use plimsoll_cache::trace::read::{ReadOptions, read};
 use plimsoll_cache::trace::{Format, Names, Told, Trace};
 
-/// A trace of the shared folder, or `None` and a word about it where it is not there.
-#[expect(clippy::print_stderr, reason = "says what is skipped")]
-fn shared(name: &str) -> Option<(Trace, Told)> {
-    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared"));
-    let path = folder.join("data/cache").join(name);
-    if !path.exists() {
-        eprintln!("skipped: {name} is not there");
-        return None;
-    }
+/// A trace of the shared folder; `None`, said by name, where it is not there.
+fn shared(test: &str, name: &str) -> Option<(Trace, Told)> {
+    let path = plimsoll_testing::shared(test, &format!("data/cache/{name}"))?;
     Some(read(&path, &ReadOptions::default()).expect("a trace"))
 }
 
 #[test]
 fn twitter_cluster_52() {
-    let Some((trace, told)) = shared("twitter_cluster52_1m.csv.gz") else { return };
+    let file = "twitter_cluster52_1m.csv.gz";
+    let Some((trace, told)) = shared("twitter_cluster_52", file) else { return };
     assert_eq!((trace.len(), trace.distinct()), (1_000_000, 143_542));
     assert_eq!((told.format, told.unreadable, told.lines), (Format::Csv, 0, 1_000_001));
     assert!(trace.sizes().is_some() && trace.clients().is_none());
@@ -31,7 +24,8 @@ fn twitter_cluster_52() {
 
 #[test]
 fn world_cup_day_6() {
-    let Some((trace, told)) = shared("wc98_day6_requests_200k.csv.gz") else { return };
+    let file = "wc98_day6_requests_200k.csv.gz";
+    let Some((trace, told)) = shared("world_cup_day_6", file) else { return };
     assert_eq!((trace.len(), told.unreadable), (200_000, 0));
     assert_eq!(trace.seconds().map(|seconds| &seconds[..3]), Some(&[0, 1, 1][..]));
     assert_eq!(trace.clients().map(|clients| &clients[..4]), Some(&[0, 1, 2, 3][..]));
@@ -43,7 +37,7 @@ fn world_cup_day_6() {
 
 #[test]
 fn product_pages() {
-    let Some((trace, told)) = shared("cache2k_web07.csv.gz") else { return };
+    let Some((trace, told)) = shared("product_pages", "cache2k_web07.csv.gz") else { return };
     assert_eq!((trace.len(), told.unreadable), (76_118, 0));
     assert_eq!(&trace.requests()[..4], [0, 1, 2, 0]);
     assert!(trace.sizes().is_none() && trace.seconds().is_none());
@@ -51,7 +45,8 @@ fn product_pages() {
 
 #[test]
 fn objects_of_the_world_cup_have_text_for_names() {
-    let Some((trace, _)) = shared("wc98_day6_objects.csv.gz") else { return };
+    let test = "objects_of_the_world_cup_have_text_for_names";
+    let Some((trace, _)) = shared(test, "wc98_day6_objects.csv.gz") else { return };
     // Its columns are `object,url`: the first of them counts, by the order of names.
     assert_eq!(trace.distinct() as usize, trace.len());
     assert!(matches!(trace.names(), Names::Numbers(_)));

@@ -3,6 +3,7 @@
 use crate::drive::{config, drive, open, refused, to};
 use crate::server::{OK, Server};
 use plimsoll_load::{Endpoint, SessionError};
+use plimsoll_testing::skip;
 use plimsoll_workload::request::{Order, Requests};
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -26,9 +27,9 @@ fn tempfile() -> std::path::PathBuf {
 
 #[test]
 fn ipv6() {
-    let Ok(listener) = TcpListener::bind("[::1]:0") else {
-        println!("skipped: there is no IPv6 loopback");
-        return;
+    let listener = match TcpListener::bind("[::1]:0") {
+        Ok(listener) => listener,
+        Err(error) => return skip("ipv6", &format!("namespaces: no IPv6 loopback: {error}")),
     };
     let server = Server::on(listener, |mut peer| peer.serve(OK, usize::MAX));
     let seen = drive(&to(server.address()), &open(100.0, 200));
@@ -39,8 +40,8 @@ fn ipv6() {
 fn more_connections_than_descriptors_are_refused_with_the_numbers() {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     let Some(most) = limit.maximum.and_then(|most| u32::try_from(most).ok()) else {
-        println!("skipped: this process may have any number of descriptors");
-        return;
+        let test = "more_connections_than_descriptors_are_refused_with_the_numbers";
+        return skip(test, "namespaces: no bound of descriptors");
     };
     let server = Server::plain();
     let mut config = to(server.address());

@@ -25,9 +25,9 @@ mod session;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "cassandra"))]
 mod sql;
 mod stale;
-mod stall;
 mod store;
 mod threads;
+mod timed;
 mod timeout;
 mod tls;
 mod waiting;

@@ -4,7 +4,7 @@ use crate::drive::{MS, Seen, closed, drive, open, to};
 use crate::server::{Gate, OK, Server};
 use plimsoll_load::Times;
 use plimsoll_load::run::Offer;
-use plimsoll_runs::{ErrorKind, NameBooks, Phase, Tag};
+use plimsoll_runs::{ErrorKind, NameBooks};
 use plimsoll_workload::arrivals::{Arrivals, DueTimes, Share};
 use plimsoll_workload::request::{Order, Request, Requests, Url};
 use plimsoll_workload::schedule::Schedule;
@@ -97,70 +97,4 @@ fn the_session_ends_when_the_last_thread_does() {
     assert!(seen.ended.drain_ns >= 450 * MS, "{}", seen.ended.drain_ns);
     let length = seen.sum(|interval| interval.len_ns);
     assert_eq!(length, 200 * MS + seen.ended.drain_ns);
-}
-
-#[test]
-fn waiting_while_another_thread_has_a_free_connection_is_our_own_lateness() {
-    // Each thread has one connection. That of one of them is slow: half of the requests wait for
-    // it, while the other thread's connection is free nearly always.
-    let server = Server::tcp(|mut peer| {
-        while peer.request().is_some() {
-            if peer.index == 0 {
-                Gate::new().wait_for(std::time::Duration::from_millis(100));
-            }
-            peer.write(OK);
-        }
-    });
-    let offer = open(100.0, 300);
-    let mut config = to(server.address());
-    config.threads = 2;
-    let phase = drive(&config, &offer).phase(Phase::Measured);
-    assert_eq!(phase.counters.succeeded, 30);
-    let late = phase.histogram(Tag::Lateness);
-    assert!(late.count_above(150 * MS) >= 10, "{:?}", late.max());
-    // One thread has both connections, and nobody else has any: what waits waits for the server.
-    let slow = Server::tcp(|mut peer| {
-        while peer.request().is_some() {
-            Gate::new().wait_for(std::time::Duration::from_millis(100));
-            peer.write(OK);
-        }
-    });
-    let mut config = to(slow.address());
-    config.threads = 1;
-    let phase = drive(&config, &open(100.0, 150)).phase(Phase::Measured);
-    assert!(phase.histogram(Tag::ConnectionWait).count_above(150 * MS) >= 8);
-    let lateness = phase.histogram(Tag::Lateness).count_above(100 * MS);
-    assert_eq!(lateness, 0);
-}
-
-#[test]
-fn connections_that_the_server_has_closed_are_not_free_elsewhere() {
-    // The first thread asks for what ends its connection, the second for what takes long: its
-    // second request waits for the server, whatever lies about in the first thread.
-    let server = Server::tcp(|mut peer| {
-        while let Some(request) = peer.request() {
-            let closes = request.starts_with(b"GET /close ");
-            if !closes {
-                Gate::new().wait_for(std::time::Duration::from_millis(400));
-            }
-            peer.write(OK);
-            if closes {
-                return;
-            }
-        }
-    });
-    let mut config = to(server.address());
-    config.threads = 2;
-    let url = |path: &str| Request::new(Url::parse(&format!("http://test{path}")).unwrap());
-    let list = vec![url("/close"), url("/slow")];
-    config.requests = Arc::new(Requests { list, order: Order::RoundRobin });
-    // The last one keeps the first thread from ending before.
-    config.sequence = Some(vec![0, 1, 0, 1, 0].into());
-    let times: Vec<u64> = [20, 20, 100, 100, 1000].iter().map(|ms| ms * MS).collect();
-    let parts = vec![Times::Listed(times.into())];
-    let seen = drive(&config, &Offer::Open { parts, limit: None });
-    let phase = seen.phase(Phase::Measured);
-    assert_eq!(phase.counters.succeeded, 5);
-    assert_eq!(phase.histogram(Tag::ConnectionWait).count_above(200 * MS), 1);
-    assert_eq!(phase.histogram(Tag::Lateness).count_above(200 * MS), 0);
 }

@@ -4,10 +4,9 @@ use crate::drive::{MS, closed, drive, get, open, to};
 use crate::server::{Gate, OK, Server};
 use plimsoll_load::Times;
 use plimsoll_load::run::Offer;
-use plimsoll_runs::{ErrorKind, Tag};
+use plimsoll_runs::ErrorKind;
 use plimsoll_workload::request::{Order, Requests};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Answers everything at once when `gate` is open.
 fn gated(gate: &Arc<Gate>) -> Server {
@@ -20,7 +19,7 @@ fn gated(gate: &Arc<Gate>) -> Server {
     })
 }
 
-fn listed(times_ms: &[u64]) -> Offer {
+pub(crate) fn listed(times_ms: &[u64]) -> Offer {
     let times: Vec<u64> = times_ms.iter().map(|ms| ms * MS).collect();
     Offer::Open { parts: vec![Times::Listed(times.into())], limit: None }
 }
@@ -93,26 +92,6 @@ fn any_number_may_wait() {
     // Other tests of this process take memory as well; a queue of 100,000 due times of 8 bytes
     // and their bookkeeping would not be seen here, one of requests would be.
     assert!(after < before + 64 * 1024 * 1024, "{before} to {after} bytes");
-}
-
-#[test]
-fn waiting_is_told_apart_from_lateness() {
-    // One connection, 100 ms an answer, three at once: they wait 0, 100 and 200 ms for it.
-    let server = Server::tcp(|mut peer| {
-        while peer.request().is_some() {
-            Gate::new().wait_for(Duration::from_millis(100));
-            peer.write(OK);
-        }
-    });
-    let mut config = to(server.address());
-    config.connections = (1, 1);
-    let seen = drive(&config, &listed(&[50; 3]));
-    assert_eq!(seen.counts().succeeded, 3);
-    let phase = seen.phase(plimsoll_runs::Phase::Measured);
-    let wait = phase.histogram(Tag::ConnectionWait);
-    assert_eq!(wait.count_above(90 * MS), 2);
-    assert_eq!(wait.count_above(190 * MS), 1);
-    assert_eq!(phase.histogram(Tag::Lateness).count_above(90 * MS), 0);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "loads are processes and take their time")]
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -11,6 +11,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use plimsoll_monitor::{Samples, Source, Watched};
+use plimsoll_testing::skip;
 
 fn collect(name: &str, source: &Source) -> Samples {
     Watched::open(name, source).unwrap().collect().unwrap()
@@ -92,16 +93,22 @@ struct Group {
     folders: Vec<PathBuf>,
 }
 
+/// Why a group cannot be made where the kernel gives none.
+const MAY_NOT: [ErrorKind; 3] =
+    [ErrorKind::NotFound, ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem];
+
 impl Group {
-    /// `None`, and said so, where there is no such hierarchy or no right to it.
-    fn new(name: &str) -> Option<Self> {
+    /// `None`, said by name, where there is no such hierarchy or no right to it.
+    fn new(test: &str, name: &str) -> Option<Self> {
         let name = format!("plimsoll-test-{name}-{}", std::process::id());
         let controllers = ["cpu", "cpuacct", "memory"];
         let folders = controllers.map(|at| Path::new("/sys/fs/cgroup").join(at).join(&name));
         let mut group = Self { folders: Vec::new() };
         for folder in folders {
-            if std::fs::create_dir(&folder).is_err() {
-                println!("skipped: {} cannot be made", folder.display());
+            if let Err(error) = std::fs::create_dir(&folder) {
+                assert!(MAY_NOT.contains(&error.kind()), "{}: {error}", folder.display());
+                let needs = format!("namespaces: no control group {}: {error}", folder.display());
+                skip(test, &needs);
                 return None;
             }
             group.folders.push(folder);
@@ -166,7 +173,8 @@ fn used(process: &Running) -> f64 {
 
 #[test]
 fn a_quota_is_seen_in_an_instances_figures() {
-    let Some(group) = Group::new("quota") else { return };
+    let test = "a_quota_is_seen_in_an_instances_figures";
+    let Some(group) = Group::new(test, "quota") else { return };
     group.write("cpu.cfs_period_us", "10000");
     group.write("cpu.cfs_quota_us", "2000");
     let process = group.run("while :; do :; done");
@@ -205,7 +213,8 @@ fn a_quota_is_seen_in_an_instances_figures() {
 
 #[test]
 fn a_process_killed_for_memory_is_counted() {
-    let Some(group) = Group::new("memory") else { return };
+    let test = "a_process_killed_for_memory_is_counted";
+    let Some(group) = Group::new(test, "memory") else { return };
     group.write("memory.limit_in_bytes", "20971520");
     let before = group.value("container_oom_events_total");
     let mut process = group.run("exec tail /dev/zero");

@@ -138,7 +138,8 @@ fn a_source_that_is_away_or_partly_understood_is_marked() {
         let (_, samples) = next_of(&handed, "cgroup");
         assert_eq!(up(&samples, "cgroup"), Some(false));
         if samples.faults().iter().any(|fault| fault.reason.starts_with("its last reading")) {
-            // The host was busy.
+            let test = "a_source_that_is_away_or_partly_understood_is_marked";
+            plimsoll_testing::not_judged(test, "a reading was held up, as the host was busy");
             continue;
         }
         let [fault] = samples.faults() else { panic!("one fault in {samples:?}") };

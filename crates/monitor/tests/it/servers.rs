@@ -24,9 +24,10 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// An nginx with its status page; `None`, and said so, where there is none.
-    pub(crate) fn nginx() -> Option<Self> {
-        Self::start("nginx", "nginx", |port, folder| {
+    /// An nginx with its status page; `None`, said by name, where there is none. The same holds for
+    /// the others.
+    pub(crate) fn nginx(test: &str) -> Option<Self> {
+        Self::start(test, "nginx", "nginx", |port, folder| {
             let at = folder.display();
             let kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
             let temporary = kinds.map(|kind| format!("{kind}_temp_path {at}/{kind};"));
@@ -45,8 +46,8 @@ impl Server {
     }
 
     /// A Redis that keeps nothing.
-    pub(crate) fn redis() -> Option<Self> {
-        Self::start("redis-server", "redis", |port, folder| {
+    pub(crate) fn redis(test: &str) -> Option<Self> {
+        Self::start(test, "redis-server", "redis", |port, folder| {
             let (port, dir) = (port.to_string(), folder.display().to_string());
             ["--port", &port, "--bind", "127.0.0.1", "--dir", &dir, "--save", ""]
                 .into_iter()
@@ -57,16 +58,16 @@ impl Server {
     }
 
     /// A memcached.
-    pub(crate) fn memcached() -> Option<Self> {
-        Self::start("memcached", "memcached", |port, _| {
+    pub(crate) fn memcached(test: &str) -> Option<Self> {
+        Self::start(test, "memcached", "memcached", |port, _| {
             let port = port.to_string();
             ["-u", "root", "-l", "127.0.0.1", "-U", "0", "-p", &port].map(str::to_owned).to_vec()
         })
     }
 
     /// A MariaDB with the user `monitor`, who may do nothing.
-    pub(crate) fn mariadb() -> Option<Self> {
-        Self::start("mariadbd", "mariadb", |port, folder| {
+    pub(crate) fn mariadb(test: &str) -> Option<Self> {
+        Self::start(test, "mariadbd", "mariadb", |port, folder| {
             let at = folder.display();
             if !folder.join("data").exists() {
                 let made = Command::new("mariadb-install-db")
@@ -95,8 +96,8 @@ impl Server {
     }
 
     /// An HAProxy with its page for Prometheus.
-    pub(crate) fn haproxy() -> Option<Self> {
-        Self::start("haproxy", "prometheus", |port, folder| {
+    pub(crate) fn haproxy(test: &str) -> Option<Self> {
+        Self::start(test, "haproxy", "prometheus", |port, folder| {
             let config = format!(
                 "defaults\n mode http\n timeout connect 1s\n timeout client 5s\n\
                  timeout server 5s\nfrontend web\n bind 127.0.0.1:{port}\n\
@@ -110,16 +111,12 @@ impl Server {
     }
 
     fn start(
+        test: &str,
         program: &str,
         collector: &'static str,
         arguments: fn(u16, &Path) -> Vec<String>,
     ) -> Option<Self> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
-        let Some(program) = folders.map(|at| at.join(program)).find(|at| at.is_file()) else {
-            println!("skipped: {program} is not installed");
-            return None;
-        };
+        let program = plimsoll_testing::installed(test, program)?;
         for _ in 0..10 {
             // Free a moment ago: another one may be quicker.
             let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

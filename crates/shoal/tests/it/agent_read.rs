@@ -242,7 +242,8 @@ fn a_heartbeat_says_what_was_read() {
 #[test]
 fn a_heartbeat_without_what_is_ours_is_that_of_shoals_agent() {
     let recorded = "reference/shoal-fixtures/agent_heartbeats_recorded.json";
-    let Some(path) = crate::shared::shared(recorded, "a recorded heartbeat") else { return };
+    let test = "a_heartbeat_without_what_is_ours_is_that_of_shoals_agent";
+    let Some(path) = plimsoll_testing::shared(test, recorded) else { return };
     let recorded: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     let kinds = recorded.as_object().unwrap();
     let (_, messages) = kinds.iter().find(|(name, _)| name.contains("STUN")).unwrap();

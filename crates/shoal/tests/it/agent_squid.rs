@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::net::TcpListener;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -12,10 +11,9 @@ use plimsoll_net::url::Url;
 use plimsoll_shoal::agent::cache::{Cache, find, probe};
 use plimsoll_shoal::agent::{Probe, squid};
 use plimsoll_shoal::heartbeat::Kind;
+use plimsoll_testing::{installed, skip};
 
 use crate::serve::{Server, answer};
-
-const PROGRAM: &str = "/usr/sbin/squid";
 
 pub(crate) struct Squid {
     child: Child,
@@ -31,13 +29,10 @@ impl Drop for Squid {
 }
 
 impl Squid {
-    /// A running one, or `None` where the program is not installed.
+    /// A running one; `None`, said by name, where the program is not installed.
     #[expect(clippy::disallowed_methods, reason = "starts the real program")]
-    pub(crate) fn start() -> Option<Self> {
-        if !Path::new(PROGRAM).exists() {
-            eprintln!("skipped: a real Squid: no {PROGRAM}");
-            return None;
-        }
+    pub(crate) fn start(test: &str) -> Option<Self> {
+        let program = installed(test, "squid")?;
         let folder = tempfile::tempdir().unwrap();
         // Squid lets go of root's rights and must still write here.
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
@@ -53,7 +48,7 @@ impl Squid {
         fs::write(&file, settings).unwrap();
         // A service's name of its own: another Squid's shared memory is not touched.
         let name = format!("plimsoll{port}");
-        let mut command = Command::new(PROGRAM);
+        let mut command = Command::new(program);
         command.args(["-N", "-n", &name, "-f"]).arg(&file);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let squid = Self { child, port, folder };
@@ -92,7 +87,7 @@ impl Squid {
 
 #[test]
 fn a_real_squid_is_asked_counted_and_missed() {
-    let Some(mut squid) = Squid::start() else { return };
+    let Some(mut squid) = Squid::start("a_real_squid_is_asked_counted_and_missed") else { return };
     let limits = Limits::within(Duration::from_secs(10));
     let peer = Peer::new("127.0.0.1", squid.port);
     let origin = Server::start(|_| {
@@ -132,11 +127,11 @@ fn a_real_squid_is_asked_counted_and_missed() {
 /// Only root, or who runs it, sees a Squid's sockets; and another Squid may run on this host.
 #[test]
 fn a_real_squid_is_found_below_the_real_root() {
-    let Some(squid) = Squid::start() else { return };
+    let test = "a_real_squid_is_found_below_the_real_root";
+    let Some(squid) = Squid::start(test) else { return };
     let proc = format!("/proc/{}", squid.child.id());
     if fs::read_dir(format!("{proc}/fd")).and_then(|mut fds| fds.next().unwrap()).is_err() {
-        eprintln!("skipped: finding a real Squid: its descriptors cannot be read");
-        return;
+        return skip(test, "root: the descriptors of a Squid cannot be read");
     }
     // A root with this process alone.
     let root = tempfile::tempdir().unwrap();

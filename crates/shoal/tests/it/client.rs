@@ -12,11 +12,11 @@ use plimsoll_shoal::client::answer::parse;
 use plimsoll_shoal::client::choose::{Candidate, band, candidates, is_object, order};
 use plimsoll_shoal::client::output::{cvmfs, frontier, into_frontier_server, with_fixed};
 use plimsoll_shoal::client::{Ask, Error, Form, Options, Outcome, Source, Use, World, run};
+use plimsoll_testing::shared;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::serve::{Server, answer, ok, refusing_port};
-use crate::shared::shared;
 
 /// The signed list's beginning.
 const OBJECT: &str = "20261122000000\nE20261222000000\nNatlas.cern.ch\n";
@@ -89,7 +89,7 @@ fn delivering(turn: usize, taken: &Arc<std::sync::Mutex<usize>>) -> Server {
 /// The body that the real server gave this client's address for this path, and the order in which
 /// the recorded client found the caches.
 fn recorded(request: &str) -> Option<(String, Value)> {
-    let fixtures = shared("reference/shoal-fixtures", request)?;
+    let fixtures = shared("lines_are_those_of_shoals_client", "reference/shoal-fixtures")?;
     let read = |name: &str| -> Value {
         serde_json::from_slice(&fs::read(fixtures.join(name)).unwrap()).unwrap()
     };
@@ -152,7 +152,7 @@ fn lines_are_those_of_shoals_client() {
 #[test]
 fn every_recorded_answer_is_read() {
     let recorded = "reference/shoal-fixtures/server_responses.json";
-    let Some(path) = shared(recorded, "recorded answers") else { return };
+    let Some(path) = shared("every_recorded_answer_is_read", recorded) else { return };
     let all: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     let mut read = 0;
     for entry in all.as_array().unwrap() {

@@ -8,23 +8,23 @@ use std::sync::Arc;
 
 use made::{Item, file, map, text};
 use plimsoll_shoal::geo::{Geography, Locate, Mmdb, MmdbError, Place, Spot, country};
+use plimsoll_testing::shared;
 use plimsoll_workload::random::Stream;
 use serde_json::Value;
-
-use crate::shared::shared;
 
 fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
-fn read(name: &str, test: &str) -> Option<Vec<u8>> {
-    shared(&format!("data/geo/{name}"), test).map(|path| std::fs::read(path).unwrap())
+fn read(test: &str, name: &str) -> Option<Vec<u8>> {
+    shared(test, &format!("data/geo/{name}")).map(|path| std::fs::read(path).unwrap())
 }
 
 #[test]
 fn nested_records_are_read_as_their_source_has_them() {
-    let Some(bytes) = read("GeoIP2-City-Test.mmdb", "nested records") else { return };
-    let source = read("GeoIP2-City-Test.json", "nested records").unwrap();
+    let test = "nested_records_are_read_as_their_source_has_them";
+    let Some(bytes) = read(test, "GeoIP2-City-Test.mmdb") else { return };
+    let source = read(test, "GeoIP2-City-Test.json").unwrap();
     let networks: Vec<BTreeMap<String, Value>> = serde_json::from_slice(&source).unwrap();
     let mmdb = Mmdb::from_bytes(bytes).unwrap();
     assert_eq!(mmdb.kind(), "GeoIP2-City");
@@ -72,7 +72,8 @@ fn nested_records_are_read_as_their_source_has_them() {
 
 #[test]
 fn mapped_addresses_are_where_their_ipv4_address_is_and_places_are_shared() {
-    let Some(bytes) = read("GeoIP2-City-Test.mmdb", "mapped addresses") else { return };
+    let test = "mapped_addresses_are_where_their_ipv4_address_is_and_places_are_shared";
+    let Some(bytes) = read(test, "GeoIP2-City-Test.mmdb") else { return };
     let mmdb = Mmdb::from_bytes(bytes).unwrap();
     let (plain, mapped) = (mmdb.place(ip("81.2.69.142")), mmdb.place(ip("::ffff:81.2.69.142")));
     let (plain, mapped) = (plain.unwrap(), mapped.unwrap());
@@ -86,7 +87,8 @@ fn mapped_addresses_are_where_their_ipv4_address_is_and_places_are_shared() {
 
 #[test]
 fn a_file_of_ipv4_networks_knows_no_ipv6_address() {
-    let Some(bytes) = read("ip4_prefix20.mmdb", "a file of IPv4 networks") else { return };
+    let test = "a_file_of_ipv4_networks_knows_no_ipv6_address";
+    let Some(bytes) = read(test, "ip4_prefix20.mmdb") else { return };
     let mmdb = Mmdb::from_bytes(bytes).unwrap();
     let spot = mmdb.spot(ip("128.142.200.1")).unwrap();
     assert_eq!(spot.country, Some(*b"CH"));
@@ -102,7 +104,8 @@ fn a_file_of_ipv4_networks_knows_no_ipv6_address() {
 fn a_client_is_where_a_cache_at_its_address_would_be() {
     let mut compared = 0;
     for name in ["ip4_prefix20.mmdb", "GeoIP2-City-Test.mmdb"] {
-        let Some(bytes) = read(name, "clients and caches") else { return };
+        let test = "a_client_is_where_a_cache_at_its_address_would_be";
+        let Some(bytes) = read(test, name) else { return };
         let mmdb = Mmdb::from_bytes(bytes).unwrap();
         let mut random = Stream::named(11, name);
         for _ in 0..50_000 {
@@ -127,15 +130,15 @@ fn a_client_is_where_a_cache_at_its_address_would_be() {
 }
 
 /// A database of the cases that people reported; `None`, said by name, where they are not.
-fn case(name: &str) -> Option<Result<Mmdb, MmdbError>> {
-    let path = crate::shared::shared(&format!("cases/shoal/{name}"), name)?;
+fn case(test: &str, name: &str) -> Option<Result<Mmdb, MmdbError>> {
+    let path = shared(test, &format!("cases/shoal/{name}"))?;
     Some(Mmdb::open(&path))
 }
 
 #[test]
 fn a_database_that_locates_nobody_is_refused() {
     for name in ["g2-asn.mmdb", "g6-registered-only.mmdb"] {
-        let Some(opened) = case(name) else { return };
+        let Some(opened) = case("a_database_that_locates_nobody_is_refused", name) else { return };
         let Err(MmdbError::Nowhere { networks, .. }) = opened else { panic!("{name}: {opened:?}") };
         assert!(networks > 0);
     }
@@ -158,7 +161,9 @@ fn a_database_that_gets_worse_is_not_taken_instead() {
 #[test]
 fn records_of_other_shapes_have_their_places() {
     for name in ["g3-flat-ipinfo.mmdb", "g7-zero-zero.mmdb"] {
-        let Some(opened) = case(name) else { continue };
+        let Some(opened) = case("records_of_other_shapes_have_their_places", name) else {
+            continue;
+        };
         let spot = opened.unwrap().spot(ip("203.0.113.1"));
         let spot = spot.unwrap_or_else(|| panic!("{name}"));
         assert_eq!(spot.country, Some(*b"DE"), "{name}");
@@ -307,7 +312,8 @@ fn locates_nobody(record: &Item) {
 
 #[test]
 fn broken_files_cost_places_and_never_more() {
-    let Some(bytes) = read("GeoIP2-City-Test.mmdb", "broken files") else { return };
+    let test = "broken_files_cost_places_and_never_more";
+    let Some(bytes) = read(test, "GeoIP2-City-Test.mmdb") else { return };
     let addresses =
         ["81.2.69.142", "2.125.160.216", "89.160.20.128", "2001:254::", "::1", "1.1.1.1"];
     let (mut opened, mut refused, mut found) = (0, 0, 0);

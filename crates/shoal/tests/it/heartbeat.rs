@@ -7,10 +7,11 @@ use plimsoll_shoal::heartbeat::{
     Echo, Goodbye, Heartbeat, Kind, MAX_BYTES, Number, Refusal, Upstream, goodbye_body, parse,
     parse_goodbye,
 };
+use plimsoll_testing::shared;
 use proptest::option::of;
 use proptest::prelude::*;
 
-use crate::mutants::{recorded, recorded_bodies};
+use crate::mutants::recorded_bodies_for;
 
 /// A heartbeat of the required fields with these changed or added; an empty value takes one away.
 fn with(changes: &[(&str, &str)]) -> String {
@@ -41,11 +42,8 @@ fn refused(changes: &[(&str, &str)]) -> Refusal {
 
 #[test]
 fn recorded_heartbeats_are_understood_and_written_the_same() {
-    let bodies = recorded_bodies();
-    if bodies.is_empty() {
-        eprintln!("skipped: recorded_heartbeats_are_understood_and_written_the_same: no ../shared");
-    }
-    for body in bodies {
+    let test = "recorded_heartbeats_are_understood_and_written_the_same";
+    for body in recorded_bodies_for(test) {
         let beat = parse(body.as_bytes()).unwrap();
         assert_eq!((beat.port.value, &*beat.port.text), (3128, "3128"));
         assert_eq!((beat.kind, beat.upstream), (Kind::Squid, Upstream::Both));
@@ -61,10 +59,8 @@ fn recorded_heartbeats_are_understood_and_written_the_same() {
 /// What was published to the original beside its agents; two of them it discards or dies of.
 #[test]
 fn published_heartbeats_are_understood() {
-    let Some(path) = recorded("synthetic_heartbeats_sent.json") else {
-        eprintln!("skipped: published_heartbeats_are_understood: no ../shared");
-        return;
-    };
+    let file = "reference/shoal-fixtures/synthetic_heartbeats_sent.json";
+    let Some(path) = shared("published_heartbeats_are_understood", file) else { return };
     let cases: Vec<serde_json::Value> =
         serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     assert_eq!(cases.len(), 10);

@@ -1,7 +1,6 @@
 //! What the registry, its server, its agent and its client must do.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::cast_possible_truncation, reason = "figures of tests are small")]
-#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 mod address;
 mod agent;
@@ -45,7 +44,6 @@ mod server_folder;
 mod server_hostile;
 mod server_rules;
 mod server_trust;
-mod shared;
 mod simulation;
 mod support;
 #[cfg(feature = "tls")]

@@ -3,7 +3,6 @@
 //! `examples/mutate_heartbeats.rs`.
 
 use std::net::{IpAddr, Ipv6Addr};
-use std::path::{Path, PathBuf};
 
 use plimsoll_shoal::heartbeat::{
     Echo, Goodbye, Heartbeat, MAX_BYTES, Number, Refusal, goodbye_body, parse, parse_goodbye,
@@ -108,27 +107,19 @@ const NAMES: [&str; 22] = [
     "",
 ];
 
-/// Where what was recorded of the real programs is, if it is there: beside the repository, or
-/// beside the one that this is a worktree of.
-pub(crate) fn recorded(file: &str) -> Option<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    // A worktree's `.git` is a file that says `gitdir: REPOSITORY/.git/worktrees/NAME`.
-    let linked = std::fs::read_to_string(here.join(".git")).ok();
-    let main = linked.as_deref().and_then(|text| text.strip_prefix("gitdir: "));
-    let main = main.and_then(|folder| Path::new(folder).ancestors().nth(3)).map(Path::to_owned);
-    [Some(here), main]
-        .into_iter()
-        .flatten()
-        .map(|repository| repository.join("../shared/reference/shoal-fixtures").join(file))
-        .find(|path| path.exists())
-}
-
-/// The heartbeats of the real agents that were recorded, as they were on the wire.
-pub(crate) fn recorded_bodies() -> Vec<String> {
-    let Some(path) = recorded("agent_heartbeats_recorded.json") else { return Vec::new() };
+/// The heartbeats of the real agents that were recorded, as they were on the wire: none, said by
+/// the name of the test, where they are not.
+pub(crate) fn recorded_bodies_for(test: &str) -> Vec<String> {
+    let file = "reference/shoal-fixtures/agent_heartbeats_recorded.json";
+    let Some(path) = plimsoll_testing::shared(test, file) else { return Vec::new() };
     let agents: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     let messages = agents.as_object().unwrap().values().flat_map(|list| list.as_array().unwrap());
     messages.map(|message| message["body_raw"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The same, for what is mutated.
+pub(crate) fn recorded_bodies() -> Vec<String> {
+    recorded_bodies_for("mutants of what was recorded")
 }
 
 /// What is mutated. With the recorded messages in it, a seed means another mutant.

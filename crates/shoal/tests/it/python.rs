@@ -1,32 +1,14 @@
 //! Numbers and strings are written as Python writes them, by Python's own word.
 #![expect(clippy::cast_possible_truncation, reason = "small random numbers")]
 
-use std::io::Write;
-use std::process::{Command, Stdio};
-
 use plimsoll_shoal::heartbeat::{Number, parse, python_float, python_string};
 use plimsoll_workload::random::Stream;
 
 /// What that program prints, a line for each line; `None` where there is no Python.
-#[expect(clippy::print_stderr, reason = "what was skipped is told by name")]
-#[expect(clippy::disallowed_methods, reason = "the real Python is the judge")]
 fn python(test: &str, program: &str, lines: &[String]) -> Option<Vec<String>> {
-    let child = Command::new("python3")
-        .args(["-c", program])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn();
-    let Ok(mut child) = child else {
-        eprintln!("skipped: {test}: no python3");
-        return None;
-    };
-    let (mut stdin, text) = (child.stdin.take().unwrap(), lines.join("\n") + "\n");
-    let writer = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap().unwrap();
-    assert!(output.status.success());
-    let answers: Vec<_> =
-        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
+    let printed =
+        crate::support::python::python(test, program, (lines.join("\n") + "\n").as_bytes())?;
+    let answers: Vec<_> = printed.lines().map(str::to_owned).collect();
     assert_eq!(answers.len(), lines.len());
     Some(answers)
 }

@@ -15,7 +15,6 @@ use crate::serve::{Server, ok};
 use crate::support::live::{
     Ask, Live, PATIENCE, options, places, reason, said, text, trusting, unix_s, until, with,
 };
-use crate::support::python::skipped;
 
 // Of MaxMind's database for tests: London, Linköping and Milton, Washington.
 const LONDON: &str = "81.2.69.160";
@@ -437,9 +436,9 @@ fn a_server_that_ends_answers_what_was_begun_and_closes_what_is_idle() {
 #[test]
 fn a_server_on_every_address_knows_loopback_in_both_families() {
     let every = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
-    if std::net::TcpListener::bind(every).is_err() {
+    if let Err(error) = std::net::TcpListener::bind(every) {
         let name = "a_server_on_every_address_knows_loopback_in_both_families";
-        return skipped(name, "IPv6");
+        return plimsoll_testing::skip(name, &format!("namespaces: no IPv6: {error}"));
     }
     let live = Live::start(Options { listen: every, ..trusting() });
     for (host, uuid) in [("127.0.0.1", "four"), ("::1", "six")] {

@@ -301,7 +301,8 @@ fn details_are_for_operators_only() {
 
 #[test]
 fn a_real_squid_is_verified_and_only_it_is_given() {
-    let (Some(mut alive), Some(mut dead)) = (Squid::start(), Squid::start()) else { return };
+    let start = || Squid::start("a_real_squid_is_verified_and_only_it_is_given");
+    let (Some(mut alive), Some(mut dead)) = (start(), start()) else { return };
     let origin = Server::start(|_| ok(BODY));
     let url = format!("{}/cvmfs/some.repo/.cvmfswhitelist", origin.url());
     let settings = settings(&url, &[alive.port, dead.port]);

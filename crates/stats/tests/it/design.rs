@@ -69,7 +69,7 @@ fn fractions_are_those_of_the_tables() {
 
 #[test]
 fn fractions_are_the_references() {
-    for row in vectors("ff_index.csv") {
+    for row in vectors("fractions_are_the_references", "ff_index.csv") {
         let number = |cell: &str| cell.parse::<usize>().unwrap();
         check(&row[0], &row[1], number(&row[4]), &row[5], number(&row[6]));
         let size = row[0].split(' ').next().unwrap();
@@ -77,8 +77,10 @@ fn fractions_are_the_references() {
         assert_eq!((found.runs().len(), found.factors()), (number(&row[2]), number(&row[3])));
         let table = format!("ff_{}.csv", size.replace(['^', '(', ')'], ""));
         let level = |cell: &String| cell.parse::<i8>().unwrap();
-        let wanted: BTreeSet<Vec<i8>> =
-            vectors(&table).iter().map(|row| row.iter().map(level).collect()).collect();
+        let wanted: BTreeSet<Vec<i8>> = vectors("fractions_are_the_references", &table)
+            .iter()
+            .map(|row| row.iter().map(level).collect())
+            .collect();
         assert_eq!(found.runs().into_iter().collect::<BTreeSet<_>>(), wanted, "{size}");
     }
 }

@@ -58,8 +58,8 @@ fn jain(found: &Effects, name: &str) -> f64 {
 
 #[test]
 fn effects_are_those_of_the_book() {
-    let data = vectors("effects_jain_data.csv");
-    for row in vectors("effects_jain.csv") {
+    let data = vectors("effects_are_those_of_the_book", "effects_jain_data.csv");
+    for row in vectors("effects_are_those_of_the_book", "effects_jain.csv") {
         let rows: Vec<_> = data
             .iter()
             .filter(|cells| cells[0] == row[0])
@@ -159,13 +159,13 @@ fn a_replicated_cube_is_analysed_as_published() {
 
 #[test]
 fn a_replicated_cube_is_the_references() {
-    let data = vectors("anova_2k_data.csv");
+    let data = vectors("a_replicated_cube_is_the_references", "anova_2k_data.csv");
     let rows: Vec<_> = data
         .iter()
         .map(|cells| (cells[..3].iter().map(|c| level(c)).collect(), number(&cells[4])))
         .collect();
     assert!(rows.is_empty() || rows == cube(), "the literals are the reference's data");
-    for row in vectors("anova_2k_reference.csv") {
+    for row in vectors("a_replicated_cube_is_the_references", "anova_2k_reference.csv") {
         let cells: Vec<&str> = row.iter().map(String::as_str).collect();
         compare_row(&cells, &of(&rows, 0.95), &table(&rows, 3));
     }
@@ -197,7 +197,7 @@ fn unbalanced_tables_are_of_type_two() {
 
 #[test]
 fn one_way_tables_are_the_references() {
-    let data = vectors("anova_1way_data.csv");
+    let data = vectors("one_way_tables_are_the_references", "anova_1way_data.csv");
     let names: Vec<&String> = data.iter().map(|cells| &cells[0]).collect();
     let place = |name: &String| names.iter().position(|other| *other == name).unwrap();
     let levels: Vec<[usize; 1]> = data.iter().map(|cells| [place(&cells[0])]).collect();
@@ -206,7 +206,10 @@ fn one_way_tables_are_the_references() {
         .zip(&data)
         .map(|(levels, cells)| Observation { levels, value: number(&cells[2]) })
         .collect();
-    for row in vectors("anova_1way_reference.csv").iter().filter(|row| row[0] == "anova") {
+    for row in vectors("one_way_tables_are_the_references", "anova_1way_reference.csv")
+        .iter()
+        .filter(|row| row[0] == "anova")
+    {
         let table = Anova::of(&observations, 1).unwrap();
         let (source, residual) = (&table.sources[0], &table.residual);
         let (df, squares, mean) = if row[1] == "Residual" {

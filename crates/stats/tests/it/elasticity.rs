@@ -22,7 +22,7 @@ fn pieces(cell: &str) -> Vec<Piece> {
 
 #[test]
 fn piecewise_constant_cases_are_the_references() {
-    for row in vectors("elasticity_metrics.csv") {
+    for row in vectors("piecewise_constant_cases_are_the_references", "elasticity_metrics.csv") {
         let pieces = pieces(&row[1]);
         let all = Elasticity::of(&pieces);
         for (found, column) in [
@@ -61,7 +61,7 @@ fn at(steps: &[(f64, f64)], time: f64) -> f64 {
 
 #[test]
 fn bungees_example_is_the_reference() {
-    for row in vectors("bungee_reference.csv") {
+    for row in vectors("bungees_example_is_the_reference", "bungee_reference.csv") {
         let (demand, supply, total) = (steps(&row[0]), steps(&row[1]), number(&row[2]));
         let mut times: Vec<f64> = demand.iter().chain(&supply).map(|(at, _)| *at).collect();
         times.push(total);

@@ -22,7 +22,7 @@ fn close(found: f64, wanted: f64) {
 
 #[test]
 fn t_quantiles_are_the_references() {
-    for row in vectors("t_quantiles.csv") {
+    for row in vectors("t_quantiles_are_the_references", "t_quantiles.csv") {
         let df: f64 = row[0].parse().unwrap();
         for (p, wanted) in [0.90, 0.95, 0.975, 0.99, 0.995, 0.9995].iter().zip(&row[1..]) {
             close(student::quantile(*p, df), wanted.parse().unwrap());
@@ -32,7 +32,7 @@ fn t_quantiles_are_the_references() {
 
 #[test]
 fn intervals_of_means_are_the_references() {
-    for row in vectors("mean_ci.csv") {
+    for row in vectors("intervals_of_means_are_the_references", "mean_ci.csv") {
         let found = mean(&numbers(&row[7]), row[1].parse().unwrap()).unwrap();
         close(found.value, row[3].parse().unwrap());
         close(found.low, row[5].parse().unwrap());
@@ -42,7 +42,7 @@ fn intervals_of_means_are_the_references() {
 
 #[test]
 fn welch_differences_are_the_references() {
-    for row in vectors("welch.csv") {
+    for row in vectors("welch_differences_are_the_references", "welch.csv") {
         // The reference gives the first less the second.
         let found = difference(&numbers(&row[7]), &numbers(&row[6]), 0.95).unwrap();
         close(found.df, row[2].parse().unwrap());

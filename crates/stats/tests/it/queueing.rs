@@ -10,7 +10,7 @@ const SHARE: f64 = 1e-10;
 
 #[test]
 fn erlangs_formulas_are_the_references() {
-    for row in vectors("erlang_bc.csv") {
+    for row in vectors("erlangs_formulas_are_the_references", "erlang_bc.csv") {
         let (offered, servers) = (number(&row[0]), row[1].parse().unwrap());
         let (b, c) = (erlang_b(offered, servers), erlang_c(offered, servers));
         let carried = offered * (1.0 - b);
@@ -24,7 +24,7 @@ fn erlangs_formulas_are_the_references() {
 
 #[test]
 fn waits_and_responses_are_the_references() {
-    for row in vectors("erlang_bc.csv") {
+    for row in vectors("waits_and_responses_are_the_references", "erlang_bc.csv") {
         let (offered, servers) = (number(&row[0]), row[1].parse().unwrap());
         let waiting = Waiting::of(offered, servers, 1.0, 1.0);
         // A saturated pool waits for ever.
@@ -42,7 +42,7 @@ fn waits_and_responses_are_the_references() {
 
 #[test]
 fn the_least_servers_are_the_references() {
-    for row in vectors("erlang_inverse.csv") {
+    for row in vectors("the_least_servers_are_the_references", "erlang_inverse.csv") {
         let (offered, share) = (number(&row[0]), number(&row[1]));
         let most = 10_000;
         assert_eq!(least_servers_b(offered, share, most), row[2].parse().ok(), "{row:?}");
@@ -52,7 +52,7 @@ fn the_least_servers_are_the_references() {
 
 #[test]
 fn finite_queues_are_the_references() {
-    for row in vectors("mmck.csv") {
+    for row in vectors("finite_queues_are_the_references", "mmck.csv") {
         let (servers, room): (u32, u32) = (row[1].parse().unwrap(), row[2].parse().unwrap());
         let queue = Finite::of(number(&row[0]), servers, room).unwrap();
         let response = queue.response();

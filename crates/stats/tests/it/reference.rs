@@ -1,13 +1,10 @@
 //! Reference vectors, computed elsewhere with many digits; they lie beside the project.
 
 /// The rows of a reference file after its header, each with its cells; none where it is absent.
-#[expect(clippy::print_stdout, reason = "says what is missing")]
-pub(crate) fn vectors(name: &str) -> Vec<Vec<String>> {
-    let path = format!("{}/../../../shared/reference/vectors/{name}", env!("CARGO_MANIFEST_DIR"));
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        println!("skipped: comparing with {name} needs shared/reference/vectors");
-        return Vec::new();
-    };
+pub(crate) fn vectors(test: &str, name: &str) -> Vec<Vec<String>> {
+    let path = plimsoll_testing::shared(test, &format!("reference/vectors/{name}"));
+    let Some(path) = path else { return Vec::new() };
+    let text = std::fs::read_to_string(path).unwrap();
     text.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }
 

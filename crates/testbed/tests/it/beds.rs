@@ -2,12 +2,12 @@
 
 use crate::host::{Place, get, left_of, nginx, role};
 use plimsoll_testbed::bed::{Hears, with_bed};
-use plimsoll_testbed::command::is_there;
 use plimsoll_testbed::flow::Action;
 use plimsoll_testbed::ledger::Ledger;
 use plimsoll_testbed::recipe::{Content, Scalar};
 use plimsoll_testbed::role::{Instance, Role};
 use plimsoll_testbed::{Bed, TestbedError};
+use plimsoll_testing::installed;
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Mutex;
@@ -28,14 +28,15 @@ fn stand(
 
 #[test]
 fn nginx_serves_in_a_namespace_with_its_limits() {
+    let test = "nginx_serves_in_a_namespace_with_its_limits";
     let place = Place::new();
-    let Some(mut web) = nginx() else { return };
+    let Some(mut web) = nginx(test) else { return };
     web.count = 2;
     web.limits.cpu = Some(0.2);
     web.limits.memory = Some(128 << 20);
     web.sysctl.insert("net.core.somaxconn".to_owned(), "128".to_owned());
     web.vars.insert("bytes".to_owned(), Scalar::Number(100));
-    let Some(bed) = place.namespaces("nginx in a namespace", vec![web]) else { return };
+    let Some(bed) = place.namespaces(test, vec![web]) else { return };
     let actions = stand(&place, &bed, |instances| {
         assert_eq!(instances.len(), 2);
         assert_ne!(instances[0].address, instances[1].address);
@@ -63,7 +64,8 @@ fn nginx_serves_in_a_namespace_with_its_limits() {
 fn the_built_in_stores_need_no_rights() {
     let place = Place::new();
     let stores = [("redis", "redis-server"), ("memcached", "memcached")];
-    let there = stores.into_iter().filter(|(_, program)| is_there(program));
+    let test = "the_built_in_stores_need_no_rights";
+    let there = stores.into_iter().filter(|(_, program)| installed(test, program).is_some());
     let roles: Vec<Role> = there.map(|(recipe, _)| role(recipe, recipe)).collect();
     let bed = place.processes(roles);
     let done = stand(&place, &bed, |instances| {
@@ -75,12 +77,13 @@ fn the_built_in_stores_need_no_rights() {
 
 #[test]
 fn a_role_knows_those_before_it() {
+    let test = "a_role_knows_those_before_it";
     let place = Place::new();
-    let Some(web) = nginx() else { return };
+    let Some(web) = nginx(test) else { return };
     let mut after = role("after", "nginx");
     let text = "{{role.web.address}}:{{role.web.port}}";
     after.recipe.recipe.write[1].text = Content::Template(text.to_owned());
-    let Some(bed) = place.namespaces("roles that know each other", vec![web, after]) else {
+    let Some(bed) = place.namespaces(test, vec![web, after]) else {
         return;
     };
     let done = stand(&place, &bed, |instances| {
@@ -94,9 +97,10 @@ fn a_role_knows_those_before_it() {
 
 #[test]
 fn what_fails_while_it_stands_leaves_nothing() {
+    let test = "what_fails_while_it_stands_leaves_nothing";
     let place = Place::new();
-    let Some(web) = nginx() else { return };
-    let Some(bed) = place.namespaces("a failure while it stands", vec![web]) else { return };
+    let Some(web) = nginx(test) else { return };
+    let Some(bed) = place.namespaces(test, vec![web]) else { return };
     let failed = stand(&place, &bed, |_| Err(TestbedError::Interrupted)).unwrap_err();
     assert!(matches!(failed, TestbedError::Interrupted));
 }
@@ -106,8 +110,8 @@ fn what_fails_while_it_stands_leaves_nothing() {
 #[test]
 fn what_a_server_has_started_ends_with_it() {
     let place = Place::new();
-    if !is_there("memcached") {
-        return println!("skipped: memcached is not installed");
+    if installed("what_a_server_has_started_ends_with_it", "memcached").is_none() {
+        return;
     }
     let open = place.path().join("open");
     std::fs::create_dir(&open).unwrap();
@@ -147,14 +151,15 @@ fn what_a_server_has_started_ends_with_it() {
 /// that fails or hangs is told, and undone.
 #[test]
 fn what_warms_an_instance_runs_in_its_place() {
+    let test = "what_warms_an_instance_runs_in_its_place";
     let place = Place::new();
-    let Some(mut web) = nginx() else { return };
+    let Some(mut web) = nginx(test) else { return };
     let commands = |words: &[&[&str]]| -> Vec<Vec<String>> {
         words.iter().map(|of| of.iter().map(|&word| word.to_owned()).collect()).collect()
     };
     web.recipe.recipe.warm.run =
         commands(&[&["sh", "-c", "id -un; ls {{folder}}/pages"], &["ip", "-o", "address"]]);
-    let Some(bed) = place.namespaces("an instance that is warmed", vec![web.clone()]) else {
+    let Some(bed) = place.namespaces(test, vec![web.clone()]) else {
         return;
     };
     let actions = stand(&place, &bed, |_| Ok(())).unwrap();
@@ -168,7 +173,7 @@ fn what_warms_an_instance_runs_in_its_place() {
     {
         web.recipe.recipe.warm.run = commands(&[words]);
         web.recipe.recipe.warm.within_s = 1;
-        let bed = place.namespaces("an instance that cannot be warmed", vec![web.clone()]).unwrap();
+        let bed = place.namespaces(test, vec![web.clone()]).unwrap();
         let failed = stand(&place, &bed, |_| Ok(())).unwrap_err().to_string();
         assert!(failed.contains(why) && failed.contains(words[0]), "{failed}");
     }

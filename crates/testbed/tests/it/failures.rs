@@ -1,9 +1,9 @@
 //! Every step of nginx in a namespace, made to fail once and to hang once: it is told which and
 //! why, and the host is as it was before. And what a killed process leaves is found and undone.
 
-use crate::host::{Place, host_of, left_of, role};
+use crate::host::{Place, host_of, left_of, nginx, role};
 use plimsoll_testbed::bed::{Hears, with_bed, with_steps};
-use plimsoll_testbed::command::{Words, is_there};
+use plimsoll_testbed::command::Words;
 use plimsoll_testbed::down::Means;
 use plimsoll_testbed::flow::Action;
 use plimsoll_testbed::launch::Order;
@@ -13,15 +13,13 @@ use plimsoll_testbed::recipe::Content;
 use plimsoll_testbed::role::Role;
 use plimsoll_testbed::thing::{Thing, started_at};
 use plimsoll_testbed::{Bed, Op, TestbedError};
+use plimsoll_testing::installed;
 use std::sync::Mutex;
 use std::time::Duration;
 
 /// Why it failed, and the actions that did.
 fn fails(what: &str, change: impl FnOnce(&mut Role)) -> Option<(TestbedError, Vec<Action>)> {
-    if !is_there("nginx") {
-        println!("skipped: nginx is not installed");
-        return None;
-    }
+    installed(what, "nginx")?;
     let place = Place::new();
     let mut web = role("web", "nginx");
     web.recipe.recipe.check.within_s = 1;
@@ -43,15 +41,12 @@ fn fails(what: &str, change: impl FnOnce(&mut Role)) -> Option<(TestbedError, Ve
 /// why, nothing else is begun, and the host is as it was before.
 #[test]
 fn each_step_that_fails_or_hangs_is_told_and_undone() {
-    if !is_there("nginx") {
-        println!("skipped: nginx is not installed");
-        return;
-    }
+    let test = "each_step_that_fails_or_hangs_is_told_and_undone";
     let place = Place::new();
-    let mut web = role("web", "nginx");
+    let Some(mut web) = nginx(test) else { return };
     web.limits.cpu = Some(0.5);
     web.limits.memory = Some(128 << 20);
-    let Some(bed) = place.namespaces("each step fails or hangs", vec![web]) else { return };
+    let Some(bed) = place.namespaces(test, vec![web]) else { return };
     let whole = bed.outline().unwrap();
     let names: Vec<&str> = whole.steps.iter().map(|step| step.name.as_str()).collect();
     assert_eq!(names, ["make the network", "make its place", "start it", "wait for it"]);
@@ -103,7 +98,9 @@ fn a_setting_of_the_kernel_that_it_refuses() {
     let set = |web: &mut Role| {
         web.sysctl.insert("net.core.no_such".to_owned(), "1".to_owned());
     };
-    let Some((error, failed)) = fails("a refused sysctl", set) else { return };
+    let Some((error, failed)) = fails("a_setting_of_the_kernel_that_it_refuses", set) else {
+        return;
+    };
     assert!(error.to_string().contains("net.core.no_such=1"), "{error}");
     assert_eq!(failed[0].name, "make its place");
     assert_eq!(failed[0].instance, "web-1");
@@ -112,7 +109,7 @@ fn a_setting_of_the_kernel_that_it_refuses() {
 #[test]
 fn a_limit_that_the_kernel_refuses() {
     let set = |web: &mut Role| web.limits.cpuset = Some("4711".to_owned());
-    let Some((error, failed)) = fails("a refused cpuset", set) else { return };
+    let Some((error, failed)) = fails("a_limit_that_the_kernel_refuses", set) else { return };
     assert!(error.to_string().contains("cpuset.cpus"), "{error}");
     assert_eq!(failed[0].name, "make its place");
 }
@@ -122,7 +119,7 @@ fn a_server_that_ends_at_once() {
     let set = |web: &mut Role| {
         web.recipe.recipe.write[0].text = Content::Template("nonsense;".to_owned());
     };
-    let Some((error, failed)) = fails("a wrong configuration", set) else { return };
+    let Some((error, failed)) = fails("a_server_that_ends_at_once", set) else { return };
     let text = error.to_string();
     assert!(text.starts_with("start web-1: it ended with exit code 1: "), "{text}");
     assert!(text.contains("nonsense"), "{text}");
@@ -133,7 +130,7 @@ fn a_server_that_ends_at_once() {
 fn a_server_that_never_listens() {
     let hang = ["sleep", "1000"].map(str::to_owned).to_vec();
     let set = |web: &mut Role| web.recipe.recipe.start = hang;
-    let Some((error, failed)) = fails("a server that hangs", set) else { return };
+    let Some((error, failed)) = fails("a_server_that_never_listens", set) else { return };
     assert!(matches!(error, TestbedError::TooLong { .. }), "{error}");
     assert_eq!((failed.len(), failed[0].name.as_str()), (1, "wait for it"));
 }
@@ -145,14 +142,14 @@ fn a_server_that_does_not_end_is_killed() {
         web.recipe.recipe.start = stubborn.map(str::to_owned).to_vec();
         web.recipe.recipe.stop.within_s = 1;
     };
-    let Some((error, _)) = fails("a server that does not end", set) else { return };
+    let Some((error, _)) = fails("a_server_that_does_not_end_is_killed", set) else { return };
     assert!(matches!(error, TestbedError::TooLong { .. }), "{error}");
 }
 
 #[test]
 fn an_answer_that_is_an_error_is_not_ready() {
     let set = |web: &mut Role| web.recipe.recipe.check.http = Some("/none".to_owned());
-    let Some((error, _)) = fails("a path that is not there", set) else { return };
+    let Some((error, _)) = fails("an_answer_that_is_an_error_is_not_ready", set) else { return };
     assert!(matches!(error, TestbedError::TooLong { .. }), "{error}");
 }
 
@@ -178,7 +175,8 @@ fn what_a_process_cannot_limit_is_refused_by_name() {
     assert!(error.to_string().contains("role.web.memory"), "{error}");
     let mut web = role("web", "nginx");
     web.sysctl.insert("vm.swappiness".to_owned(), "1".to_owned());
-    if let Some(bed) = place.namespaces("a setting of the whole host", vec![web]) {
+    if let Some(bed) = place.namespaces("what_a_process_cannot_limit_is_refused_by_name", vec![web])
+    {
         let error = bed.outline().unwrap_err();
         assert!(error.to_string().contains("whole host's"), "{error}");
     }

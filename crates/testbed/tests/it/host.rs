@@ -2,13 +2,13 @@
 
 use plimsoll_net::http::client::{Ask, Limits as Within, Plain};
 use plimsoll_net::url::Url;
-use plimsoll_testbed::command::is_there;
 use plimsoll_testbed::launch::Launcher;
 use plimsoll_testbed::provider::{Namespace, Process, Provider};
 use plimsoll_testbed::recipe::find;
 use plimsoll_testbed::role::{Limits, Role, Secrets};
 use plimsoll_testbed::ssh::Client;
 use plimsoll_testbed::{Bed, Instance};
+use plimsoll_testing::{has_namespaces, installed, skip};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -60,15 +60,18 @@ impl Place {
         self.bed(Box::new(Process), roles)
     }
 
-    /// `None`, and said so, where namespaces cannot be made.
+    /// `None`, said by name, where the kernel gives no namespaces or no control groups.
     pub(crate) fn namespaces(&self, test: &str, roles: Vec<Role>) -> Option<Bed> {
-        match Namespace::probe(Path::new("/"), Path::new("/run/plimsoll-tests")) {
-            Ok(provider) => Some(self.bed(Box::new(provider), roles)),
-            Err(error) => {
-                println!("skipped: {test}: {error}");
-                None
-            }
+        if !has_namespaces(test) {
+            return None;
         }
+        let groups = Path::new("/sys/fs/cgroup");
+        if !groups.join("cgroup.controllers").exists() && !groups.join("cpu").exists() {
+            skip(test, "namespaces: no control groups");
+            return None;
+        }
+        let provider = Namespace::probe(Path::new("/"), Path::new("/run/plimsoll-tests"));
+        Some(self.bed(Box::new(provider.unwrap()), roles))
     }
 }
 
@@ -103,13 +106,9 @@ pub(crate) fn get(instance: &Instance, path: &str) -> (u16, Vec<u8>) {
     (answer.status, answer.body)
 }
 
-/// A role of nginx; `None`, and said so, where that is not installed.
-pub(crate) fn nginx() -> Option<Role> {
-    if !is_there("nginx") {
-        println!("skipped: nginx is not installed");
-        return None;
-    }
-    Some(role("web", "nginx"))
+/// A role of nginx; `None`, said by name, where that is not installed.
+pub(crate) fn nginx(test: &str) -> Option<Role> {
+    installed(test, "nginx").map(|_| role("web", "nginx"))
 }
 
 /// All that this host has of a bed: namespaces, links, cgroups, folders, processes.

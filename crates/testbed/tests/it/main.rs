@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::disallowed_methods, reason = "tests wait for other processes")]
-#![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 mod beds;
 mod failures;

@@ -3,7 +3,6 @@
 
 use crate::host::{Place, get, left_of, nginx, role};
 use plimsoll_testbed::bed::Hears;
-use plimsoll_testbed::command::is_there;
 use plimsoll_testbed::down::Means;
 use plimsoll_testbed::ledger::Ledger;
 use plimsoll_testbed::recipe::Scalar;
@@ -11,6 +10,7 @@ use plimsoll_testbed::role::{CopiedFile, Instance, Role};
 use plimsoll_testbed::standing::{Borrowed, leave_up};
 use plimsoll_testbed::thing::Thing;
 use plimsoll_testbed::{Bed, TestbedError};
+use plimsoll_testing::installed;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -51,9 +51,10 @@ fn said(instance: &Instance, line: &str) -> String {
 /// A bed that was left stands without who made it, is used by one at a time, and goes as a whole.
 #[test]
 fn a_bed_that_is_left_is_found_and_used_by_one() {
+    let test = "a_bed_that_is_left_is_found_and_used_by_one";
     let place = Place::new();
-    let Some(web) = nginx() else { return };
-    let Some(bed) = place.namespaces("a bed that is left", vec![web]) else { return };
+    let Some(web) = nginx(test) else { return };
+    let Some(bed) = place.namespaces(test, vec![web]) else { return };
     let left = leave_up(&bed, &place.ledgers(), Hears::NOTHING, "frame").unwrap();
     let found = Ledger::all(&place.ledgers()).unwrap();
     assert!(!found[0].is_held && found[0].stood.is_some(), "{found:?}");
@@ -91,8 +92,9 @@ fn a_bed_that_is_left_is_found_and_used_by_one() {
 /// nothing until it is made anew.
 #[test]
 fn nginx_takes_its_files_anew_while_it_runs() {
+    let test = "nginx_takes_its_files_anew_while_it_runs";
     let place = Place::new();
-    let Some(mut web) = nginx() else { return };
+    let Some(mut web) = nginx(test) else { return };
     web.vars.insert("bytes".to_owned(), Scalar::Number(100));
     let from = place.path().join("motd");
     std::fs::write(&from, "hello").unwrap();
@@ -102,7 +104,7 @@ fn nginx_takes_its_files_anew_while_it_runs() {
     for provider in ["process", "namespace"] {
         let bed = match provider {
             "process" => Some(place.processes(vec![web.clone()])),
-            _ => place.namespaces("nginx that is reloaded", vec![web.clone()]),
+            _ => place.namespaces(test, vec![web.clone()]),
         };
         let Some(mut bed) = bed else { continue };
         let left = leave_up(&bed, &place.ledgers(), Hears::NOTHING, "frame").unwrap().remove(0);
@@ -153,7 +155,7 @@ fn nginx_takes_its_files_anew_while_it_runs() {
 #[test]
 fn a_reload_that_is_not_done_is_told() {
     let place = Place::new();
-    let Some(mut web) = nginx() else { return };
+    let Some(mut web) = nginx("a_reload_that_is_not_done_is_told") else { return };
     let reload = web.recipe.recipe.reload.as_mut().unwrap();
     (reload.run, reload.within_s) = (Vec::new(), 1);
     let mut bed = place.processes(vec![web.clone()]);
@@ -179,8 +181,8 @@ fn stores_are_made_cold_and_made_anew_in_their_places() {
         ("memcached", "memcached", "set k 0 0 1\r\nv", "get k", "END", "memory_mb"),
     ];
     for (recipe, program, set, get, gone, var) in stores {
-        if !is_there(program) {
-            println!("skipped: {program} is not installed");
+        let test = "stores_are_made_cold_and_made_anew_in_their_places";
+        if installed(test, program).is_none() {
             continue;
         }
         let store = role("store", recipe);
@@ -230,7 +232,7 @@ fn stores_are_made_cold_and_made_anew_in_their_places() {
 #[test]
 fn what_a_killed_user_has_left_is_cleared_away() {
     let place = Place::new();
-    let Some(web) = nginx() else { return };
+    let Some(web) = nginx("what_a_killed_user_has_left_is_cleared_away") else { return };
     let mut bed = place.processes(vec![web.clone()]);
     let left = leave_up(&bed, &place.ledgers(), Hears::NOTHING, "frame").unwrap().remove(0);
     let ledger = Ledger::hold(&place.ledgers(), &bed.id).unwrap().unwrap().ledger;

@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the suite is a process")]
 
 use crate::support::ends::{End, serve};
-use crate::support::peers::{Running, find, free};
+use crate::support::peers::{Probe, Running, find, free};
 use plimsoll_websocket::extension::{Deflate, Side};
 use std::fs;
 use std::net::SocketAddr;
@@ -26,7 +26,8 @@ const ALONE: &[&str] = &["13.2.*", "13.5.*", "13.6.*"];
 const ALONE_CASES: usize = 54;
 
 fn kosoku(test: &str) -> Option<Command> {
-    find(test, "kosoku", &["--help"]).map(Command::new)
+    let probe = Probe { arguments: &["--help"], lacks: None };
+    find(test, "kosoku", &probe).map(Command::new)
 }
 
 fn include(command: &mut Command, cases: &[&str]) {

@@ -1,6 +1,5 @@
 //! What WebSocket must do, on plain bytes and over real sockets.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-#![expect(clippy::print_stderr, reason = "a test says why it is skipped")]
 
 mod bounds;
 mod conformance;

@@ -4,13 +4,13 @@
 
 use crate::support::Owned;
 use crate::support::ends::{End, serve};
-use crate::support::peers::{NODE_PATH, Running, find, folder};
+use crate::support::peers::{NODE_PATH, Probe, Running, find, folder};
 use plimsoll_units::hash::{GOLDEN, mix};
 use plimsoll_websocket::CloseCode;
 use plimsoll_websocket::extension::{Deflate, Side};
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Messages a connection, each way: some in every test, many in `make conformance`, where both
@@ -21,15 +21,19 @@ const MANY: usize = 5_000;
 /// A peer's program, with its script; `None`, said by name, where it is not installed.
 fn peer(test: &str, name: &str) -> Option<Command> {
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers");
-    let (probe, script): (&[&str], PathBuf) = match name {
-        "node" => (&["-e", "require('ws')"], scripts.join("echo.cjs")),
-        _ => (&["-c", "import websockets.sync.client"], scripts.join("echo.py")),
+    let (arguments, lacks, script): (&[&str], _, _) = match name {
+        "node" => (&["-e", "require('ws')"], ("ws", "Cannot find module 'ws'"), "echo.cjs"),
+        _ => {
+            let lacks = ("websockets", "No module named 'websockets");
+            (&["-c", "import websockets.sync.client"], lacks, "echo.py")
+        }
     };
-    let mut command = Command::new(find(test, name, probe)?);
+    let probe = Probe { arguments, lacks: Some(lacks) };
+    let mut command = Command::new(find(test, name, &probe)?);
     if let Some(folder) = folder() {
         command.env(NODE_PATH, folder.join("node_modules"));
     }
-    command.arg(script);
+    command.arg(scripts.join(script));
     Some(command)
 }
 

@@ -39,15 +39,8 @@ fn moment(text: &str) -> Option<Moment> {
 }
 
 /// A file of the folder of real data; none, and says so, where the folder is absent.
-#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
-fn shared(file: &str) -> Option<PathBuf> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/traces/");
-    let path = PathBuf::from(folder).join(file);
-    if !path.exists() {
-        println!("skipped: trace::{file} needs shared/data/traces/{file}");
-        return None;
-    }
-    Some(path)
+fn shared(test: &str, file: &str) -> Option<PathBuf> {
+    plimsoll_testing::shared(test, &format!("data/traces/{file}"))
 }
 
 #[test]
@@ -326,7 +319,8 @@ fn counts_that_are_missing_are_zero_and_counted() {
 /// The published day: 6 September 1995, 05:00 to 05:00, sums to 22.18 million at 35..600.
 #[test]
 fn clarknet_day_sums_to_what_was_published() {
-    let Some(path) = shared("clarknet_1min.csv.gz") else { return };
+    let test = "clarknet_day_sums_to_what_was_published";
+    let Some(path) = shared(test, "clarknet_1min.csv.gz") else { return };
     let trace = Trace::read(&path, None).unwrap();
     assert_eq!(trace.points().len(), 20_160);
     assert_eq!(trace.start(), moment("1995-08-28 00:00"));
@@ -363,11 +357,12 @@ fn clarknet_day_sums_to_what_was_published() {
 
 #[test]
 fn nasa_minutes_and_seconds_hold_the_same_requests() {
-    let Some(path) = shared("nasa_jul95_1min.csv.gz") else { return };
+    let test = "nasa_minutes_and_seconds_hold_the_same_requests";
+    let Some(path) = shared(test, "nasa_jul95_1min.csv.gz") else { return };
     let (schedule, _) =
         Trace::read(&path, None).unwrap().schedule(&TraceOptions::default()).unwrap();
     assert_eq!(schedule.total(), 1_891_714);
-    let Some(path) = shared("nasa_jul95_1s.txt.gz") else { return };
+    let Some(path) = shared(test, "nasa_jul95_1s.txt.gz") else { return };
     let trace = Trace::read(&path, Some(Duration::from_secs(1))).unwrap();
     let (schedule, _) = trace.schedule(&TraceOptions::default()).unwrap();
     assert_eq!((schedule.total(), schedule.duration_ns()), (1_891_714, 2_381_545 * S));
@@ -380,7 +375,7 @@ fn other_real_traces_are_read() {
     let schedule = |file: &str| {
         // What these call `value` is a count, which a header does not say.
         let columns = file.starts_with("nab/").then_some("time,count");
-        let trace = Trace::read_as(&shared(file)?, None, columns);
+        let trace = Trace::read_as(&shared("other_real_traces_are_read", file)?, None, columns);
         let trace = trace.unwrap_or_else(|error| panic!("{error}"));
         Some(trace.schedule(&TraceOptions::default()).unwrap_or_else(|error| panic!("{error}")))
     };

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 
 use flate2::read::MultiGzDecoder;
 use proptest::prelude::*;
@@ -99,13 +98,9 @@ fn the_reference_shape_has_its_exponent() {
 }
 
 /// The lines of one of the lab's traces, where they are.
-fn lines(name: &str) -> Option<Vec<String>> {
-    let shared = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
-    let path = PathBuf::from(shared).join("data/cache").join(name);
-    let Ok(file) = std::fs::File::open(&path) else {
-        eprintln!("skipped: no {}", path.display());
-        return None;
-    };
+fn lines(test: &str, name: &str) -> Option<Vec<String>> {
+    let path = plimsoll_testing::shared(test, &format!("data/cache/{name}"))?;
+    let file = std::fs::File::open(path).unwrap();
     let lines = BufReader::new(MultiGzDecoder::new(file)).lines().map(Result::unwrap);
     Some(lines.filter(|line| !line.starts_with('#')).collect())
 }
@@ -124,7 +119,7 @@ fn dense<'a>(names: impl Iterator<Item = &'a str>) -> (Vec<u32>, Names) {
 
 #[test]
 fn a_trace_of_web_requests() {
-    let Some(lines) = lines("cache2k_web07.csv.gz") else { return };
+    let Some(lines) = lines("a_trace_of_web_requests", "cache2k_web07.csv.gz") else { return };
     let (requests, names) = dense(lines.iter().skip(1).map(String::as_str));
     let info = Info::of(&Trace::new(requests, names).unwrap());
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
@@ -140,7 +135,8 @@ fn a_trace_of_web_requests() {
 
 #[test]
 fn a_trace_of_a_web_site() {
-    let Some(lines) = lines("wc98_day6_requests_200k.csv.gz") else { return };
+    let test = "a_trace_of_a_web_site";
+    let Some(lines) = lines(test, "wc98_day6_requests_200k.csv.gz") else { return };
     let rows: Vec<Vec<&str>> = lines[1..].iter().map(|line| line.split(',').collect()).collect();
     let (requests, names) = dense(rows.iter().map(|row| row[2]));
     let column = |at: usize| rows.iter().map(move |row| row[at].parse::<u32>().unwrap());

@@ -9,9 +9,6 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Where Debian puts it.
-const PROGRAM: &str = "/usr/sbin/squid";
-
 /// What it calls itself: who asks for its own pages must call it so.
 const NAME: &str = "plimsoll.example";
 
@@ -49,10 +46,7 @@ impl Squid {
     /// One with more settings, which are told its folder; `None`, said by name, where the program
     /// is not installed.
     pub(crate) fn start(test: &str, more: impl Fn(&Path) -> String) -> Option<Self> {
-        if !Path::new(PROGRAM).exists() {
-            eprintln!("skipped: {test}: no {PROGRAM}");
-            return None;
-        }
+        let program = plimsoll_testing::installed(test, "squid")?;
         let folder = tempfile::tempdir().unwrap();
         // Squid lets go of root's rights and must still write here.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
@@ -69,7 +63,7 @@ impl Squid {
         // A service's name of its own: another Squid's shared memory is not touched.
         let name = format!("plimsoll{port}");
         let command = |arguments: &[&str]| {
-            let mut command = Command::new(PROGRAM);
+            let mut command = Command::new(&program);
             command.args(arguments).args(["-N", "-n", &name, "-f"]).arg(&file);
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             command

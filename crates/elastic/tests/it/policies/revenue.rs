@@ -91,7 +91,7 @@ fn one_server_of_the_formula_is_an_instance_or_a_core() {
 /// All rates that the reference lists.
 #[test]
 fn optima_are_the_references() {
-    for row in vectors("thesis_optimal_n.csv") {
+    for row in vectors("optima_are_the_references", "thesis_optimal_n.csv") {
         let rate: f64 = row[0].parse().unwrap();
         let ways: [Given<'_>; 3] = [&[], &[ERLANG_B], &[ERLANG_B, ("agent", "core")]];
         for (given, best) in ways.into_iter().zip(&row[1..]) {
@@ -104,7 +104,7 @@ fn optima_are_the_references() {
 #[test]
 fn revenues_are_the_references() {
     let facts = super::scene::facts();
-    for row in vectors("thesis_revenue_curve.csv") {
+    for row in vectors("revenues_are_the_references", "thesis_revenue_curve.csv") {
         let number = |column: usize| row[column].parse::<f64>().unwrap();
         let instances = row[1].parse().unwrap();
         for (is_erlang, wanted) in [(false, number(3)), (true, number(5))] {
@@ -116,13 +116,10 @@ fn revenues_are_the_references() {
 }
 
 /// The rows of a reference file after its header; none where it is absent.
-#[expect(clippy::print_stdout, reason = "says what is missing")]
-fn vectors(name: &str) -> Vec<Vec<String>> {
-    let path = format!("{}/../../../shared/reference/vectors/{name}", env!("CARGO_MANIFEST_DIR"));
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        println!("skipped: comparing with {name} needs shared/reference/vectors");
-        return Vec::new();
-    };
+fn vectors(test: &str, name: &str) -> Vec<Vec<String>> {
+    let path = plimsoll_testing::shared(test, &format!("reference/vectors/{name}"));
+    let Some(path) = path else { return Vec::new() };
+    let text = std::fs::read_to_string(path).unwrap();
     text.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }
 

@@ -6,10 +6,10 @@ use plimsoll_shoal::geo::Spot;
 use plimsoll_shoal::heartbeat::{Echo, Kind, Number, Upstream};
 use plimsoll_shoal::order::{Menu, Weighed, Weighing, shoal_order};
 use plimsoll_shoal::registry::{Cache, State};
+use plimsoll_testing::shared;
 use serde_json::Value;
 
 use crate::members::{beat, cache, squids};
-use crate::shared::shared;
 
 /// Where the clients of the record are: the first two at places of caches, the third by its costs.
 const CLIENTS: [(&str, f64, f64); 3] = [
@@ -46,9 +46,9 @@ fn told(number: u32, entry: &Value) -> Arc<Cache> {
 
 #[test]
 fn recorded_answers_have_these_costs_to_the_last_bit() {
-    let Some(file) = shared("reference/shoal-fixtures/server_responses.json", "costs") else {
-        return;
-    };
+    let test = "recorded_answers_have_these_costs_to_the_last_bit";
+    let file = "reference/shoal-fixtures/server_responses.json";
+    let Some(file) = shared(test, file) else { return };
     let record: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     let all = record.iter().find(|answer| answer["path"] == "/all").unwrap();
     let caches: Vec<_> =

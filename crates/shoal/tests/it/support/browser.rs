@@ -8,8 +8,6 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::python::skipped;
-
 /// A browser with one page.
 pub(crate) struct Browser {
     child: Child,
@@ -26,11 +24,9 @@ pub(crate) struct Browser {
 impl Browser {
     /// A browser without a window; `None`, said by name, where there is no Chromium.
     pub(crate) fn start(test: &str) -> Option<Self> {
-        let version = Command::new("chromium").arg("--version").stderr(Stdio::null()).output();
-        if !version.is_ok_and(|version| version.status.success()) {
-            skipped(test, "chromium");
-            return None;
-        }
+        let program = plimsoll_testing::installed(test, "chromium")?;
+        let version = Command::new(program).arg("--version").output().unwrap();
+        assert!(version.status.success(), "{}", String::from_utf8_lossy(&version.stderr));
         let folder = tempfile::tempdir().unwrap();
         let [to, from] = ["to", "from"].map(|name| folder.path().join(name));
         assert!(Command::new("mkfifo").arg(&to).arg(&from).status().unwrap().success());

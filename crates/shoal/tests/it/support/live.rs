@@ -14,7 +14,6 @@ use plimsoll_shoal::server::{Auth, Clock, Options, Order, Server, Shared};
 use serde_json::{Value, json};
 
 use super::door::Door;
-use crate::shared::shared;
 
 /// How long anything is waited for. Nothing is measured: a busy machine may take its time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -62,7 +61,7 @@ pub(crate) fn trusting() -> Options {
 
 /// `MaxMind`'s database for tests; `None`, said by name, where it is not.
 pub(crate) fn places(test: &str) -> Option<Arc<Geography>> {
-    let path = shared("data/geo/GeoIP2-City-Test.mmdb", test)?;
+    let path = plimsoll_testing::shared(test, "data/geo/GeoIP2-City-Test.mmdb")?;
     Some(Arc::new(Geography::open(path).unwrap()))
 }
 

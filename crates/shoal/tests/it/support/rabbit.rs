@@ -12,7 +12,6 @@ use std::time::Duration;
 use plimsoll_shoal::amqp::{Broker, Tls};
 
 use super::certificates::certificates;
-use super::python::skipped;
 use super::until::until;
 
 /// Where Debian puts it. The one in the path changes user, and keeps its folders.
@@ -47,7 +46,7 @@ impl Rabbit {
     /// A broker of its own for a test that ends it.
     pub(crate) fn start(test: &str) -> Option<Self> {
         if !Path::new(SERVER).exists() {
-            skipped(test, "rabbitmq-server");
+            plimsoll_testing::skip(test, "rabbitmq-server");
             return None;
         }
         let folder = tempfile::tempdir().unwrap();

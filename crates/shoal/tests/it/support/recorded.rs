@@ -9,10 +9,10 @@ use std::sync::Arc;
 use plimsoll_shoal::Now;
 use plimsoll_shoal::geo::{Place, Spot};
 use plimsoll_shoal::registry::{Cache, State};
+use plimsoll_testing::shared;
 use serde_json::Value;
 
 use super::beat::beat;
-use super::python::skipped;
 
 /// One request and its answer.
 #[derive(Debug)]
@@ -34,15 +34,7 @@ impl Recorded {
 
 /// The folder of recordings; `None`, said by name, where it is not.
 pub(crate) fn folder(test: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let found = [beside, Path::new("/work").join("shared")]
-        .into_iter()
-        .map(|shared| shared.join("reference/shoal-fixtures"))
-        .find(|folder| folder.is_dir());
-    if found.is_none() {
-        skipped(test, "../shared");
-    }
-    found
+    shared(test, "reference/shoal-fixtures")
 }
 
 fn read(folder: &Path, name: &str) -> Value {

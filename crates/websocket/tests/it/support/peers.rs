@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use plimsoll_testing::skip;
+
 /// The folder of peers, where it is not the one in the user's cache.
 const FOLDER: &str = "PLIMSOLL_WEBSOCKET_PEERS";
 
@@ -21,22 +23,41 @@ pub(crate) fn folder() -> Option<PathBuf> {
     folder.or_else(|_| cache.map(|cache| cache.join("plimsoll/peers/websocket"))).ok()
 }
 
-/// A program of the peers, told by its name; `None`, said by name, where it does not answer to
-/// these arguments.
-pub(crate) fn find(test: &str, name: &str, probe: &[&str]) -> Option<PathBuf> {
+/// What a program is asked, and how it says that it lacks something.
+pub(crate) struct Probe {
+    pub(crate) arguments: &'static [&'static str],
+    /// What it may lack, and what it says then.
+    pub(crate) lacks: Option<(&'static str, &'static str)>,
+}
+
+/// A program of the peers, told by its name; `None`, said by name, where there is none or none has
+/// what is asked for. One that is there and fails otherwise fails the test.
+pub(crate) fn find(test: &str, name: &str, probe: &Probe) -> Option<PathBuf> {
     let folder = folder();
     let own = folder.as_ref().map(|folder| folder.join("bin").join(name));
-    for program in own.into_iter().chain([PathBuf::from(name)]) {
+    let own = own.filter(|program| program.is_file());
+    let mut there = own.into_iter().chain(plimsoll_testing::program(name)).peekable();
+    if there.peek().is_none() {
+        skip(test, &format!("{name}: from .ci/websocket-peers, or {FOLDER}"));
+        return None;
+    }
+    let mut missing = None;
+    for program in there {
         let mut command = Command::new(&program);
         if let Some(folder) = &folder {
             command.env(NODE_PATH, folder.join("node_modules"));
         }
-        command.args(probe).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        if command.status().is_ok_and(|status| status.success()) {
+        let output = command.args(probe.arguments).stdin(Stdio::null()).output().unwrap();
+        if output.status.success() {
             return Some(program);
         }
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let lacks = probe.lacks.filter(|(_, says)| said.contains(says));
+        assert!(lacks.is_some(), "{}: {}: {said}", program.display(), output.status);
+        missing = lacks;
     }
-    eprintln!("skipped: {test}: no {name} that knows {probe:?} (.ci/websocket-peers, or {FOLDER})");
+    let (what, _) = missing?;
+    skip(test, &format!("{what}: a module of {name}, from .ci/websocket-peers, or {FOLDER}"));
     None
 }
 

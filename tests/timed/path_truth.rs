@@ -4,6 +4,7 @@
 use crate::place::Place;
 use plimsoll_target::log;
 use plimsoll_target::recursion::{Arrival, System, Truth};
+use plimsoll_testing::{Weight, not_judged};
 use std::num::NonZeroU32;
 
 /// On a host whose idle timers wake later than this (p99) figures are compared loosely,
@@ -13,7 +14,7 @@ const BUSY_US: f64 = 500.0;
 
 #[test]
 fn a_run_measures_what_the_queue_did() {
-    let place = Place::alone();
+    let place = Place::weighing(Weight::ALONE);
     let log = place.path("target.csv");
     let target = place.target(&[
         "--service-time",
@@ -67,6 +68,7 @@ fn a_run_measures_what_the_queue_did() {
         }
     }
     if late >= BUSY_US {
-        println!("skipped: path truth needs idle timers late by less than 0.5 ms, here {late} µs");
+        let why = format!("idle timers have to be late by less than 0.5 ms, here {late} µs");
+        not_judged("a_run_measures_what_the_queue_did", &why);
     }
 }

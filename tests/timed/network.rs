@@ -1,11 +1,13 @@
 //! A search over a network whose round trip changes: a namespace behind a TUN device with a delay.
-//! Needs root, `ip` and Python; skips by name without them.
+//! Needs root, TUN devices, `ip` and Python.
 
+use crate::host::has_tun;
 use crate::place::Place;
 use crate::program::{Going, PLIMSOLL, wait_for};
+use plimsoll_testing::{Weight, installed};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/python/delayed_network.py");
@@ -20,18 +22,7 @@ struct Network {
 }
 
 impl Network {
-    /// `None`, and said so, where this machine has none of what it takes.
-    fn start(test: &str, place: &Place) -> Option<Self> {
-        let able = rustix::process::geteuid().is_root()
-            && Path::new("/dev/net/tun").exists()
-            && ["ip", "python3"].iter().all(|program| {
-                let asked = Command::new(program).arg("-V").output();
-                asked.is_ok_and(|output| output.status.success())
-            });
-        if !able {
-            println!("skipped: {test} needs root, /dev/net/tun, ip and python3");
-            return None;
-        }
+    fn start(place: &Place) -> Self {
         let (name, control) = (format!("plimsoll{}", std::process::id()), place.path("delay"));
         let mut process = Command::new("python3")
             .arg(SCRIPT)
@@ -42,13 +33,9 @@ impl Network {
             .unwrap();
         let mut said = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut said).unwrap();
-        let mut network = Self { stdin: process.stdin.take(), process, name, control };
-        if said.trim() != "ready" {
-            println!("skipped: {test}: this machine makes no namespace with a TUN device");
-            network.end();
-            return None;
-        }
-        Some(network)
+        let network = Self { stdin: process.stdin.take(), process, name, control };
+        assert_eq!(said.trim(), "ready", "what {SCRIPT} says");
+        network
     }
 
     /// A server in the namespace.
@@ -90,9 +77,12 @@ fn windows_so_far(place: &Place) -> Vec<Value> {
 
 #[test]
 fn a_round_trip_that_rises_discards_windows_and_ends_the_search_in_the_end() {
-    let place = Place::new();
     let test = "a_round_trip_that_rises_discards_windows_and_ends_the_search_in_the_end";
-    let Some(network) = Network::start(test, &place) else { return };
+    if installed(test, "python3").is_none() || !has_tun(test) {
+        return;
+    }
+    let place = Place::weighing(Weight::ALONE);
+    let network = Network::start(&place);
     let _target = network.target(&place, &["--service-time", "exp:4ms", "--workers", "2"]);
     let url = format!("http://{ADDRESS}/");
     let search = ["capacity", &url, "--slo", "p90<150ms", "--start", "20/s", "--json"];

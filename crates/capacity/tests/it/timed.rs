@@ -1,4 +1,5 @@
-//! Windows on a real session, against servers that answer at once, or after a while.
+//! Tests that hold upper bounds of time, which a busy machine breaks: they run with the machine to
+//! themselves. Windows on a real session, against servers that answer at once, or after a while.
 
 use plimsoll_capacity::conduct::Site;
 use plimsoll_capacity::live::Live;

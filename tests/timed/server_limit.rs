@@ -5,11 +5,12 @@ use crate::json::assert_sums;
 use crate::place::Place;
 use plimsoll_target::recursion::{System, Truth, truth};
 use plimsoll_target::{Stall, log};
+use plimsoll_testing::{Weight, not_judged};
 use std::num::NonZeroU32;
 
 #[test]
 fn a_server_that_is_the_limit_makes_no_run_invalid() {
-    let place = Place::alone();
+    let place = Place::weighing(Weight::ALONE);
     let target = place.target(&["--service-time", "const:10ms", "--workers", "1"]);
     let url = target.url();
     let gently = [url.as_str(), "--rate", "500/s", "--for", "3s", "--drain", "1s", "--json"];
@@ -45,7 +46,7 @@ fn a_server_that_is_the_limit_makes_no_run_invalid() {
 /// is computed from the due times alone.
 #[test]
 fn a_stall_is_seen_by_every_request_that_was_due_in_it() {
-    let place = Place::alone();
+    let place = Place::weighing(Weight::ALONE);
     let log = place.path("target.csv");
     let target = place.target(&[
         "--service-time",
@@ -84,7 +85,8 @@ fn a_stall_is_seen_by_every_request_that_was_due_in_it() {
         if late < 5000.0 {
             assert!(found < 1.1 * wanted + 20_000.0, "{figure}: {found}, wanted {wanted}");
         } else {
-            println!("skipped: an upper bound for {figure} needs a machine that is less busy");
+            let why = format!("an upper bound for {figure} needs a machine that is less busy");
+            not_judged("a_stall_is_seen_by_every_request_that_was_due_in_it", &why);
         }
     }
     // Only the two that were under way saw the stall, if one asks when they were sent.
