@@ -146,9 +146,15 @@ impl Budget {
 
 impl State {
     /// The wish that is served next: of those for which enough is free, the one that is expected
-    /// to take longest; of equals the first.
+    /// to take longest; of equals the first. Who claims something comes before: it is one at a time,
+    /// and small wishes would take what it needs again and again.
     fn next(&self) -> Option<usize> {
-        let fits = |wish: &Wish| wish.weight <= self.free && wish.claims.is_disjoint(&self.claimed);
+        let may = |wish: &Wish| wish.claims.is_disjoint(&self.claimed);
+        let claims = |wish: &Wish| !wish.claims.is_empty() && may(wish);
+        if let Some((number, wish)) = self.waiting.iter().find(|(_, wish)| claims(wish)) {
+            return (wish.weight <= self.free).then_some(*number);
+        }
+        let fits = |wish: &Wish| wish.weight <= self.free && may(wish);
         let fitting = self.waiting.iter().filter(|(_, wish)| fits(wish));
         let longest = fitting
             .max_by(|(a, of_a), (b, of_b)| of_a.expected.total_cmp(&of_b.expected).then(b.cmp(a)));
@@ -226,6 +232,27 @@ mod tests {
                     both.wait();
                 });
             }
+        });
+    }
+
+    #[test]
+    fn who_claims_something_is_not_passed_by() {
+        let budget = Budget::new(BTreeMap::new());
+        let half = budget.take("half", WHOLE / 2, Claims::new());
+        std::thread::scope(|scope| {
+            scope.spawn(|| drop(budget.take("measures", WHOLE, claims(&["measuring"]))));
+            while budget.state().waiting.is_empty() {
+                std::thread::yield_now();
+            }
+            let small = scope.spawn(|| budget.take("small", 1, Claims::new()).began());
+            while budget.state().waiting.len() < 2 {
+                std::thread::yield_now();
+            }
+            assert!(budget.state().next().is_none(), "a small one would fit");
+            drop(half);
+            let began = small.join().expect("it begins");
+            let measured = budget.turns()[1].ended.expect("it ended before");
+            assert!(measured <= began);
         });
     }
 

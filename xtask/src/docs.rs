@@ -3,8 +3,9 @@
 //! Each page's ```` ```sh ```` blocks run in order, in an empty folder of the page's own, with the
 //! built program first on `PATH`. One command is one line, with what its `\` or here-document adds;
 //! each runs in a bash of its own and has ten minutes. Six pages run side by side, each in a
-//! network of its own, as most of their time is spent waiting; commands that measure take turns.
-//! Where this user may make no network, pages that name the same port take turns.
+//! network of its own and with ledgers of its own, as most of their time is spent waiting; commands
+//! that measure take turns. Where this user may make no network, pages that name the same port, or
+//! test-beds, take turns.
 //!
 //! | in a page | means |
 //! | --- | --- |
@@ -28,8 +29,9 @@ use anyhow::{Context as _, bail};
 
 pub(crate) use runner::Outcome;
 
-use crate::budget::{self, Budget};
-use crate::{clock, process};
+use crate::budget::{self, Budget, Claims};
+use crate::clock;
+use crate::process::Apart;
 
 /// How many pages run at once.
 const SIDE_BY_SIDE: usize = 6;
@@ -39,8 +41,8 @@ pub(crate) struct Manual {
     pages: Vec<Page>,
     binary: PathBuf,
     scratch: PathBuf,
-    /// Whether each page has a network of its own.
-    has_networks: bool,
+    /// Whether each page has a network and ledgers of its own.
+    is_apart: bool,
     passed: passed::Passed,
 }
 
@@ -78,9 +80,8 @@ impl Manual {
             Ok(Page { blocks: page::blocks_of(&text), path, text, is_long_wanted })
         };
         let pages = paths.into_iter().map(read).collect::<anyhow::Result<_>>()?;
-        let has_networks = std::thread::spawn(|| process::enter_network().is_ok()).join();
-        let has_networks = has_networks.unwrap_or(false);
-        Ok(Self { pages, binary: binary.to_owned(), scratch, has_networks, passed })
+        let is_apart = std::thread::spawn(|| Apart::enter().is_ok()).join().unwrap_or(false);
+        Ok(Self { pages, binary: binary.to_owned(), scratch, is_apart, passed })
     }
 
     /// Runs all pages, those that took longest the last time first, and hands each outcome to
@@ -128,20 +129,29 @@ impl Manual {
     }
 
     fn run_page(&self, page: &Page, budget: &Budget) -> anyhow::Result<Ended> {
-        let claims = page::claims_of(&page.blocks, !self.has_networks);
+        let claims = if self.is_apart { Claims::new() } else { page::claims_of(&page.blocks) };
         let turn = budget.take(&page.path, budget::WAITS, claims);
-        if self.has_networks {
-            process::enter_network()?;
+        let mut outcome = self.try_page(page, budget, false)?;
+        if let Some(line) = outcome.begun_anew {
+            // In a network of its own: servers of the first time may still be ending.
+            outcome = self.try_page(page, budget, true)?;
+            outcome.begun_anew = Some(line);
         }
+        let (page, from) = (page.path.clone(), turn.began());
+        Ok(Ended { page, outcome, from, to: clock::now() })
+    }
+
+    fn try_page(&self, page: &Page, budget: &Budget, is_second: bool) -> anyhow::Result<Outcome> {
+        let apart = if self.is_apart { Some(Apart::enter()?) } else { None };
+        let mounts = apart.as_ref().map(Apart::mounts);
         let means = runner::Means {
             binary: &self.binary,
             scratch: &self.scratch,
             budget,
             is_long: page.is_long_wanted,
+            mounts: mounts.as_deref(),
         };
-        let outcome = runner::run_page(&page.path, &page.blocks, &means)?;
-        let (page, from) = (page.path.clone(), turn.began());
-        Ok(Ended { page, outcome, from, to: clock::now() })
+        runner::run_page(&page.path, &page.blocks, &means, is_second)
     }
 
     /// Notes the pages that passed with all their blocks.

@@ -105,6 +105,8 @@ pub(crate) struct Place<'a> {
     pub(crate) runtime: &'a Path,
     /// Its `PATH`.
     pub(crate) path: &'a str,
+    /// The mounts that it sees, where they are not those of the host.
+    pub(crate) mounts: Option<&'a str>,
 }
 
 /// A command in its own process group. Dropping it ends the group.
@@ -119,11 +121,19 @@ impl Running {
     pub(crate) fn bash(script: &str, place: &Place<'_>, output: &Path) -> anyhow::Result<Self> {
         let file = File::create(output).with_context(|| format!("create {}", output.display()))?;
         let errors = file.try_clone().context("share the file for a command's output")?;
-        let mut command = command("env");
+        let mut command = match place.mounts {
+            Some(mounts) => {
+                let mut enter = command("nsenter");
+                enter.args([&format!("--mount={mounts}"), "--", "env"]);
+                enter
+            }
+            None => command("env"),
+        };
         without_steering(&mut command);
         let child = command
+            // Other mounts have no working folder yet.
+            .arg(format!("--chdir={}", place.folder.display()))
             .args(["--default-signal", "bash", "--noprofile", "--norc", "-c", script])
-            .current_dir(place.folder)
             .env("PATH", place.path)
             .env("HOME", place.folder)
             .env("XDG_RUNTIME_DIR", place.runtime)
@@ -173,31 +183,50 @@ impl Drop for Running {
     }
 }
 
-/// Moves this thread, and all that it starts from now on, into a network namespace of its own, with
-/// a loopback interface.
-pub(crate) fn enter_network() -> anyhow::Result<()> {
-    let up = "ip link set lo up && echo up && exec cat";
-    let mut holder = command("unshare")
-        .args(["--net", "sh", "-c", up])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .context("start unshare")?;
-    let mut line = String::new();
-    let out = holder.stdout.take().context("its output is piped")?;
-    let read = BufReader::new(out).read_line(&mut line);
-    let entered = read.map_err(anyhow::Error::from).and_then(|_| {
-        anyhow::ensure!(line == "up\n", "this host makes no network namespace");
-        let path = format!("/proc/{}/ns/net", holder.id());
+/// A network and ledgers of test-beds that are nobody else's, until it is dropped.
+pub(crate) struct Apart {
+    holder: Child,
+}
+
+impl Apart {
+    /// Makes them, and moves this thread, and all that it starts from now on, into the network, which
+    /// has a loopback interface. Ledgers, named networks and images are only seen by commands that
+    /// are started with [`Apart::mounts`].
+    pub(crate) fn enter() -> anyhow::Result<Self> {
+        let script = "ip link set lo up && for folder in /run/plimsoll /run/netns \
+                      /var/lib/plimsoll; do mkdir -p $folder && mount -t tmpfs none $folder || \
+                      exit; done && echo up && exec cat";
+        let holder = command("unshare")
+            .args(["--net", "--mount", "sh", "-c", script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("start unshare")?;
+        let mut apart = Self { holder };
+        let mut line = String::new();
+        let out = apart.holder.stdout.take().context("its output is piped")?;
+        BufReader::new(out).read_line(&mut line).context("await unshare")?;
+        anyhow::ensure!(line == "up\n", "this host makes no namespaces");
+        let path = format!("/proc/{}/ns/net", apart.holder.id());
         let network = File::open(&path).with_context(|| format!("open {path}"))?;
         move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))
-            .context("enter a network namespace")
-    });
-    // The namespace lives on by whoever is in it.
-    drop(holder.stdin.take());
-    holder.wait().context("await unshare")?;
-    entered
+            .context("enter a network namespace")?;
+        Ok(apart)
+    }
+
+    /// The mounts that commands are to see.
+    pub(crate) fn mounts(&self) -> String {
+        format!("/proc/{}/ns/mnt", self.holder.id())
+    }
+}
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        // It ends with its input, and the namespaces with the last that is in them.
+        drop(self.holder.stdin.take());
+        let _ = self.holder.wait();
+    }
 }
 
 /// What `cargo metadata` says of the workspace's own packages.

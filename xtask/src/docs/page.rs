@@ -44,15 +44,13 @@ impl ShownCommand {
     }
 }
 
-/// What two pages cannot have at once: the test-beds of the machine and, where all pages are in one
-/// network, the ports that their commands name, as servers of their own or as somebody's address.
-pub(super) fn claims_of(blocks: &[Block], one_network: bool) -> BTreeSet<String> {
+/// What two pages that are in one network cannot have at once: the test-beds of the machine, and the
+/// ports that their commands name, as servers of their own or as somebody's address.
+pub(super) fn claims_of(blocks: &[Block]) -> BTreeSet<String> {
     let commands = blocks.iter().filter(|block| block.runs).flat_map(|block| &block.commands);
     let mut claims = BTreeSet::new();
     for command in commands {
-        if one_network {
-            claims.extend(ports_in(&command.script).map(|port| port.to_string()));
-        }
+        claims.extend(ports_in(&command.script).map(|port| port.to_string()));
         if command.script.contains("testbed") {
             claims.insert("test-beds".to_owned());
         }
@@ -219,11 +217,10 @@ mod tests {
     fn pages_claim_the_ports_that_they_name() {
         let page = "```sh no-run\na :1\n```\n```sh\nserve --listen 127.0.0.1:8080 --web 9 &\n\
                     curl localhost:8081/x10\nb --port 82 -p 0\nc\n```\n";
-        let claims: Vec<String> = claims_of(&blocks_of(page), true).into_iter().collect();
+        let claims: Vec<String> = claims_of(&blocks_of(page)).into_iter().collect();
         assert_eq!(claims, ["8080", "8081", "82", "9"]);
-        assert!(claims_of(&blocks_of(page), false).is_empty());
         let page = "```sh\nplimsoll testbed status\nplimsoll capacity URL\nplimsoll infer\n```\n";
-        let claims: Vec<String> = claims_of(&blocks_of(page), false).into_iter().collect();
+        let claims: Vec<String> = claims_of(&blocks_of(page)).into_iter().collect();
         assert_eq!(claims, ["test-beds"]);
     }
 

@@ -53,6 +53,8 @@ pub(super) struct Means<'a> {
     pub(super) budget: &'a Budget,
     /// Whether blocks that take long are run.
     pub(super) is_long: bool,
+    /// The mounts that commands see, where they are not those of the host.
+    pub(super) mounts: Option<&'a str>,
 }
 
 /// A page while it runs.
@@ -69,15 +71,9 @@ struct Page<'a> {
     outcome: Outcome,
 }
 
-/// Runs a page; anew, in another folder, where the host was too busy for one of its commands.
-pub(super) fn run_page(name: &str, blocks: &[Block], means: &Means<'_>) -> anyhow::Result<Outcome> {
-    let first = try_page(name, blocks, means, false)?;
-    let Some(line) = first.begun_anew else { return Ok(first) };
-    let second = try_page(name, blocks, means, true)?;
-    Ok(Outcome { begun_anew: Some(line), ..second })
-}
-
-fn try_page(
+/// Runs a page, for the first or the second time, each in a folder of its own. The first time ends
+/// where the host was too busy for a command.
+pub(super) fn run_page(
     name: &str,
     blocks: &[Block],
     means: &Means<'_>,
@@ -155,7 +151,12 @@ impl<'a> Page<'a> {
         } else {
             command.script.clone()
         };
-        let place = Place { folder: &self.folder, runtime: &self.runtime, path: &self.search_path };
+        let place = Place {
+            folder: &self.folder,
+            runtime: &self.runtime,
+            path: &self.search_path,
+            mounts: self.means.mounts,
+        };
         let turn = command.measures().then(|| {
             let name = format!("{}:{}", self.name, command.line);
             self.means.budget.take(&name, budget::COMPUTES, Claims::from([MEASURING.to_owned()]))
@@ -290,8 +291,13 @@ mod tests {
             let _ = std::fs::remove_dir_all(scratch.join(folder));
         }
         let budget = Budget::new(std::collections::BTreeMap::new());
-        let means = Means { binary: &own, scratch: &scratch, budget: &budget, is_long };
-        run_page(name, &blocks_of(page), &means).expect("bash can be started")
+        let means =
+            Means { binary: &own, scratch: &scratch, budget: &budget, is_long, mounts: None };
+        let blocks = blocks_of(page);
+        let run = |again| run_page(name, &blocks, &means, again).expect("bash can be started");
+        let first = run(false);
+        let Some(line) = first.begun_anew else { return first };
+        Outcome { begun_anew: Some(line), ..run(true) }
     }
 
     #[test]
@@ -384,7 +390,7 @@ mod tests {
             format!("while grep -qs '^State:.[RSD]' /proc/{pid}/status; do sleep 0.01; done");
         let own = std::env::current_exe().expect("a test has a path");
         let (output, root) = (scratch().join("gone.txt"), Path::new("/"));
-        let place = Place { folder: root, runtime: root, path: &search_path(&own) };
+        let place = Place { folder: root, runtime: root, path: &search_path(&own), mounts: None };
         let mut check = Running::bash(&gone, &place, &output).expect("bash can be started");
         assert!(check.wait(LIMIT).expect("bash can be waited for").is_some(), "{pid} still runs");
     }
