@@ -146,8 +146,8 @@ impl Budget {
 
 impl State {
     /// The wish that is served next: of those for which enough is free, the one that is expected
-    /// to take longest; of equals the first. Who claims something comes before: it is one at a time,
-    /// and small wishes would take what it needs again and again.
+    /// to take longest; of equals the first. Who claims something comes before: it is one at a
+    /// time, and small wishes would take what it needs again and again.
     fn next(&self) -> Option<usize> {
         let may = |wish: &Wish| wish.claims.is_disjoint(&self.claimed);
         let claims = |wish: &Wish| !wish.claims.is_empty() && may(wish);

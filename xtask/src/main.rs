@@ -28,6 +28,7 @@ usage: cargo xtask COMMAND
   circles            show the modules of each crate that import each other both ways
   lines              count the lines of code of crates/*/src, without tests, comments, blanks
   tests [FLAG…]      build and run all tests, pages and examples; the flags are cargo's
+        [--only WORD] only tests whose names hold it
   long PART [FLAG…]  what takes long: timed, servers, docs, mutants
   docs [PAGE…]       run the commands that docs/*.md and README.md show
        [--bin PATH]  with this binary, instead of building one
@@ -40,6 +41,9 @@ fn main() -> ExitCode {
         Some((command, [])) if command == "tidy" => run_tidy(),
         Some((command, [])) if command == "lines" => run_lines(),
         Some((command, [])) if command == "circles" => run_circles(),
+        Some((command, [only, word, rest @ ..])) if command == "tests" && only == "--only" => {
+            root().and_then(|root| suite::run(&root, suite::Part::Named(word.clone()), rest))
+        }
         Some((command, rest)) if command == "tests" => {
             root().and_then(|root| suite::run(&root, suite::Part::All, rest))
         }

@@ -189,9 +189,9 @@ pub(crate) struct Apart {
 }
 
 impl Apart {
-    /// Makes them, and moves this thread, and all that it starts from now on, into the network, which
-    /// has a loopback interface. Ledgers, named networks and images are only seen by commands that
-    /// are started with [`Apart::mounts`].
+    /// Makes them, and moves this thread, and all that it starts from now on, into the network,
+    /// which has a loopback interface. Ledgers, named networks and images are only seen by commands
+    /// that are started with [`Apart::mounts`].
     pub(crate) fn enter() -> anyhow::Result<Self> {
         let script = "ip link set lo up && for folder in /run/plimsoll /run/netns \
                       /var/lib/plimsoll; do mkdir -p $folder && mount -t tmpfs none $folder || \

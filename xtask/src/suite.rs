@@ -38,7 +38,7 @@ const THREADS: &str = "--test-threads=200";
 const PROGRESS: Duration = Duration::from_secs(30);
 
 /// Which part of the suite is run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     /// All; timed tests that this host is too busy for are not judged.
     All,
@@ -46,6 +46,8 @@ pub(crate) enum Part {
     Timed,
     /// Only tests that start servers, with every server there.
     Servers,
+    /// Only tests whose names hold a word.
+    Named(String),
 }
 
 /// Modules of tests that start servers, of any binary.
@@ -106,7 +108,7 @@ pub(crate) fn run(root: &Path, part: Part, flags: &[String]) -> anyhow::Result<b
     process::start_clean()?;
     let binaries = binaries::build(root, flags)?;
     let built = clock::now();
-    let suite = Suite::begin(root, part, flags)?;
+    let suite = Suite::begin(root, part.clone(), flags)?;
     suite.note_step("build", built);
     let mut sum = Sum::default();
     if part != Part::Timed {
@@ -164,6 +166,15 @@ impl Suite {
         self.steps.lock().unwrap_or_else(PoisonError::into_inner).push((name.to_owned(), took));
     }
 
+    /// The words of which a test's name must hold one; none where all are run.
+    fn words(&self) -> Vec<&str> {
+        match &self.part {
+            Part::All | Part::Timed => Vec::new(),
+            Part::Servers => SERVERS.to_vec(),
+            Part::Named(word) => vec![word],
+        }
+    }
+
     /// Runs everything but the timed tests.
     fn side_by_side(&self, binaries: &[Binary]) -> anyhow::Result<Sum> {
         let program = program_beside()?;
@@ -196,10 +207,10 @@ impl Suite {
 
     fn binary(&self, binary: &Binary, add: &Adds<'_>) -> anyhow::Result<()> {
         let mut arguments = vec!["--skip", binaries::TIMED];
-        match self.part {
-            Part::Servers if binary.name == JUDGED => arguments.push("--include-ignored"),
-            Part::Servers => arguments.extend(SERVERS),
-            Part::All | Part::Timed => {}
+        if self.part == Part::Servers && binary.name == JUDGED {
+            arguments.push("--include-ignored");
+        } else {
+            arguments.extend(self.words());
         }
         // Tests of the whole program take turns themselves.
         let turn = if binary.is_whole_program {
@@ -334,10 +345,10 @@ impl Suite {
     fn close(&self, mut sum: Sum, again: &[String]) -> anyhow::Result<bool> {
         sum.reports.0.extend(Reports::read(&self.reports)?.0);
         let mut absent = Absent::read(&self.root)?;
-        match self.part {
+        match &self.part {
             Part::All => sum.reports.0.extend(self.skipped_steps()?.0),
             Part::Servers => ALSO_SERVERS.iter().for_each(|name| absent.forbid(name)),
-            Part::Timed => {}
+            Part::Timed | Part::Named(_) => {}
         }
         let wrong = sum.reports.not_allowed(&absent);
         let mut written = "";

@@ -44,8 +44,8 @@ impl ShownCommand {
     }
 }
 
-/// What two pages that are in one network cannot have at once: the test-beds of the machine, and the
-/// ports that their commands name, as servers of their own or as somebody's address.
+/// What two pages that are in one network cannot have at once: the test-beds of the machine, and
+/// the ports that their commands name, as servers of their own or as somebody's address.
 pub(super) fn claims_of(blocks: &[Block]) -> BTreeSet<String> {
     let commands = blocks.iter().filter(|block| block.runs).flat_map(|block| &block.commands);
     let mut claims = BTreeSet::new();

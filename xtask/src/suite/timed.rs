@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::binaries::{Binary, Run};
-use super::{Again, Failure, Suite, Sum, host};
+use super::{Again, Failure, Part, Suite, Sum, host};
 use crate::clock;
 
 /// How long a calm machine is waited for, in all.
@@ -23,6 +23,9 @@ impl Suite {
     ) -> anyhow::Result<()> {
         for binary in binaries {
             for test in binary.timed()? {
+                if matches!(&self.part, Part::Named(word) if !test.contains(word)) {
+                    continue;
+                }
                 self.timed_test(binary, &test, must_be_judged, sum)?;
             }
         }
