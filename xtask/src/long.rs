@@ -20,8 +20,8 @@ const LOOKED: &str = "60";
 /// Runs a part; says whether all of it passed.
 pub(crate) fn run(root: &Path, part: &str, flags: &[String]) -> anyhow::Result<bool> {
     let passed = match part {
-        "timed" => suite::run(root, suite::Part::Timed, flags)?,
-        "servers" => suite::run(root, suite::Part::Servers, flags)?,
+        "timed" => suite::run(root, &suite::Part::Timed, flags)?,
+        "servers" => suite::run(root, &suite::Part::Servers, flags)?,
         "docs" => docs::run(root, &[], &process::build_plimsoll(root)?, true)?,
         "mutants" => mutants(root, flags)?,
         _ => bail!("there is no long part `{part}`; it is one of {}", PARTS.join(", ")),

@@ -42,10 +42,10 @@ fn main() -> ExitCode {
         Some((command, [])) if command == "lines" => run_lines(),
         Some((command, [])) if command == "circles" => run_circles(),
         Some((command, [only, word, rest @ ..])) if command == "tests" && only == "--only" => {
-            root().and_then(|root| suite::run(&root, suite::Part::Named(word.clone()), rest))
+            root().and_then(|root| suite::run(&root, &suite::Part::Named(word.clone()), rest))
         }
         Some((command, rest)) if command == "tests" => {
-            root().and_then(|root| suite::run(&root, suite::Part::All, rest))
+            root().and_then(|root| suite::run(&root, &suite::Part::All, rest))
         }
         Some((command, [part, rest @ ..])) if command == "long" => {
             root().and_then(|root| long::run(&root, part, rest))

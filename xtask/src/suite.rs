@@ -104,21 +104,21 @@ struct Sum {
 }
 
 /// Builds and runs all; says whether all passed. `flags` are those of the builds: `--locked`.
-pub(crate) fn run(root: &Path, part: Part, flags: &[String]) -> anyhow::Result<bool> {
+pub(crate) fn run(root: &Path, part: &Part, flags: &[String]) -> anyhow::Result<bool> {
     process::start_clean()?;
     let binaries = binaries::build(root, flags)?;
     let built = clock::now();
     let suite = Suite::begin(root, part.clone(), flags)?;
     suite.note_step("build", built);
     let mut sum = Sum::default();
-    if part != Part::Timed {
+    if *part != Part::Timed {
         let from = clock::now();
         sum = suite.side_by_side(&binaries)?;
         suite.note_step("side by side", clock::now() - from);
     }
-    if part != Part::Servers {
+    if *part != Part::Servers {
         let from = clock::now();
-        suite.timed(&binaries, part == Part::Timed, &mut sum)?;
+        suite.timed(&binaries, *part == Part::Timed, &mut sum)?;
         suite.note_step("timed", clock::now() - from);
     }
     let from = clock::now();
