@@ -35,7 +35,7 @@ impl Weight {
     /// Needs the machine to itself.
     pub const ALONE: Self = Self(BUDGET);
 
-    /// Of [`BUDGET`].
+    /// Of the 12 that the budget carries.
     #[must_use]
     pub fn value(self) -> u32 {
         self.0
