@@ -10,6 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 pub(crate) const TARGET: &str = "\
 name = 'workers'
@@ -36,18 +37,32 @@ from = ['host']
 slo = 'p99<2s, availability>=50%'
 ";
 
-/// The ids of test-beds of this machine that stand, or were left.
-fn beds(place: &Place) -> BTreeMap<String, bool> {
+/// The test-beds of this machine that stand, or were left.
+fn all_beds(place: &Place) -> Vec<Value> {
     let all = place.plimsoll(&["testbed", "status", "--json"]).ended_with(0).json();
-    let beds = all["testbeds"].as_array().unwrap().iter();
-    beds.map(|of| (of["id"].as_str().unwrap().to_owned(), of["is_running"] == true)).collect()
+    all["testbeds"].as_array().unwrap().clone()
+}
+
+/// Their ids, and whether each is in use.
+fn beds(place: &Place) -> BTreeMap<String, bool> {
+    let id = |of: &Value| of["id"].as_str().unwrap().to_owned();
+    all_beds(place).iter().map(|of| (id(of), of["is_running"] == true)).collect()
+}
+
+/// The ids of those of this test's experiments; other tests have theirs meanwhile.
+fn beds_of_runs(place: &Place) -> Vec<String> {
+    let Ok(runs) = place.path("runs").canonicalize() else { return Vec::new() };
+    let is_its = |of: &&Value| {
+        of["experiment"].as_str().is_some_and(|folder| Path::new(folder).starts_with(&runs))
+    };
+    let all = all_beds(place);
+    all.iter().filter(is_its).map(|of| of["id"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
 fn what_a_kill_leaves_is_found_and_undone_and_the_rest_goes_on() {
     let place = Place::alone();
     place.write("plan.toml", TARGET);
-    let before = beds(&place);
     let mut going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--quiet"]));
     let journal = || {
         let folder = place.runs("runs").into_iter().next()?;
@@ -56,19 +71,18 @@ fn what_a_kill_leaves_is_found_and_undone_and_the_rest_goes_on() {
     wait_for("a cell that is done, and one that goes on", || {
         assert!(!going.has_ended(), "{}{}", going.out(), going.err());
         let done = journal()?.progress().ok()?.done;
-        let stands = beds(&place).keys().any(|id| !before.contains_key(id));
+        let stands = !beds_of_runs(&place).is_empty();
         (done >= 1 && stands).then_some(())
     });
     going.signal(Signal::KILL);
     going.wait();
     let done = journal().unwrap().progress().unwrap().done;
     let first = cell(&place.run(), 1).ended_ns;
-    let left: Vec<String> =
-        beds(&place).into_keys().filter(|id| !before.contains_key(id)).collect();
+    let left = beds_of_runs(&place);
     for id in &left {
         place.plimsoll(&["testbed", "down", id]).ended_with(0);
     }
-    assert!(beds(&place).keys().all(|id| before.contains_key(id)));
+    assert!(beds_of_runs(&place).is_empty());
     place.plimsoll(&["testbed", "down", "none"]).ended_with(2).says(&["no ledger has it"]);
 
     let again = place.plimsoll(&["run", "plan.toml", "--quiet"]);
@@ -76,7 +90,7 @@ fn what_a_kill_leaves_is_found_and_undone_and_the_rest_goes_on() {
     again.says(&["going on with", &format!("{} of 8 cells are left", 8 - done)]);
     assert_eq!(cell(&place.run(), 1).ended_ns, first, "a cell that was done ran again");
     assert_eq!(journal().unwrap().progress().unwrap().done, 8);
-    assert!(beds(&place).keys().all(|id| before.contains_key(id)), "nothing is left");
+    assert!(beds_of_runs(&place).is_empty(), "nothing is left");
 }
 
 #[test]

@@ -21,8 +21,12 @@ use crate::clock;
 pub(crate) const WHOLE: u32 = 12;
 /// What mostly waits, as a page of the manual does.
 pub(crate) const WAITS: u32 = 1;
-/// What keeps a core busy: a build, a simulation, a binary of many small tests.
+/// What keeps a core busy: a build, a simulation, a search.
 pub(crate) const COMPUTES: u32 = 4;
+/// What needs a calm machine, as far as the pages that wait for it allow that.
+pub(crate) const CALM: u32 = 7;
+/// A binary of many small tests, of which as many run at once as there are cores.
+pub(crate) const BINARY: u32 = 5;
 
 /// What nobody else may have meanwhile.
 pub(crate) type Claims = BTreeSet<String>;

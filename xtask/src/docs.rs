@@ -130,18 +130,30 @@ impl Manual {
 
     fn run_page(&self, page: &Page, budget: &Budget) -> anyhow::Result<Ended> {
         let claims = if self.is_apart { Claims::new() } else { page::claims_of(&page.blocks) };
-        let turn = budget.take(&page.path, budget::WAITS, claims);
-        let mut outcome = self.try_page(page, budget, false)?;
+        let turn = budget.take(&page.path, budget::WAITS, claims.clone());
+        let from = turn.began();
+        let mut outcome = self.try_page(page, Some(budget), false)?;
+        drop(turn);
         if let Some(line) = outcome.begun_anew {
-            // In a network of its own: servers of the first time may still be ending.
-            outcome = self.try_page(page, budget, true)?;
+            // Beside little else, and in a network of its own: servers of the first time may still
+            // be ending.
+            let name = format!("{}, once more", page.path);
+            let measuring = Claims::from([runner::MEASURING.to_owned()]);
+            let turn = budget.take(&name, budget::CALM, &claims | &measuring);
+            outcome = self.try_page(page, None, true)?;
             outcome.begun_anew = Some(line);
+            drop(turn);
         }
-        let (page, from) = (page.path.clone(), turn.began());
+        let page = page.path.clone();
         Ok(Ended { page, outcome, from, to: clock::now() })
     }
 
-    fn try_page(&self, page: &Page, budget: &Budget, is_second: bool) -> anyhow::Result<Outcome> {
+    fn try_page(
+        &self,
+        page: &Page,
+        budget: Option<&Budget>,
+        is_second: bool,
+    ) -> anyhow::Result<Outcome> {
         let apart = if self.is_apart { Some(Apart::enter()?) } else { None };
         let mounts = apart.as_ref().map(Apart::mounts);
         let means = runner::Means {

@@ -106,8 +106,9 @@ struct Sum {
 /// Builds and runs all; says whether all passed. `flags` are those of the builds: `--locked`.
 pub(crate) fn run(root: &Path, part: &Part, flags: &[String]) -> anyhow::Result<bool> {
     process::start_clean()?;
+    let from = clock::now();
     let binaries = binaries::build(root, flags)?;
-    let built = clock::now();
+    let built = clock::now() - from;
     let suite = Suite::begin(root, part.clone(), flags)?;
     suite.note_step("build", built);
     let mut sum = Sum::default();
@@ -217,7 +218,7 @@ impl Suite {
             arguments.push(THREADS);
             None
         } else {
-            Some(self.budget.take(&binary.name, budget::COMPUTES, Claims::new()))
+            Some(self.budget.take(&binary.name, budget::BINARY, Claims::new()))
         };
         let run = binary.run(&arguments, &self.outputs, &self.variables)?;
         drop(turn);

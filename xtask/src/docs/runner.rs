@@ -17,7 +17,7 @@ use crate::process::{Place, Running};
 /// The most that one command may take: what hangs ends, and no busy machine takes as long.
 const LIMIT: Duration = Duration::from_secs(600);
 /// What commands that measure claim, so that they take turns.
-const MEASURING: &str = "measuring";
+pub(super) const MEASURING: &str = "measuring";
 /// How often a server in the background is asked, and how many times.
 const ASK_EVERY: Duration = Duration::from_millis(20);
 const ASK_TIMES: u32 = 500;
@@ -50,7 +50,8 @@ pub(super) struct Means<'a> {
     pub(super) binary: &'a Path,
     /// Where pages have their folders.
     pub(super) scratch: &'a Path,
-    pub(super) budget: &'a Budget,
+    /// Who gives turns to commands that measure; `None` where the page has the only one.
+    pub(super) budget: Option<&'a Budget>,
     /// Whether blocks that take long are run.
     pub(super) is_long: bool,
     /// The mounts that commands see, where they are not those of the host.
@@ -157,9 +158,10 @@ impl<'a> Page<'a> {
             path: &self.search_path,
             mounts: self.means.mounts,
         };
-        let turn = command.measures().then(|| {
+        let measuring = self.means.budget.filter(|_| command.measures());
+        let turn = measuring.map(|budget| {
             let name = format!("{}:{}", self.name, command.line);
-            self.means.budget.take(&name, budget::COMPUTES, Claims::from([MEASURING.to_owned()]))
+            budget.take(&name, budget::COMPUTES, Claims::from([MEASURING.to_owned()]))
         });
         let mut running = Running::bash(&script, &place, &output)?;
         if command.in_background {
@@ -292,7 +294,7 @@ mod tests {
         }
         let budget = Budget::new(std::collections::BTreeMap::new());
         let means =
-            Means { binary: &own, scratch: &scratch, budget: &budget, is_long, mounts: None };
+            Means { binary: &own, scratch: &scratch, budget: Some(&budget), is_long, mounts: None };
         let blocks = blocks_of(page);
         let run = |again| run_page(name, &blocks, &means, again).expect("bash can be started");
         let first = run(false);

@@ -47,10 +47,8 @@ impl Run {
 
 /// Builds the tests, and their programs with them, and returns the binaries in cargo's order.
 pub(super) fn build(root: &Path, flags: &[String]) -> anyhow::Result<Vec<Binary>> {
-    let started = STARTED.iter().flat_map(|name| ["--example", name]);
     let output = process::cargo(root)
         .args(["test", "--workspace", "--lib", "--bins", "--tests"])
-        .args(started)
         .args(["--no-run", "--message-format=json-render-diagnostics"])
         .args(flags)
         .stderr(Stdio::inherit())
@@ -58,6 +56,14 @@ pub(super) fn build(root: &Path, flags: &[String]) -> anyhow::Result<Vec<Binary>
         .context("run cargo test --no-run")?;
     if !output.status.success() {
         bail!("the tests do not build: {}", output.status);
+    }
+    // `cargo test` would make tests of them.
+    let mut examples = process::cargo(root);
+    examples.args(["build", "--workspace"]).args(flags);
+    examples.args(STARTED.iter().flat_map(|name| ["--example", name]));
+    let status = examples.status().context("run cargo build --example")?;
+    if !status.success() {
+        bail!("the examples that tests start do not build: {status}");
     }
     let messages = String::from_utf8(output.stdout).context("read what cargo wrote")?;
     let binaries = binaries_in(root, &messages)?;
@@ -100,7 +106,10 @@ impl Binary {
         variables: &[(String, String)],
     ) -> anyhow::Result<Run> {
         let what = || format!("run {}", self.path.display());
-        let name = self.name.replace(['/', ' '], "-");
+        // A test that is run alone has files of its own.
+        let test = arguments.iter().skip_while(|word| **word != "--exact").nth(1);
+        let name = format!("{} {}", self.name, test.unwrap_or(&"")).trim_end().to_owned();
+        let name = name.replace(['/', ' ', ':'], "-");
         let (out, err) = (folder.join(format!("{name}.out")), folder.join(format!("{name}.err")));
         let mut command = process::test_binary(&self.path, &self.package);
         command.args(arguments).envs(variables.iter().map(|(name, value)| (name, value)));
