@@ -351,7 +351,7 @@ impl Suite {
             Part::Servers => ALSO_SERVERS.iter().for_each(|name| absent.forbid(name)),
             Part::Timed | Part::Named(_) => {}
         }
-        let wrong = sum.reports.not_allowed(&absent);
+        let wrong = sum.reports.forbid_others(&absent);
         let mut written = "";
         for Failure { name, text, .. } in &sum.failures {
             // Failures of one binary are written together: once.

@@ -32,6 +32,12 @@ impl Absent {
         Ok(Self(names))
     }
 
+    /// Names for tests.
+    #[cfg(test)]
+    pub(crate) fn of(names: &[&str]) -> Self {
+        Self(names.iter().map(|name| ((*name).to_owned(), String::new())).collect())
+    }
+
     /// Leaves a name out.
     pub(crate) fn forbid(&mut self, name: &str) {
         self.0.remove(name);

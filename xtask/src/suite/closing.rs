@@ -54,12 +54,9 @@ pub(super) struct Closing<'a> {
 }
 
 impl Closing<'_> {
-    /// Tests that were skipped did not fail, but libtest counts them as passed; pages do not.
+    /// How many passed, and how many were skipped.
     fn counts(&self) -> (usize, usize) {
-        let skipped = self.reports.skipped();
-        let of_tests = |(binary, _): &&(&str, &str)| !matches!(*binary, "docs" | "make");
-        let as_passed = skipped.keys().filter(of_tests).count();
-        (self.passed.saturating_sub(as_passed), skipped.len())
+        (self.passed.saturating_sub(self.reports.of_tests()), self.reports.skipped().len())
     }
 
     /// The line that says what was not proven.
@@ -142,6 +139,7 @@ impl Closing<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::absent::Absent;
     use super::*;
 
     #[test]
@@ -151,6 +149,10 @@ mod tests {
         reports.push("skipped", "crates/cli it", "a", "sshd: its keys");
         reports.push("skipped", "docs", "docs/a.md:3", "php");
         reports.push("tried again", "crates/cli it", "b", "busy");
+        reports.push("skipped", "crates/cli it", "d", "nginx");
+        let absent = Absent::of(&["php", "sshd"]);
+        let expected = ["crates/cli it d: skipped, and may not be: nginx"];
+        assert_eq!(reports.forbid_others(&absent), expected);
         let closing = Closing {
             root: Path::new("/"),
             passed: 10,
@@ -162,7 +164,7 @@ mod tests {
             took: &[],
             steps: Vec::new(),
         };
-        assert_eq!(closing.counts(), (9, 2));
+        assert_eq!(closing.counts(), (8, 2));
         let expected = "not run here: 1 needs php, 1 needs sshd; not judged: 0; ended with 5: 0; \
                         tried again: 1; run once more: 1; long: 0 pages; ignored: 2";
         assert_eq!(closing.not_proven(), expected);

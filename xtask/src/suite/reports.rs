@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use super::absent::{Absent, name_of};
 
+/// What a skip is that is a failure.
+const FORBIDDEN: &str = "skipped, and may not be";
+
 /// One report.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Report {
@@ -60,13 +63,24 @@ impl Reports {
         tests
     }
 
-    /// Skips that are failures, as what they need may not be absent: one line each.
-    pub(crate) fn not_allowed(&self, absent: &Absent) -> Vec<String> {
-        let found = self.skipped().into_iter().flat_map(|((binary, test), needs)| {
-            let wrong = needs.into_iter().filter(|needs| !absent.allows(needs));
-            wrong.map(move |needs| format!("{binary} {test}: skipped, and may not be: {needs}"))
-        });
-        found.collect()
+    /// Takes what needs something that may not be absent for failures: one line each.
+    pub(crate) fn forbid_others(&mut self, absent: &Absent) -> Vec<String> {
+        let mut failed = BTreeSet::new();
+        let skipped = self.0.iter_mut().filter(|report| report.what == "skipped");
+        for report in skipped.filter(|report| !absent.allows(&report.why)) {
+            FORBIDDEN.clone_into(&mut report.what);
+            let Report { binary, test, why, .. } = report;
+            failed.insert(format!("{binary} {test}: skipped, and may not be: {why}"));
+        }
+        failed.into_iter().collect()
+    }
+
+    /// Tests that did not run to their end, which libtest counts as passed; pages and steps of the
+    /// Makefile are not counted there.
+    pub(crate) fn of_tests(&self) -> usize {
+        let not_run = self.of("skipped").chain(self.of(FORBIDDEN));
+        let of_tests = not_run.filter(|report| !matches!(&*report.binary, "docs" | "make"));
+        of_tests.map(|report| (&report.binary, &report.test)).collect::<BTreeSet<_>>().len()
     }
 
     /// `9 need sshd, 3 need php`.
