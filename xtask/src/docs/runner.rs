@@ -24,6 +24,9 @@ const ASK_TIMES: u32 = 500;
 /// What `plimsoll` ends with where the generator was the limit: the word of a busy host, not of the
 /// page. The page is begun anew once, whole; the second time the command is left unjudged.
 const NOT_VALID: i32 = 5;
+/// What a search ends with that found no estimate, as one of a server that a busy host kept waiting.
+/// The page is begun anew once for it, too; the second time it is a fault.
+const NO_ESTIMATE: i32 = 4;
 /// How much of the end of a failed command's output is shown, beside its errors.
 const SHOWN_LINES: usize = 20;
 
@@ -178,6 +181,9 @@ impl<'a> Page<'a> {
                 self.outcome.not_judged.push(command.line);
             }
             _ if is_unjudged(command, ended_with) => self.outcome.begun_anew = Some(command.line),
+            _ if found_nothing(command, ended_with) && !self.is_second_try => {
+                self.outcome.begun_anew = Some(command.line);
+            }
             None => self.fault(command, &format!("ran longer than {} s", LIMIT.as_secs()), &output),
             Some(status) if status.code() == Some(command.exit_code) => {}
             Some(status) => {
@@ -236,8 +242,16 @@ impl<'a> Page<'a> {
 }
 
 fn is_unjudged(command: &ShownCommand, status: Option<ExitStatus>) -> bool {
-    let code = status.and_then(|status| status.code());
-    code == Some(NOT_VALID) && command.exit_code != NOT_VALID
+    has_code(NOT_VALID, command, status)
+}
+
+fn found_nothing(command: &ShownCommand, status: Option<ExitStatus>) -> bool {
+    command.measures() && has_code(NO_ESTIMATE, command, status)
+}
+
+/// Whether a command ended with a code that its page does not state.
+fn has_code(code: i32, command: &ShownCommand, status: Option<ExitStatus>) -> bool {
+    command.exit_code != code && status.and_then(|status| status.code()) == Some(code)
 }
 
 fn ended(status: ExitStatus) -> String {
@@ -344,6 +358,16 @@ mod tests {
         assert_eq!((outcome.begun_anew, &*outcome.not_judged), (Some(2), &[2][..]));
         let expected = "busy-twice.md:3: `exit 3  # exits 5` ended with 3, not with 5";
         assert_eq!((outcome.commands, &*outcome.faults), (2, &[expected.to_owned()][..]));
+    }
+
+    #[test]
+    fn a_search_without_an_estimate_has_two_tries() {
+        let page = "```sh\nexit 4 # plimsoll capacity URL\n```\n";
+        let outcome = run("no-estimate.md", page);
+        assert_eq!((outcome.begun_anew, outcome.faults.len()), (Some(2), 1));
+        assert!(outcome.not_judged.is_empty());
+        let outcome = run("no-search.md", "```sh\nexit 4 # plimsoll load URL\n```\n");
+        assert_eq!((outcome.begun_anew, outcome.faults.len()), (None, 1));
     }
 
     #[test]
