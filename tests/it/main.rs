@@ -38,6 +38,7 @@ mod exit_codes;
 mod experiments;
 mod figures;
 mod following;
+mod for_ever;
 mod forward_proxies;
 mod full_disk;
 mod hlog;

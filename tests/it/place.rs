@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// How long a load goes on at most that a test ends.
+pub(crate) const SOAK: &str = "20m";
+
 /// A test's folder and its turn.
 pub(crate) struct Place {
     folder: tempfile::TempDir,
@@ -101,6 +104,25 @@ impl Place {
             tried_again(&test_name(), &why);
         }
         run()
+    }
+
+    /// Begins `plimsoll load` for ever, and waits until a second of its run is there.
+    pub(crate) fn soak(&self, arguments: &[&str]) -> Going {
+        let load = [&["load", "--for", "ever", "--at-most", SOAK], arguments].concat();
+        let mut going = self.start(self.command(PLIMSOLL, &load));
+        let out = arguments.iter().skip_while(|word| **word != "--out").nth(1).unwrap_or(&"runs");
+        wait_for("a second of the load", || {
+            assert!(!going.has_ended(), "{}{}", going.out(), going.err());
+            let run = Run::open(&self.runs(out).pop()?).ok()?;
+            (!run.intervals().ok()?.is_empty()).then_some(())
+        });
+        going
+    }
+
+    /// Asks the load or the experiment in a folder for runs that goes on, the last one, to end.
+    pub(crate) fn stop(&self, out: &str) {
+        let last = self.runs(out).pop().unwrap();
+        self.plimsoll(&["stop", last.to_str().unwrap()]).ended_with(0);
     }
 
     /// The only run folder in `runs`.

@@ -183,6 +183,16 @@ impl Done {
         self
     }
 
+    /// Fails unless it did all that it was to do. Whether what it measured is valid, which decides
+    /// between 0 and 5, is no matter of the test: nothing that it asserts of the figures depends on
+    /// that, and so on the machine.
+    #[track_caller]
+    pub(crate) fn ran(self) -> Self {
+        let found = self.status;
+        assert!(matches!(self.code(), Some(0 | 5)), "{found}\n{}\n{}", self.out, self.err);
+        self
+    }
+
     /// Fails unless all held, or the machine was too busy for a verdict.
     #[track_caller]
     pub(crate) fn went_well(self) -> Self {

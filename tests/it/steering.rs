@@ -115,7 +115,8 @@ fn a_single_run_is_seen_and_followed_from_another_terminal() {
     assert!((0.0..=90.0).contains(&left), "{seen}");
     let told = place.plimsoll(&["status"]).ended_with(0).out;
     assert!(told.starts_with("run ") && told.contains("0 of 1 done, 1 left"), "{told}");
-    place.plimsoll(&["stop"]).ended_with(2).says(&["interrupt it in the terminal of process"]);
+    let now = place.plimsoll(&["stop", "--now"]).ended_with(2);
+    now.says(&["ends with its next second", "interrupt it in the terminal of process"]);
     let follow = place.start(place.command(PLIMSOLL, &["follow"]));
     going.signal(Signal::INT);
     going.wait().ended_with(4);

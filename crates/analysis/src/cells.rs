@@ -67,9 +67,9 @@ pub(crate) fn of_run(run: &Run) -> Result<CellResult, RunError> {
         id: meta.cell.max(1),
         factors: meta.factors.clone(),
         world: meta.world.name(),
-        state: match ended.map(plimsoll_runs::Ended::name) {
-            Some("complete") => state::DONE,
-            Some("failed") => state::FAILED,
+        state: match ended {
+            Some(ended) if ended.is_whole() => state::DONE,
+            Some(plimsoll_runs::Ended::Failed(_)) => state::FAILED,
             _ => state::STOPPED,
         },
         reason: ended.map_or("", |ended| ended.reason()).to_owned(),

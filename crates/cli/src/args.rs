@@ -30,7 +30,7 @@ pub(crate) enum Command {
     Status(crate::run_args::Status),
     /// Show what happens in an experiment, as it happens
     Follow(crate::run_args::Follow),
-    /// Ask an experiment to stop
+    /// Ask an experiment to stop, or a load to end
     Stop(crate::run_args::Stop),
     /// Say what an experiment shows: effects, intervals, the best combination
     Analyse(crate::run_args::Analyse),

@@ -52,6 +52,18 @@ pub(crate) fn journal(named: &Path) -> Option<PathBuf> {
     all.into_iter().find(|path| Layout::Beside.journal(path).is_file())
 }
 
+/// The experiment that a run is a cell of, by its place: `E/cells/0007`, or `ID-2` beside the
+/// journal of `ID`; `None` of a single run.
+pub(crate) fn experiment_of(run: &Path, cell: u32) -> Option<PathBuf> {
+    if cell > 0 {
+        return run.parent()?.parent().map(Path::to_owned);
+    }
+    let (group, number) = run.to_str()?.rsplit_once('-')?;
+    let group = PathBuf::from(group);
+    let is_its = number.parse::<u32>().is_ok() && Layout::Beside.journal(&group).is_file();
+    is_its.then_some(group)
+}
+
 /// The experiment or single run that is meant: without a name the last one that goes on, else the
 /// last.
 pub(crate) fn executed(named: Option<&Path>) -> Result<PathBuf> {

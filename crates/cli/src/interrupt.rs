@@ -5,13 +5,19 @@
 //! script have it ignore SIGINT together with SIGQUIT, which nobody asked for; `kill -INT` reaches
 //! such a job.
 
+use crate::terminal::say;
+use rustix::process::{Pid, getppid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// How often the user has interrupted.
 #[derive(Clone, Default)]
-pub(crate) struct Interrupts(Arc<AtomicUsize>);
+pub(crate) struct Interrupts {
+    count: Arc<AtomicUsize>,
+    /// The process whose end is an interrupt, too.
+    parent: Option<Pid>,
+}
 
 impl Interrupts {
     /// Counts interrupts from now on.
@@ -27,12 +33,27 @@ impl Interrupts {
                 })?;
             }
         }
-        Ok(Self(count))
+        Ok(Self { count, parent: None })
+    }
+
+    /// The end of the process that has started this one is an interrupt, too, from now on: of what
+    /// would go on with nobody to end it.
+    pub(crate) fn bound_to_parent(self) -> Self {
+        Self { parent: getppid(), ..self }
     }
 
     /// How many there were.
     pub(crate) fn count(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
+        // An orphan has another parent.
+        let is_orphan = self.parent.is_some() && getppid() != self.parent;
+        let interrupt = || {
+            let (was, is) = (0, 1);
+            self.count.compare_exchange(was, is, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        };
+        if is_orphan && interrupt() {
+            say("the process that started this load has ended: it ends, too");
+        }
+        self.count.load(Ordering::Relaxed)
     }
 
     /// A flag that is set by the first.

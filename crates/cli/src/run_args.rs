@@ -154,11 +154,17 @@ pub(crate) struct Follow {
 #[derive(Args)]
 #[command(after_help = "\
 Whoever executes the experiment reads the request in its folder and ends with 4; `plimsoll run` of
-the same plan goes on with the cells that are left.
+the same plan goes on with the cells that are left. A load, and a cell whose load is `for =
+\"ever\"`, ends with its next second as if its time were over: it is whole, and its SLO decides the
+exit code.
+
+  plimsoll load http://127.0.0.1:8080/ --rate 50/s --for ever --slo 'p99<200ms'
+  plimsoll stop       # from another terminal, when enough is seen
 
 Exit codes: 0 it was asked, 2 wrong use, or nobody executes it.")]
 pub(crate) struct Stop {
-    /// An experiment's folder, id or name; where none is named the last one that goes on
+    /// The folder, id or name of an experiment or a run; where none is named the last one that
+    /// goes on
     pub(crate) experiment: Option<PathBuf>,
     /// Undo the cell that goes on, instead of finishing it
     #[arg(long)]

@@ -108,7 +108,7 @@ pub(crate) fn go_on(
 }
 
 fn goes_on(record: &Record<'_>, control: &dyn Control) -> bool {
-    control.goes_on() && record.ends_early().is_none()
+    control.goes_on() && record.goes_on()
 }
 
 /// Adds replications until what is known is enough. Returns why it is; `None` where it ended

@@ -101,10 +101,16 @@ impl Bounds {
         let found = ask();
         let mut course = self.course();
         course.asked = course.asked.max(found);
-        if course.asked.is_some() {
-            self.end("it was asked to stop".to_owned());
+        // One that is to end with the present cells ends early only where others are left.
+        if course.asked == Some(Stop::Now) {
+            self.end_asked();
         }
         course.asked
+    }
+
+    /// Ends the experiment early, as somebody has asked for it.
+    pub(crate) fn end_asked(&self) {
+        self.end("it was asked to stop".to_owned());
     }
 
     /// Notes that a cell has ended. Returns how much time was spent, over all sessions.

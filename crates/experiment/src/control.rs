@@ -75,6 +75,12 @@ pub trait Control: Sync {
         None
     }
 
+    /// Whether somebody has asked the experiment to end with the cells that go on: one that goes on
+    /// for ever ends then.
+    fn is_asked_to_end(&self) -> bool {
+        false
+    }
+
     /// Whether the user wishes to go on.
     fn goes_on(&self) -> bool {
         self.wish() == Wish::Continue

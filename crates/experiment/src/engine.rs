@@ -94,6 +94,10 @@ impl Control for Stoppable<'_> {
     fn is_spent(&self) -> Option<String> {
         self.record.is_spent().map(str::to_owned)
     }
+
+    fn is_asked_to_end(&self) -> bool {
+        self.record.asked() == Some(Stop::AfterCell)
+    }
 }
 
 /// How an experiment ended whose cells were executed so.

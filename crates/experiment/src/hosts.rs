@@ -50,6 +50,10 @@ impl Control for OnHosts<'_> {
     fn is_spent(&self) -> Option<String> {
         self.control.is_spent()
     }
+
+    fn is_asked_to_end(&self) -> bool {
+        self.control.is_asked_to_end()
+    }
 }
 
 /// The collectors of what a host and the instances on it do, which its agent has.

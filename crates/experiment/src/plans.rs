@@ -8,7 +8,9 @@ use crate::world::pool::wish::Wish;
 use plimsoll_cache::admission::Admission;
 use plimsoll_cache::capacity::Size;
 use plimsoll_cache::eviction::Policy;
-use plimsoll_plan::{Cache, CacheComparison, CachePlan, KeyFault, Plan, PlanErrors, Tune, Written};
+use plimsoll_plan::{
+    Cache, CacheComparison, CachePlan, KeyFault, KeyFaultKind, Plan, PlanErrors, Tune, Written,
+};
 use plimsoll_stats::figure;
 use plimsoll_units::{ParseError, count, share};
 
@@ -24,6 +26,29 @@ pub fn read(of: &Written<'_>) -> Result<Plan, PlanErrors> {
     let faults: Vec<KeyFault> = faults.chain(plan.tune.iter().filter_map(check_tune)).collect();
     of.told(&faults)?;
     Ok(plan)
+}
+
+/// The same of a plan that is simulated: it has a length.
+///
+/// # Errors
+/// As for [`read`].
+pub fn read_simulated(of: &Written<'_>) -> Result<Plan, PlanErrors> {
+    let plan = read(of)?;
+    if plan.load.shape.is_for_ever() {
+        let message = "`ever` does not go with what is simulated".to_owned();
+        let hint = Some("give a length: for = \"30m\"".to_owned());
+        let path = vec!["load".to_owned(), "for".to_owned()];
+        of.told(&[KeyFault { path, value: 0, what: KeyFaultKind::Value(message, hint) }])?;
+    }
+    Ok(plan)
+}
+
+/// Whether the text of a plan, as a run or an experiment keeps it, is of a load that goes on until
+/// it is asked to end.
+#[must_use]
+pub fn is_for_ever(kept: &str) -> bool {
+    let plan = Plan::read(&Written::text(kept, "plan.toml", &[]).stored(), &VOCABULARY);
+    plan.is_ok_and(|plan| plan.load.shape.is_for_ever())
 }
 
 /// A plan of single caches.

@@ -84,10 +84,11 @@ impl<'a> Ask<'a> {
 
     /// The plan that is asked for, its durations scaled.
     fn plan(&self) -> Result<Plan, ExperimentError> {
-        let plan = plans::read(&self.written())?;
+        let read = if self.is_simulated { plans::read_simulated } else { plans::read };
+        let plan = read(&self.written())?;
         let Some(share) = self.scale else { return Ok(plan) };
         let settings = [self.settings, &scaled(&plan, share)?].concat();
-        Ok(plans::read(&Written { settings: &settings, ..self.written() })?)
+        Ok(read(&Written { settings: &settings, ..self.written() })?)
     }
 }
 

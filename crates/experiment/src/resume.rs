@@ -41,7 +41,7 @@ pub fn unfinished(
         }
         let progress = experiment.progress()?;
         // Where replications follow from those before, all that are planned may be done.
-        let is_whole = experiment.ended() == Some(&Ended::Complete);
+        let is_whole = experiment.ended().is_some_and(Ended::is_whole);
         if progress.done < progress.of || !is_whole {
             drop(experiment);
             let (left, of) = (progress.of - progress.done, progress.of);

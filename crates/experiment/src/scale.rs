@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use plimsoll_plan::{LoadShape, Plan, RateSource, Setting, WarmUp};
+use plimsoll_plan::{Length, LoadShape, Plan, RateSource, Setting, WarmUp};
 use plimsoll_units::{show_duration_exact, show_share_exact};
 use plimsoll_workload::schedule::{Piece, Schedule};
 
@@ -27,10 +27,11 @@ pub fn scaled(plan: &Plan, share: f64) -> Result<Vec<Setting>, ExperimentError> 
         return refuse("a search");
     }
     let mut settings = match &plan.load.shape {
-        LoadShape::Closed { duration, .. }
-        | LoadShape::Open { source: RateSource::Constant { duration, .. }, .. } => {
-            vec![set("load.for", length(*duration))]
-        }
+        LoadShape::Closed { length: of, .. }
+        | LoadShape::Open { source: RateSource::Constant { length: of, .. }, .. } => match of {
+            Length::Lasting(span) => vec![set("load.for", length(*span))],
+            Length::Ever(_) => return refuse("a load for ever"),
+        },
         LoadShape::Open { source: RateSource::Schedule(schedule), .. } => {
             let piece = |of: Piece| Piece { duration_ns: times(of.duration_ns, share), ..of };
             let scaled = Schedule::from_pieces(schedule.pieces().map(piece));

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use plimsoll_plan::{LoadShape, Plan, RateSource};
+use plimsoll_plan::{Length, LoadShape, Plan, RateSource};
 use plimsoll_workload::schedule::{Piece, Schedule};
 
 use crate::error::ExperimentError;
@@ -39,7 +39,12 @@ pub fn compressed(plan: &Plan) -> Result<Plan, ExperimentError> {
         );
     }
     match source {
-        RateSource::Constant { duration, .. } => *duration = shorter(*duration, speed),
+        RateSource::Constant { length, .. } => {
+            *length = match *length {
+                Length::Lasting(span) => Length::Lasting(shorter(span, speed)),
+                Length::Ever(most) => Length::Ever(shorter(most, speed)),
+            };
+        }
         RateSource::Schedule(schedule) => {
             let piece = |of: Piece| Piece { duration_ns: divided(of.duration_ns, speed), ..of };
             let compressed = Schedule::from_pieces(schedule.pieces().map(piece));

@@ -163,9 +163,11 @@ fn of_run(folder: &Path, now_ns: u64) -> Result<Status, RunError> {
     let planned_ns = meta.warmup_ns.saturating_add(meta.duration_ns);
     let left_ns = planned_ns.saturating_sub(since_ns) as f64;
     let is = |goes_on: bool| usize::from(goes_on);
-    let is_done = ended == Some(&Ended::Complete);
-    let events: Vec<Told> = run.events()?.into_iter().map(|of| Told::of(None, of)).collect();
-    let state = course(held, ended, &[], 0);
+    let is_done = ended.is_some_and(Ended::is_whole);
+    let events: Vec<(Option<u32>, Event)> =
+        run.events()?.into_iter().map(|of| (None, of)).collect();
+    let state = course(held, ended, &events, 0);
+    let events = events.into_iter().map(|(cell, of)| Told::of(cell, of)).collect();
     Ok(Status {
         schema: SCHEMA,
         warnings: Vec::new(),
@@ -242,7 +244,7 @@ fn course(
         _ if is_held && events.iter().any(is_asked) => Course::Stopping,
         _ if is_held => Course::Running,
         None => Course::Killed,
-        Some(Ended::Complete) => Course::Complete,
+        Some(Ended::Complete | Ended::Asked) => Course::Complete,
         Some(Ended::Stopped(_) | Ended::Budget(_)) => Course::Stopped,
         Some(Ended::Interrupted) => Course::Interrupted,
         Some(Ended::Failed(_)) => Course::Failed,

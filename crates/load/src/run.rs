@@ -51,11 +51,13 @@ impl Offer {
     }
 }
 
-/// What the one who watches a run wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What the one who watches a run wants; the later ones win over those before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wish {
     /// Go on.
     Continue,
+    /// End with the next whole second, as if the time were over then.
+    End,
     /// Offer no more, finish what is in flight, keep the run.
     Stop,
     /// End at once, keep what there is.
@@ -100,6 +102,8 @@ pub struct Ended {
     pub drain_ns: u64,
     /// Whether it was stopped or aborted on a wish.
     pub stopped: bool,
+    /// Whether it was ended on a wish, before its time was over.
+    pub asked: bool,
     /// TLS handshakes, those before the first request included.
     pub tls: TlsHandshakes,
     /// What a reader should know of it, one plain sentence each.
@@ -144,6 +148,7 @@ pub fn run(
         seconds,
         connections,
         stopped_ns: None,
+        is_asked: false,
         waiting,
         measured_from_ns: None,
         length_ns: offer.duration_ns(),
@@ -157,8 +162,8 @@ pub fn run(
     let drain_ns = end_ns.saturating_sub(offered_ns);
     let warnings = fold.connections.warning().into_iter().collect();
     let tls = fold.connections.tls;
-    let stopped = stopped_ns.is_some();
-    Ok(Ended { offered_ns, drain_ns, stopped, tls, warnings, measured_from_ns })
+    let (stopped, asked) = (stopped_ns.is_some(), fold.is_asked);
+    Ok(Ended { offered_ns, drain_ns, stopped, asked, tls, warnings, measured_from_ns })
 }
 
 /// Folds slices into seconds, for a sink and whoever watches.
@@ -248,8 +253,8 @@ struct Waiting<'a> {
     measured_ns: u64,
 }
 
-/// The least time between the decision to begin the measured phase and its beginning: threads hear
-/// of it meanwhile.
+/// The least time between the decision to begin the measured phase, or to end it, and that moment:
+/// threads hear of it meanwhile.
 const AHEAD_NS: u64 = 300_000_000;
 
 impl<'a> Waiting<'a> {
@@ -269,6 +274,8 @@ struct Fold<'a> {
     connections: Answering,
     /// When it was first wished to stop.
     stopped_ns: Option<u64>,
+    /// Whether it ends earlier, as that was wished.
+    is_asked: bool,
     /// The warm-up, while it waits.
     waiting: Option<Waiting<'a>>,
     /// Where it ended.
@@ -301,12 +308,12 @@ impl Fold<'_> {
             if session.has_ended() {
                 break;
             }
-            if std::mem::take(&mut ends) && wish == Wish::Continue {
+            if std::mem::take(&mut ends) && wish < Wish::Stop {
                 // A step of a user has failed whose failure ends the run.
                 wish = Wish::Stop;
                 self.obey(session, wish)?;
             }
-            if said != Wish::Continue && said != wish && wish != Wish::Abort {
+            if said > wish {
                 wish = said;
                 self.obey(session, wish)?;
             }
@@ -342,9 +349,25 @@ impl Fold<'_> {
         Ok(())
     }
 
+    /// Ends with the next whole second, unless the time is over then anyhow.
+    fn end_early(&mut self, session: &mut Session) -> Result<(), RunError> {
+        let end_ns = (session.clock().now() + AHEAD_NS).next_multiple_of(SECOND_NS);
+        if end_ns >= self.length_ns {
+            return Ok(());
+        }
+        // A measured phase that has not begun will not.
+        self.waiting = None;
+        (self.length_ns, self.is_asked) = (end_ns, true);
+        session.end_at(end_ns);
+        let (kind, text) = ("asked".into(), "the load ends here, as it was asked to".into());
+        self.sink.event(&Event { at_ns: end_ns, class: Class::Run, kind, text })?;
+        Ok(())
+    }
+
     fn obey(&mut self, session: &mut Session, wish: Wish) -> Result<(), RunError> {
         let (kind, text) = match wish {
             Wish::Continue => return Ok(()),
+            Wish::End => return self.end_early(session),
             Wish::Stop => {
                 session.stop();
                 ("stopping", "nothing more is offered; what is in flight is finished")

@@ -12,6 +12,7 @@ use crate::reading::tree::Table;
 use crate::section::Section;
 use crate::sections::cache_trace::CacheTrace;
 use crate::sections::cluster::{self, ClusterPlan};
+use crate::sections::ever;
 use crate::sections::experiment::{
     Experiment, FactorPlan, check_constraints, read_factors, write_factors,
 };
@@ -203,6 +204,9 @@ impl CacheRequests {
         let target = Target::read(&Section::open(reading, root, Target::SECTION), true)?;
         let section = Section::open(reading, root, Load::SECTION);
         let load = Load::read(&section, &target, None)?;
+        if load.shape.is_for_ever() {
+            ever::refuse_simulated(&section);
+        }
         let LoadShape::Open { source, arrivals } = &load.shape else {
             let message = "expected a load that goes by the clock: `rate`, `schedule`, `trace` or \
                            `profile`";

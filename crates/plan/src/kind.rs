@@ -32,7 +32,7 @@ pub fn kind_of(text: &str) -> PlanKind {
     read(&mut Source::file("plan", text)).map_or(PlanKind::Load, |root| of(&root))
 }
 
-fn of(root: &Table) -> PlanKind {
+pub(crate) fn of(root: &Table) -> PlanKind {
     let has = |section: &str| root.get(section).is_some();
     let is_pool = ["pool", "policy", "balancer", "billing"].into_iter().any(has);
     match () {

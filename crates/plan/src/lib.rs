@@ -83,7 +83,7 @@ pub use sections::instance::{Failures, Instance, InstanceType, Service};
 pub use sections::latency::{LatencyPlan, Way};
 pub use sections::link::Link;
 pub use sections::load::{ConnectionLife, Connections, Load, Pacing, TlsResumption, WarmUp};
-pub use sections::load_shape::{LoadShape, RateSource};
+pub use sections::load_shape::{Length, LoadShape, RateSource};
 pub use sections::measure::Measure;
 pub use sections::own_factors::{NO_LEVEL, POLICY, TYPE};
 pub use sections::policies::PolicyPlan;

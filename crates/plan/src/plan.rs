@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::caches;
 use crate::key::SectionKeys;
+use crate::kind::{self, PlanKind};
 use crate::opened::{Written, plan_of};
 use crate::reading::error::PlanErrors;
 use crate::reading::standing::Places;
@@ -12,6 +13,7 @@ use crate::reading::{Reading, Unfilled};
 use crate::section::Section;
 use crate::sections::collect::Collect;
 use crate::sections::elastic::Elastic;
+use crate::sections::ever;
 use crate::sections::experiment::{
     Experiment, FactorPlan, check_between, check_constraints, read_factors, write_factors,
 };
@@ -105,12 +107,11 @@ impl Plan {
         let open = |keys| Section::open(reading, root, keys);
         let target = Target::read(&open(Target::SECTION), is_simulated)?;
         let store = Store::read(&open(Store::SECTION), &target);
-        let search = top.has(Search::SECTION.path).then(|| Search::read(&open(Search::SECTION)));
-        let search = search.flatten();
+        let given = |keys: &'static SectionKeys| top.has(keys.path).then(|| open(keys));
+        let search = given(Search::SECTION).and_then(|of| Search::read(&of));
         let load = Load::read(&open(Load::SECTION), &target, search.as_ref());
         let repeat = check_repeat(&top, repeat, search.as_ref());
         let measure = Measure::read(&open(Measure::SECTION));
-        let given = |keys: &'static SectionKeys| top.has(keys.path).then(|| open(keys));
         let experiment = given(Experiment::SECTION).and_then(|of| Experiment::read(&of));
         let mut factors = read_factors(reading, root);
         let is_pool = search.is_none() && !top.has(Tune::SECTION.path);
@@ -118,6 +119,9 @@ impl Plan {
             add_of_pool(reading, root, &mut factors);
         }
         check_types(&top, root, is_pool);
+        let varied = (repeat, experiment.as_ref(), &factors[..]);
+        let of_load = (&open(Load::SECTION), load.as_ref());
+        ever::check(of_load, varied, is_of_model(root, elastic.as_ref()));
         let asks = is_simulated && elastic.as_ref().is_none_or(|of| of.pool.asks_cloud());
         let testbed = given(Testbed::SECTION).and_then(|of| Testbed::read(&of, asks));
         if let Some(of) = &experiment {
@@ -332,6 +336,12 @@ fn check_types(top: &Section<'_>, root: &Table, is_pool: bool) {
         let hint = "leave all but one [instance.LABEL] out, or give a [policy.LABEL]";
         top.fault("instance", message, Some(hint));
     }
+}
+
+/// Whether a plan is of a pool that has no servers, so that it can only be simulated.
+fn is_of_model(root: &Table, elastic: Option<&Elastic>) -> bool {
+    let has_servers = elastic.is_some_and(|of| of.pool.role.is_some());
+    kind::of(root) == PlanKind::Pool && !has_servers
 }
 
 /// How many times the plan is run: once more than a search has restarts, where it has some.

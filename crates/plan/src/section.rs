@@ -110,6 +110,11 @@ impl<'a> Section<'a> {
         self.node(key).is_some()
     }
 
+    /// Whether a key was given by a flag.
+    pub(crate) fn is_of_flag(&self, key: &str) -> bool {
+        self.table.get(key).is_some_and(|entry| entry.key_place.span.is_none())
+    }
+
     /// Where the value of a key stands; the section itself where it is missing.
     pub(crate) fn place(&self, key: &str) -> Place {
         self.node(key).map_or(self.place, |node| node.place)

@@ -1,6 +1,6 @@
 //! What was asked, in words: read from the plan that the run keeps.
 
-use plimsoll_plan::{LoadShape, Plan, ProfileName, RateSource, Vocabulary, Written};
+use plimsoll_plan::{Length, LoadShape, Plan, ProfileName, RateSource, Vocabulary, Written};
 use plimsoll_units as units;
 use std::sync::LazyLock;
 
@@ -21,8 +21,8 @@ pub(crate) fn load(plan_text: &str) -> Option<String> {
     let plan = plan(plan_text)?;
     let load = &plan.load;
     let shape = if let LoadShape::Open { source, arrivals } = &load.shape {
-        let rate = if let RateSource::Constant { rate_per_s, duration } = source {
-            format!("{} for {}", units::show_rate_exact(*rate_per_s), exact(*duration))
+        let rate = if let RateSource::Constant { rate_per_s, length } = source {
+            format!("{} for {}", units::show_rate_exact(*rate_per_s), long(*length))
         } else if let RateSource::Schedule(schedule) = source {
             schedule.to_string()
         } else if let RateSource::Trace(trace) = source {
@@ -34,12 +34,12 @@ pub(crate) fn load(plan_text: &str) -> Option<String> {
             "the rates that the plan names".to_owned()
         };
         format!("open loop, {rate}, {arrivals} arrivals")
-    } else if let LoadShape::Closed { users, duration, .. } = &load.shape {
+    } else if let LoadShape::Closed { users, length, .. } = &load.shape {
         format!(
             "closed loop, {} users for {}: who waits for an answer asks nothing, so a slow target \
              is asked less",
             units::show_count(u64::from(*users)),
-            exact(*duration)
+            long(*length)
         )
     } else {
         "open loop, the times of a log".to_owned()
@@ -52,8 +52,14 @@ fn faster(speed: f64) -> String {
     if (speed - 1.0).abs() < 1e-9 { String::new() } else { format!(", {speed} times faster") }
 }
 
-fn exact(duration: std::time::Duration) -> String {
-    units::show_duration_exact(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+fn long(length: Length) -> String {
+    let exact = |of: std::time::Duration| {
+        units::show_duration_exact(u64::try_from(of.as_nanos()).unwrap_or(u64::MAX))
+    };
+    match length {
+        Length::Lasting(span) => exact(span),
+        Length::Ever(most) => format!("ever, at most {}", exact(most)),
+    }
 }
 
 #[cfg(test)]

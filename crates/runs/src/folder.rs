@@ -23,7 +23,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use plimsoll_stats::Histogram;
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
 use crate::by_label::LabelBooks;
 use crate::by_name::NameBooks;
@@ -185,8 +185,10 @@ impl Store {
         &self,
         rows: impl FnOnce(&Connection, &Statements) -> rusqlite::Result<()>,
     ) -> rusqlite::Result<()> {
-        // Rolled back when dropped uncommitted.
-        let transaction = self.database.unchecked_transaction()?;
+        // Rolled back when dropped uncommitted. Somebody else may write too, to ask for an end:
+        // what is read within it is not overtaken.
+        let transaction =
+            Transaction::new_unchecked(&self.database, TransactionBehavior::Immediate)?;
         series::write(&transaction, self.cell, &self.series)?;
         rows(&transaction, &self.statements)?;
         schema::set_meta(&transaction, facts::HLOG_BYTES, &crate::database::int(self.log.len))?;
@@ -309,6 +311,13 @@ impl RunWriter {
             scratch: Histogram::new(),
             host_ns: 0,
         })
+    }
+
+    /// Whether somebody has asked, by [`crate::ask_to_end`], that it end.
+    #[must_use]
+    pub fn is_asked_to_end(&self) -> bool {
+        // Where the database cannot be read, the next second that is written tells it.
+        writing::is_asked_to_end(&self.store.database).unwrap_or(false)
     }
 
     /// The run's folder.

@@ -101,4 +101,4 @@ pub use websocket::{
     BroadcastCounts, BroadcastFigures, ClockOffset, WebSocketCounts, WebSocketFigures,
 };
 pub use window::WindowRow;
-pub use writing::is_written;
+pub use writing::{ask_to_end, is_written};

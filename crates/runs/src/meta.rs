@@ -193,6 +193,8 @@ pub struct HostSample<'a> {
 pub enum Ended {
     /// The schedule was offered to its end.
     Complete,
+    /// Somebody asked it to end, by `plimsoll stop`: what was offered is whole.
+    Asked,
     /// The user interrupted it.
     Interrupted,
     /// Its stop rule held; the rule and its figures.
@@ -204,11 +206,12 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// The name in files: `complete`, `interrupted`, `stopped`, `budget`, `failed`.
+    /// The name in files: `complete`, `asked`, `interrupted`, `stopped`, `budget`, `failed`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Complete => "complete",
+            Self::Asked => "asked",
             Self::Interrupted => "interrupted",
             Self::Stopped(_) => "stopped",
             Self::Budget(_) => "budget",
@@ -216,11 +219,17 @@ impl Ended {
         }
     }
 
+    /// Whether all was offered that was to be, up to an end that was meant.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        matches!(self, Self::Complete | Self::Asked)
+    }
+
     /// The reason, empty where the name says it all.
     #[must_use]
     pub fn reason(&self) -> &str {
         match self {
-            Self::Complete | Self::Interrupted => "",
+            Self::Complete | Self::Asked | Self::Interrupted => "",
             Self::Stopped(reason) | Self::Budget(reason) | Self::Failed(reason) => reason,
         }
     }
@@ -231,6 +240,7 @@ impl Ended {
     pub fn from_parts(name: &str, reason: &str) -> Option<Self> {
         match name {
             "complete" => Some(Self::Complete),
+            "asked" => Some(Self::Asked),
             "interrupted" => Some(Self::Interrupted),
             "stopped" => Some(Self::Stopped(reason.to_owned())),
             "budget" => Some(Self::Budget(reason.to_owned())),

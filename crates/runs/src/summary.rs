@@ -125,8 +125,8 @@ pub struct RunIdentity {
     pub valid: bool,
     /// Why not: plain sentences with the figures. Empty when valid.
     pub invalid_because: Vec<String>,
-    /// `complete`, `interrupted`, `stopped`, `budget`, `failed`, or `incomplete` where the run was
-    /// killed (or is still going on); [`GOES_ON`] where it is known to go on.
+    /// `complete`, `asked`, `interrupted`, `stopped`, `budget`, `failed`, or `incomplete` where the
+    /// run was killed (or is still going on); [`GOES_ON`] where it is known to go on.
     pub ended: String,
 }
 

@@ -1,6 +1,6 @@
 //! The figures that a summary has, by the registry of figures.
 
-use crate::Summary;
+use crate::{Ended, Summary};
 use plimsoll_stats::figure::{self, Figure};
 
 /// Takes a figure's value from a summary; `None` where that run has none.
@@ -23,6 +23,15 @@ const TAKEN: [(&Figure, Take); 8] = [
 ];
 
 impl Summary {
+    /// Whether all was offered that was to be, up to an end that was meant, and somebody answered.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        let is_whole = Ended::from_parts(&self.run.ended, "").is_some_and(|of| of.is_whole());
+        // One that was asked to end before its measured phase has measured nothing.
+        let is_empty = self.offered == 0 && self.run.ended == Ended::Asked.name();
+        is_whole && !is_empty && (self.offered == 0 || self.completed > 0)
+    }
+
     /// The value of a figure; `None` where this run has none, and for figures that no load has.
     #[must_use]
     pub fn value(&self, figure: &Figure) -> Option<f64> {

@@ -131,7 +131,7 @@ pub(crate) fn lacking(counters: &Counters, clauses: &[String]) -> Option<String>
 pub(crate) fn blame_of(kind: ErrorKind, ended: Option<&Ended>, healthy: bool) -> Blame {
     let crowded = if healthy { Blame::Target } else { Blame::Generator };
     let cut = match ended {
-        Some(Ended::Complete) => crowded,
+        Some(Ended::Complete | Ended::Asked) => crowded,
         Some(Ended::Interrupted | Ended::Stopped(_) | Ended::Budget(_)) | None => {
             Blame::Environment
         }
@@ -155,7 +155,7 @@ pub(crate) fn blame_of(kind: ErrorKind, ended: Option<&Ended>, healthy: bool) ->
         // `blame` counts each cause by its own.
         ErrorKind::Local => Blame::Generator,
         ErrorKind::ClientSaturated => crowded,
-        ErrorKind::InFlightAtEnd if ended == Some(&Ended::Complete) => Blame::Target,
+        ErrorKind::InFlightAtEnd if ended.is_some_and(Ended::is_whole) => Blame::Target,
         ErrorKind::InFlightAtEnd | ErrorKind::Cut => cut,
     }
 }

@@ -24,8 +24,8 @@ const ASK_TIMES: u32 = 500;
 /// What `plimsoll` ends with where the generator was the limit: the word of a busy host, not of the
 /// page. The page is begun anew once, whole; the second time the command is left unjudged.
 const NOT_VALID: i32 = 5;
-/// What a search ends with that found no estimate, as one of a server that a busy host kept waiting.
-/// The page is begun anew once for it, too; the second time it is a fault.
+/// What a search ends with that found no estimate, as one of a server that a busy host kept
+/// waiting. The page is begun anew once for it, too; the second time it is a fault.
 const NO_ESTIMATE: i32 = 4;
 /// How much of the end of a failed command's output is shown, beside its errors.
 const SHOWN_LINES: usize = 20;

@@ -68,7 +68,10 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
     if args.check {
         return check(&prepared, args.json);
     }
-    let interrupts = Interrupts::watch()?;
+    let mut interrupts = Interrupts::watch()?;
+    if plan.load.shape.is_for_ever() {
+        interrupts = interrupts.bound_to_parent();
+    }
     let exporter = args.prometheus.map(Exporter::start).transpose()?;
     let id = run_id(unix_ns());
     let web = Web::start(&args.web, (&id, plan.name.as_deref().unwrap_or_default()))?;

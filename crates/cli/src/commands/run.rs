@@ -40,8 +40,11 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
 
 fn perform(args: &Run) -> Result<Exit> {
     let here = std::env::current_dir()?;
-    let interrupts = Interrupts::watch()?;
+    let mut interrupts = Interrupts::watch()?;
     let ready = ready(&args.of, shadow(args)?, (true, args.install), &here)?;
+    if plans::is_for_ever(&ready.subject.plan_text) {
+        interrupts = interrupts.bound_to_parent();
+    }
     check_cells(args, &ready)?;
     let budget = budget(args, &ready)?;
     let plan_file = crate::files::plan_file(Some(&args.of.plan));

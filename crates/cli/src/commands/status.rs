@@ -9,8 +9,10 @@ use crate::run_args::{Follow, Status as Args, Stop as StopArgs};
 use crate::terminal::error::{Result, UsageError};
 use crate::terminal::{pretty, print, say};
 use plimsoll_experiment::locks::pause;
+use plimsoll_experiment::plans::is_for_ever;
 use plimsoll_experiment::status::{Course, Follower, Status, Told, status};
 use plimsoll_runs::experiment::{Experiment, Stop, ask_to_stop, place};
+use plimsoll_runs::{Kind, Run, World, ask_to_end};
 use plimsoll_units::show_duration;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -59,19 +61,44 @@ pub(crate) fn stop(args: &StopArgs) -> Result<Exit> {
         return Err(UsageError(text).into());
     }
     if place(&folder).is_none() {
-        let process = status.process.map(|pid| format!(" of process {pid}")).unwrap_or_default();
-        let text = format!(
-            "stop {}: a single run has no cell to stop behind; interrupt it in the terminal\
-             {process}, and what was measured is kept",
-            folder.display()
-        );
-        return Err(UsageError(text).into());
+        return stop_run(&folder, args.now, &status);
     }
-    let started_ns = Experiment::open(&folder)?.meta().started_unix_ns;
+    let experiment = Experiment::open(&folder)?;
+    let meta = experiment.meta();
     let stop = if args.now { Stop::Now } else { Stop::AfterCell };
-    ask_to_stop(&folder, stop, unix_ns().saturating_sub(started_ns))?;
-    let when = if args.now { "at once" } else { "when the cell that goes on is done" };
+    ask_to_stop(&folder, stop, unix_ns().saturating_sub(meta.started_unix_ns))?;
+    let when = match stop {
+        Stop::Now => "at once",
+        Stop::AfterCell if is_for_ever(&meta.plan_text) => "with the next second of its load",
+        Stop::AfterCell => "when the cell that goes on is done",
+    };
     say(&format!("{} was asked to stop {when}", folder.display()));
+    Ok(Exit::Held)
+}
+
+/// Asks a single run to end with its next second. What ends by itself is refused, and so is the
+/// cell of an experiment.
+fn stop_run(folder: &Path, now: bool, status: &Status) -> Result<Exit> {
+    let shown = folder.display();
+    let refuse = |why: String| Err(UsageError(format!("stop {shown}: {why}")).into());
+    let run = Run::open(folder)?;
+    let meta = run.meta();
+    if let Some(experiment) = found::experiment_of(folder, meta.cell) {
+        let of = experiment.display();
+        return refuse(format!("it is a cell of {of}; stop that one: plimsoll stop {of}"));
+    }
+    let process = status.process.map(|pid| format!(" of process {pid}")).unwrap_or_default();
+    let interrupt = format!("interrupt it in the terminal{process}, and what was measured is kept");
+    if !matches!(meta.kind, Kind::Load | Kind::Pool) || meta.world != World::Live {
+        return refuse(format!("only a load can be asked to end; {interrupt}"));
+    }
+    if now {
+        return refuse(format!("a load ends with its next second; to end it at once, {interrupt}"));
+    }
+    if !ask_to_end(folder, unix_ns().saturating_sub(meta.started_unix_ns))? {
+        return refuse("it has ended meanwhile".to_owned());
+    }
+    say(&format!("{shown} was asked to end with its next second"));
     Ok(Exit::Held)
 }
 

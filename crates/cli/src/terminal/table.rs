@@ -45,7 +45,8 @@ pub(crate) fn render(summary: &Summary, uncertainty: Option<&Uncertainty>, paint
 fn headline(out: &mut String, summary: &Summary, paint: Paint) {
     let state = match (summary.run.ended.as_str(), summary.run.valid) {
         ("complete", true) => paint.good("valid"),
-        ("complete", false) => paint.bad("not valid: the generator was the limit"),
+        ("asked", true) if summary.is_whole() => paint.good("valid, ended when it was asked to"),
+        ("complete" | "asked", false) => paint.bad("not valid: the generator was the limit"),
         (ended, true) => paint.warn(ended),
         (ended, false) => paint.bad(&format!("{ended}, not valid")),
     };

@@ -17,7 +17,7 @@ pub(crate) fn exit(summary: &Summary) -> Exit {
             None => Exit::Invalid,
         });
     }
-    if summary.run.ended != "complete" || (summary.offered > 0 && summary.completed == 0) {
+    if !summary.is_whole() {
         exit = exit.and(Exit::Incomplete);
     }
     exit

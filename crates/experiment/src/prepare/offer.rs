@@ -53,8 +53,8 @@ pub(super) fn make(
     };
     let limit = limit.into_iter().chain(plan.load.requests).min();
     match &plan.load.shape {
-        LoadShape::Closed { users, think, duration } => {
-            let end_ns = warmup_ns + nanoseconds(*duration);
+        LoadShape::Closed { users, think, length } => {
+            let end_ns = warmup_ns + nanoseconds(length.longest());
             let load = Load::Closed { users: *users, think: *think, end_ns, limit };
             Ok(Offer::Closed(load, end_ns))
         }
@@ -101,8 +101,8 @@ pub(crate) fn schedule(
     notes: &mut Vec<String>,
 ) -> Result<Schedule, ExperimentError> {
     Ok(match source {
-        RateSource::Constant { rate_per_s, duration } => {
-            Schedule::constant(*rate_per_s, nanoseconds(*duration))?
+        RateSource::Constant { rate_per_s, length } => {
+            Schedule::constant(*rate_per_s, nanoseconds(length.longest()))?
         }
         RateSource::Schedule(schedule) => schedule.clone(),
         RateSource::Trace(trace) if recorded::is_run(trace) => {

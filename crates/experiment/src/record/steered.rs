@@ -25,7 +25,27 @@ impl Record<'_> {
     /// with the cells that go on, and says why.
     pub fn begins_another(&self) -> bool {
         let is_asked = self.asked().is_some();
+        if is_asked && self.has_left() {
+            self.bounds.end_asked();
+        }
         !is_asked && self.bounds.why().is_none() && self.bounds.has_room(self.since_start_ns())
+    }
+
+    /// Whether some of its cells are not done. Where that cannot be read, writing will tell.
+    fn has_left(&self) -> bool {
+        let mut inner = self.inner();
+        let flushed = inner.flush();
+        let Place::Experiment(journal) = &inner.place else { return false };
+        let rows = journal.cells().unwrap_or_default();
+        flushed.is_err() || rows.is_empty() || rows.iter().any(|row| !row.state.is_kept())
+    }
+
+    /// Ends the experiment early where somebody has asked for that; says whether it goes on.
+    pub(crate) fn goes_on(&self) -> bool {
+        if self.asked().is_some() {
+            self.bounds.end_asked();
+        }
+        self.ends_early().is_none()
     }
 
     /// Ends the experiment with the cells that go on.

@@ -214,7 +214,7 @@ impl Watch for Wishes<'_> {
 
     fn wish(&mut self) -> Wish {
         match self.0.wish() {
-            Wish::Continue => Wish::Continue,
+            Wish::Continue | Wish::End => Wish::Continue,
             Wish::Stop | Wish::Abort => Wish::Abort,
         }
     }

@@ -1,6 +1,8 @@
 //! Steers a load while it goes on: rules that stop it, let its measured phase begin, end its cell
 //! early, or are told; and what the user wishes.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
@@ -42,6 +44,8 @@ pub(crate) struct Rules {
     /// How often what is watched is sampled.
     period: Duration,
     patience_ns: u64,
+    /// Whether it goes on until it is asked to end.
+    is_for_ever: bool,
 }
 
 impl Rules {
@@ -60,6 +64,7 @@ impl Rules {
             measured_ns: prepared.duration_ns,
             period: plan.collect.every,
             patience_ns: u64::try_from(load.patience.as_nanos()).unwrap_or(u64::MAX),
+            is_for_ever: load.shape.is_for_ever(),
         }
     }
 
@@ -82,6 +87,7 @@ impl Rules {
             measured_ns: 0,
             period: plan.collect.every,
             patience_ns: u64::try_from(plan.load.patience.as_nanos()).unwrap_or(u64::MAX),
+            is_for_ever: false,
         }
     }
 }
@@ -156,6 +162,9 @@ pub(crate) struct Steering<'a> {
     reachable: Option<Reachable>,
     pub(crate) stopped: Option<Stopped>,
     pub(crate) wish: Wish,
+    is_for_ever: bool,
+    /// Set where somebody has asked that this run end.
+    asked: Arc<AtomicBool>,
 }
 
 impl<'a> Steering<'a> {
@@ -173,6 +182,8 @@ impl<'a> Steering<'a> {
             reachable: None,
             stopped: None,
             wish: Wish::Continue,
+            is_for_ever: false,
+            asked: Arc::default(),
         }
     }
 
@@ -181,7 +192,7 @@ impl<'a> Steering<'a> {
         control: &'a dyn Control,
         rules: &Rules,
         seen: Option<Seen>,
-        events: Sender<Event>,
+        (events, asked): (Sender<Event>, Arc<AtomicBool>),
     ) -> Self {
         let state = |rule: &Rule| RuleState::new(rule, rules.period);
         let with_state = |rule: &Rule| (rule.clone(), state(rule));
@@ -218,8 +229,15 @@ impl<'a> Steering<'a> {
             start,
             watches: rules.watches.iter().zip(&rules.hooks).map(told).collect(),
             reachable,
+            is_for_ever: rules.is_for_ever,
+            asked,
             ..Self::new(control)
         }
+    }
+
+    /// Whether somebody has asked this run to end, or the experiment, whose cell it is.
+    fn is_asked_to_end(&self) -> bool {
+        self.asked.load(Ordering::Relaxed) || (self.is_for_ever && self.control.is_asked_to_end())
     }
 
     /// Waits for what webhooks are still to be told, for a bounded time.
@@ -396,7 +414,10 @@ impl Watch for Steering<'_> {
     }
 
     fn wish(&mut self) -> Wish {
-        let wish = self.control.wish();
+        let wish = match self.control.wish() {
+            Wish::Continue if self.is_asked_to_end() => Wish::End,
+            wish => wish,
+        };
         if wish != Wish::Continue {
             self.wish = wish;
         }

@@ -159,6 +159,61 @@ fn a_stop_offers_no_more_and_finishes_what_is_in_flight() {
 }
 
 #[test]
+fn an_end_that_is_asked_for_is_that_of_the_time() {
+    let server = Server::tcp(|mut peer| {
+        while peer.request().is_some() {
+            peer.write(OK);
+        }
+    });
+    for offer in [open(200.0, 60_000), closed(5, 60_000, None)] {
+        let config = to(server.address());
+        let seen = watched(&config, &offer, &mut At(250 * MS, Wish::End));
+        let (counts, ended) = (seen.counts(), &seen.ended);
+        assert!(ended.asked && !ended.stopped, "{ended:?}");
+        assert!(ended.offered_ns > 0 && ended.offered_ns.is_multiple_of(1000 * MS), "{ended:?}");
+        if let Offer::Open { .. } = offer {
+            assert_eq!(counts.offered, ended.offered_ns / (5 * MS), "{ended:?}");
+        }
+        assert_eq!(counts.errors_of(ErrorKind::InFlightAtEnd), 0);
+        assert_eq!(counts.offered, counts.succeeded, "all that was due was sent and answered");
+        let kinds: Vec<&str> = seen.events.iter().map(|event| event.kind.as_str()).collect();
+        assert_eq!(kinds, ["started", "asked"]);
+    }
+}
+
+#[test]
+fn a_time_that_is_over_anyhow_is_not_ended_earlier() {
+    let server = Server::tcp(|mut peer| {
+        while peer.request().is_some() {
+            peer.write(OK);
+        }
+    });
+    let config = to(server.address());
+    let seen = watched(&config, &open(200.0, 1000), &mut At(0, Wish::End));
+    assert!(!seen.ended.asked && !seen.ended.stopped, "{:?}", seen.ended);
+    assert_eq!((seen.counts().offered, seen.ended.offered_ns), (200, 1000 * MS));
+}
+
+#[test]
+fn a_stop_wins_over_an_end() {
+    let server = Server::tcp(|mut peer| {
+        while peer.request().is_some() {
+            peer.write(OK);
+        }
+    });
+    struct Both(bool);
+    impl Watch for Both {
+        fn watch(&mut self, _: &Interval, _: bool) -> Wish {
+            if std::mem::replace(&mut self.0, true) { Wish::Stop } else { Wish::End }
+        }
+    }
+    let seen = watched(&to(server.address()), &open(200.0, 60_000), &mut Both(false));
+    assert!(seen.ended.stopped, "{:?}", seen.ended);
+    let kinds: Vec<&str> = seen.events.iter().map(|event| event.kind.as_str()).collect();
+    assert_eq!(kinds, ["started", "asked", "stopping"]);
+}
+
+#[test]
 fn an_abort_ends_at_once() {
     let gate = Gate::new();
     let shut = gate.clone();

@@ -138,6 +138,10 @@ impl Load {
         check_users(section, target, &load, search.is_some());
         match search {
             Some(search) => {
+                if load.shape.is_for_ever() {
+                    let hint = "leave `for` out: a search ends by what it finds";
+                    section.fault("for", "`ever` goes with a load, not with a search", Some(hint));
+                }
                 load.shape = search.load();
                 if !section.has("connections") {
                     load.connections = Connections::fixed(CONNECTIONS);

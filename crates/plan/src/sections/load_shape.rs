@@ -11,18 +11,45 @@ use plimsoll_workload::schedule::Schedule;
 use crate::flag::Group;
 use crate::key::Choice;
 use crate::nested::Inner;
+use crate::reading::text::exact;
 use crate::section::{Part, Section};
 use crate::sections::trace::{ProfileSource, TraceSource};
-use crate::takes::{Count, DISTRIBUTION, Parsed, RATE, Small, TIME};
+use crate::takes::{Count, DISTRIBUTION, Form, Parsed, RATE, Small, TIME};
 
 /// The ways to say how much load.
 pub(crate) static SHAPE: Choice = Choice(&[
     ("schedule", &["arrivals"]),
-    ("rate", &["for", "arrivals"]),
+    ("rate", &["for", "at_most", "arrivals"]),
     ("trace", &["arrivals"]),
     ("profile", &["arrivals"]),
-    ("users", &["for", "think"]),
+    ("users", &["for", "at_most", "think"]),
 ]);
+
+/// How long a load goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// So long; above zero.
+    Lasting(Duration),
+    /// Until it is asked to stop, at most so long; above zero.
+    Ever(Duration),
+}
+
+impl Length {
+    /// How long it goes on if nobody asks it to stop.
+    #[must_use]
+    pub fn longest(self) -> Duration {
+        match self {
+            Self::Lasting(most) | Self::Ever(most) => most,
+        }
+    }
+}
+
+/// What `for` says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum For {
+    Lasting(Duration),
+    Ever,
+}
 
 /// When requests start.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,8 +69,8 @@ pub enum LoadShape {
         users: u32,
         /// How long a user thinks between an answer and the next request.
         think: Distribution,
-        /// How long; above zero.
-        duration: Duration,
+        /// How long.
+        length: Length,
     },
 }
 
@@ -54,8 +81,8 @@ pub enum RateSource {
     Constant {
         /// Requests per second; above zero.
         rate_per_s: f64,
-        /// How long; above zero.
-        duration: Duration,
+        /// How long.
+        length: Length,
     },
     /// A schedule.
     Schedule(Schedule),
@@ -72,8 +99,25 @@ const ARRIVALS: Parsed<Arrivals> =
 const USERS: Small = Count(1..=1_000_000_u32);
 const THINK: Parsed<Distribution> = DISTRIBUTION.such_as("a distribution such as exp:1s");
 
-/// How long a load goes on at most that ends after so many requests, where the plan does not say.
-const UNTIL_REQUESTS: Duration = Duration::from_secs(86_400);
+/// What a load is called in `for` that goes on until it is asked to stop.
+const EVER: &str = "ever";
+const FOR: Parsed<For> = Parsed {
+    takes: "duration or ever",
+    wanted: "a duration such as 30s, or ever",
+    form: Form::Text,
+    parse: |text| match text.trim() {
+        EVER => Ok(For::Ever),
+        _ => (TIME.parse)(text).map(For::Lasting),
+    },
+    show: |of| match of {
+        For::Lasting(span) => exact(*span),
+        For::Ever => EVER.to_owned(),
+    },
+};
+
+/// How long a load goes on at most that ends after so many requests, or when it is asked to, where
+/// the plan does not say.
+const DAY: Duration = Duration::from_secs(86_400);
 
 section! {
     [part]
@@ -97,10 +141,14 @@ section! {
         users: Option<u32> { USERS, "64" }
             flag [Group::Load.flag("users", "N")
                 .says("Number of users, each waiting for its answer; needs --for, or -n")]
-        /// How long, with `rate` and `users`.
-        duration: Option<Duration> ["for"] { TIME, "30s" }
+        /// How long, with `rate` and `users`; `ever` goes on until `plimsoll stop`.
+        length: Option<For> ["for"] { FOR, "30s" }
             flag [Group::Shape.flag("for", "DURATION").hyphened()
-                .says("How long, with --rate and --users")]
+                .says("How long, with --rate and --users; ever: until `plimsoll stop`")]
+        /// How long a load goes on at most whose `for` is `ever`.
+        at_most: Option<Duration> { TIME, said "24h", "8h" }
+            flag [Group::Shape.flag("at-most", "DURATION")
+                .says("How long --for ever goes on if nobody stops it (24h)")]
         /// How single requests fall.
         arrivals: Option<Arrivals> { ARRIVALS, usually Arrivals::default(), "poisson" }
             flag [Group::Shape.flag("arrivals", "HOW")
@@ -121,17 +169,28 @@ impl Part for LoadShape {
         let Some(key) = section.chosen(&SHAPE) else { return Some(Self::Replay) };
         let is_for = ["rate", "users"].contains(&key);
         // A number of requests ends a load as well.
-        let ends = section.has("requests").then_some(UNTIL_REQUESTS);
+        let ends = section.has("requests").then_some(Length::Lasting(DAY));
         if is_for && !section.has("for") && ends.is_none() {
             section.missing_beside("for", key, "30s");
         }
-        let duration = keys.duration.or(ends);
+        let is_ever = matches!(keys.length, Some(For::Ever));
+        // A flag's length wins over all that the text says of `for = "ever"`.
+        let is_displaced = section.is_of_flag("for") && !section.is_of_flag("at_most");
+        if section.has("at_most") && !is_displaced && !is_ever {
+            let hint = "say for = \"ever\", or leave `at_most` out";
+            section.fault("at_most", "`at_most` goes with a load for ever", Some(hint));
+        }
+        let said = keys.length.map(|of| match of {
+            For::Lasting(span) => Length::Lasting(span),
+            For::Ever => Length::Ever(keys.at_most.unwrap_or(DAY)),
+        });
+        let length = said.or(ends);
         let source = match key {
             "schedule" => RateSource::Schedule(keys.schedule?),
             "rate" => {
-                let (rate_per_s, duration) = (keys.rate?, duration?);
-                check_constant(section, rate_per_s, duration)?;
-                RateSource::Constant { rate_per_s, duration }
+                let (rate_per_s, length) = (keys.rate?, length?);
+                check_constant(section, rate_per_s, length.longest())?;
+                RateSource::Constant { rate_per_s, length }
             }
             "trace" => {
                 let trace = keys.trace?;
@@ -141,7 +200,7 @@ impl Part for LoadShape {
             "profile" => RateSource::Profile(keys.profile?),
             _ => {
                 let think = keys.think.unwrap_or(Distribution::NONE);
-                return Some(Self::Closed { users: keys.users?, think, duration: duration? });
+                return Some(Self::Closed { users: keys.users?, think, length: length? });
             }
         };
         Some(Self::Open { source, arrivals })
@@ -153,8 +212,8 @@ impl Part for LoadShape {
             Self::Open { source, arrivals } => {
                 let open = ShapeKeys { arrivals: Some(arrivals), ..none };
                 match source {
-                    RateSource::Constant { rate_per_s, duration } => {
-                        ShapeKeys { rate: Some(rate_per_s), duration: Some(duration), ..open }
+                    RateSource::Constant { rate_per_s, length } => {
+                        ShapeKeys { rate: Some(rate_per_s), ..open }.lasting(length)
                     }
                     RateSource::Schedule(of) => ShapeKeys { schedule: Some(of), ..open },
                     RateSource::Trace(trace) => ShapeKeys { trace: Some(trace), ..open },
@@ -162,17 +221,39 @@ impl Part for LoadShape {
                 }
             }
             Self::Replay => none,
-            Self::Closed { users, think, duration } => ShapeKeys {
-                users: Some(users),
-                duration: Some(duration),
-                think: Some(think),
-                ..none
-            },
+            Self::Closed { users, think, length } => {
+                ShapeKeys { users: Some(users), think: Some(think), ..none }.lasting(length)
+            }
+        }
+    }
+}
+
+impl ShapeKeys {
+    fn lasting(self, length: Length) -> Self {
+        match length {
+            Length::Lasting(span) => Self { length: Some(For::Lasting(span)), ..self },
+            Length::Ever(most) => Self { length: Some(For::Ever), at_most: Some(most), ..self },
         }
     }
 }
 
 impl LoadShape {
+    /// How long it goes on, where its own keys say so.
+    #[must_use]
+    pub fn length(&self) -> Option<Length> {
+        match self {
+            Self::Closed { length, .. }
+            | Self::Open { source: RateSource::Constant { length, .. }, .. } => Some(*length),
+            Self::Open { .. } | Self::Replay => None,
+        }
+    }
+
+    /// Whether it goes on until it is asked to stop.
+    #[must_use]
+    pub fn is_for_ever(&self) -> bool {
+        matches!(self.length(), Some(Length::Ever(_)))
+    }
+
     /// Whether a log's own times may hold: only of a replay, and with nothing that shapes a load.
     pub(crate) fn check_own_times(section: &Section<'_>, is_replay: bool) -> Option<()> {
         if !is_replay {
@@ -184,7 +265,9 @@ impl LoadShape {
             return None;
         }
         let mut right = true;
-        for key in ["for", "arrivals", "think"].into_iter().filter(|key| section.has(key)) {
+        for key in
+            ["for", "at_most", "arrivals", "think"].into_iter().filter(|key| section.has(key))
+        {
             let with = SHAPE.companions_of(key).join(" or ");
             let message = format!("`{key}` goes with {with}, not with a replay's own times");
             section.fault(key, message, None);
@@ -213,7 +296,7 @@ fn check_constant(section: &Section<'_>, rate_per_s: f64, duration: Duration) ->
             let message = format!(
                 "expected at least one request, found none: {} for {}",
                 show_rate_exact(rate_per_s),
-                crate::reading::text::exact(duration)
+                exact(duration)
             );
             section.fault_beside("rate", "for", message, Some("raise the rate or the duration"));
             None

@@ -10,6 +10,7 @@ pub(crate) mod cluster;
 pub(crate) mod collect;
 pub(crate) mod constraint;
 pub(crate) mod elastic;
+pub(crate) mod ever;
 pub(crate) mod experiment;
 pub(crate) mod header;
 pub(crate) mod hosts;

@@ -9,7 +9,7 @@ use plimsoll_workload::search::StepOf;
 
 use crate::flag::Group;
 use crate::section::Section;
-use crate::sections::load_shape::{LoadShape, RateSource};
+use crate::sections::load_shape::{Length, LoadShape, RateSource};
 use crate::takes::{DURATION, Form, List, OrWord, Parsed, RATE, SHARE, Switch, either};
 
 section! {
@@ -113,8 +113,8 @@ impl Search {
 
     /// The load that a search is prepared with, before it offers rates of its own.
     pub(crate) fn load(&self) -> LoadShape {
-        let hour = Duration::from_secs(3600);
-        let source = RateSource::Constant { rate_per_s: self.start_per_s, duration: hour };
+        let length = Length::Lasting(Duration::from_secs(3600));
+        let source = RateSource::Constant { rate_per_s: self.start_per_s, length };
         LoadShape::Open { source, arrivals: Arrivals::Poisson }
     }
 }

@@ -25,6 +25,7 @@ const PLANS: &[&str] = &[
     "[target]\nurl = 'http://h/'\n[load]\n[load.profile]\nname = 'clarknet-day'\n",
     "[target]\nurl = 'http://h/'\n[target.replay]\nfile = 'access.log'\n",
     "[target]\nurl = 'http://h/'\n[load]\n[measure]\n",
+    "[target]\nurl = 'http://h/'\n[load]\nrate = '500/s'\nfor = 'ever'\n",
     "[target]\nurl = 'https://h/'\ncert = 'a.pem'\nkey = 'a.key'\nthrough = 'h:1'\n\
      [load]\nusers = 3\nfor = '1s'\n",
     "[target]\nurl = 'http://h/'\n[search]\n",

@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plimsoll_plan::{Asked, Connections, Given, LoadShape, Plan, RateSource, Setting, Written};
+use plimsoll_plan::{
+    Asked, Connections, Given, Length, LoadShape, Plan, RateSource, Setting, Written,
+};
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
 
@@ -117,13 +119,14 @@ fn a_level_that_a_factor_does_not_have_is_told_with_those_that_it_has() {
 fn a_flag_wins_over_the_same_key_and_the_last_flag_over_the_first() {
     let plan =
         with(RATE, &[("load.rate", "5/s"), ("load.rate", "7/s"), ("seed", "18446744073709551615")]);
-    let LoadShape::Open { source: RateSource::Constant { rate_per_s, duration }, arrivals } =
+    let LoadShape::Open { source: RateSource::Constant { rate_per_s, length }, arrivals } =
         plan.load.shape
     else {
         panic!("{plan:?}")
     };
     assert!((rate_per_s - 7.0).abs() < 1e-12);
-    assert_eq!((duration, arrivals), (Duration::from_secs(30), Arrivals::Poisson));
+    let half_a_minute = Length::Lasting(Duration::from_secs(30));
+    assert_eq!((length, arrivals), (half_a_minute, Arrivals::Poisson));
     assert_eq!((plan.seed, plan.load.timeout), (u64::MAX, Duration::from_secs(3)));
 }
 
@@ -135,7 +138,7 @@ fn a_flag_displaces_what_excludes_it_in_the_file() {
         LoadShape::Closed {
             users: 8,
             think: Distribution::Exponential { mean_ns: 1_000_000_000 },
-            duration: Duration::from_secs(30),
+            length: Length::Lasting(Duration::from_secs(30)),
         }
     );
     assert_eq!(closed.load.connections, Connections::fixed(8));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plimsoll_plan::{LoadShape, PlanKind, RateSource, Search, Setting, kind_of};
+use plimsoll_plan::{Length, LoadShape, PlanKind, RateSource, Search, Setting, kind_of};
 use plimsoll_workload::arrivals::Arrivals;
 use proptest::prelude::*;
 
@@ -366,13 +366,35 @@ fn defaults_are_filled_in() {
 }
 
 #[test]
+fn a_load_for_ever_ends_after_a_day_or_what_it_says() {
+    let day = Duration::from_secs(86_400);
+    for (more, most) in [("", day), ("at_most = '8h'\n", day / 3)] {
+        for shape in ["rate = '5/s'", "users = 3"] {
+            let text =
+                format!("[target]\nurl = 'http://h/'\n[load]\n{shape}\nfor = 'ever'\n{more}");
+            let plan = crate::parse(&text, "p").unwrap();
+            assert_eq!(plan.load.shape.length(), Some(Length::Ever(most)), "{text}");
+            assert_eq!(crate::parse(&plan.to_toml(), "p").unwrap(), plan);
+        }
+    }
+    // The length of a flag wins over all that the text says of a load for ever.
+    let ever = "[target]\nurl = 'http://h/'\n[load]\nrate = '5/s'\nfor = 'ever'\nat_most = '8h'\n";
+    let flag = Setting::new("load.for", "2s", "--for");
+    let plan = crate::parse_with(ever, "p", std::slice::from_ref(&flag)).unwrap();
+    assert_eq!(plan.load.shape.length(), Some(Length::Lasting(Duration::from_secs(2))));
+    let both = [flag, Setting::new("load.at_most", "9h", "--at-most")];
+    let told = crate::parse_with(ever, "p", &both).unwrap_err().to_string();
+    assert!(told.contains("`at_most` goes with a load for ever"), "{told}");
+}
+
+#[test]
 fn a_search_needs_no_load_and_a_load_no_search() {
     let target = "[target]\nurl = 'http://h/'\n";
     let plan = crate::parse(&format!("{target}[search]\nstart = '7/s'\n"), "p").unwrap();
     let search = plan.search.as_ref().unwrap();
     assert_eq!(search, &Search { start_per_s: 7.0, ..Search::default() });
-    let hour = Duration::from_secs(3600);
-    let source = RateSource::Constant { rate_per_s: 7.0, duration: hour };
+    let length = Length::Lasting(Duration::from_secs(3600));
+    let source = RateSource::Constant { rate_per_s: 7.0, length };
     assert_eq!(plan.load.shape, LoadShape::Open { source, arrivals: Arrivals::Poisson });
     // What a load's plan says of its rate is no matter of a search's.
     let loaded = format!("{target}[load]\nusers = 3\nfor = '1s'\ntimeout = '3s'\n");

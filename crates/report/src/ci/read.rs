@@ -103,10 +103,8 @@ fn of_load(summary: &Summary) -> Suite {
     let mut cases: Vec<Case> = summary.slo.iter().map(of_clause).collect();
     cases.push(validity(summary));
     let complete = match summary.run.ended.as_str() {
-        "complete" if summary.offered > 0 && summary.completed == 0 => {
-            Case::new(COMPLETE, Standing::Untold, "no request got an answer")
-        }
-        "complete" => Case::new(COMPLETE, Standing::Held, "complete"),
+        ended if summary.is_whole() => Case::new(COMPLETE, Standing::Held, ended),
+        "complete" => Case::new(COMPLETE, Standing::Untold, "no request got an answer"),
         ended => Case::new(COMPLETE, Standing::Untold, ended),
     };
     cases.push(complete);

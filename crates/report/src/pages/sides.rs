@@ -130,7 +130,7 @@ fn difference(content: &Content, view: &View, figure: &Figure) -> Option<String>
 /// What there is to say of one run among several, if anything.
 fn remarks(view: &View) -> Option<Block> {
     let s = &view.summary;
-    let is_plain = s.run.valid && s.run.ended == "complete";
+    let is_plain = s.run.valid && s.is_whole();
     if is_plain && s.warnings.is_empty() {
         return None;
     }

@@ -17,7 +17,7 @@ pub(crate) fn verdict(s: &Summary) -> Verdict {
         let reasons = s.run.invalid_because.clone();
         return Verdict { class: "poor", says, reasons };
     }
-    let class = if class == "good" && s.run.ended != "complete" { "open" } else { class };
+    let class = if class == "good" && !s.is_whole() { "open" } else { class };
     let valid = if s.run.ended == GOES_ON { "Valid so far." } else { "Valid." };
     Verdict { class, says: format!("{valid} {objectives}{end}"), reasons: Vec::new() }
 }
@@ -28,6 +28,7 @@ fn ending(s: &Summary) -> String {
         "complete" => String::new(),
         GOES_ON => " The run goes on: what is under way is in none of these figures.".to_owned(),
         "incomplete" => " The run was killed: these are its figures up to then.".to_owned(),
+        "asked" => " It went on until it was asked to end.".to_owned(),
         "interrupted" => " It was interrupted before its end.".to_owned(),
         "stopped" => " It was stopped by its own rule.".to_owned(),
         other => format!(" It did not take its full course: {other}."),

@@ -26,7 +26,7 @@ pub enum Stop {
 
 impl Stop {
     /// The kind of the event that asks for it.
-    pub(super) fn kind(self) -> &'static str {
+    pub(crate) fn kind(self) -> &'static str {
         match self {
             Self::AfterCell => "stop",
             Self::Now => "stop_now",

@@ -1,7 +1,7 @@
 //! The folder as it is written and read back.
 
 use plimsoll_runs::{
-    Class, Ended, Event, HostSample, Phase, Run, RunError, RunWriter, Sink as _, Tag,
+    Class, End, Ended, Event, HostSample, Phase, Run, RunError, RunWriter, Sink as _, Tag,
 };
 use plimsoll_stats::Histogram;
 use plimsoll_stats::availability::State;
@@ -117,6 +117,28 @@ fn every_second_is_there_for_another_reader_at_once() {
     let run = writer.finish(made::end(Ended::Complete)).unwrap();
     let summary = run.summary().unwrap();
     assert_eq!((summary.run.ended.as_str(), summary.completed), ("complete", 500));
+}
+
+#[test]
+fn a_run_is_asked_to_end_by_another_process_until_it_has_ended() {
+    let root = tempfile::tempdir().unwrap();
+    let mut writer = made::steps(root.path(), "a");
+    assert!(!writer.is_asked_to_end());
+    assert!(plimsoll_runs::ask_to_end(writer.path(), 7 * SECOND).unwrap());
+    assert!(writer.is_asked_to_end());
+    writer.interval(&made::second(6)).unwrap();
+    let (class, kind) = (Class::Run, "asked".to_owned());
+    writer.event(&Event { at_ns: 8 * SECOND, class, kind, text: String::new() }).unwrap();
+    let measured_ns = Some(4 * SECOND);
+    let run = writer.finish(End { measured_ns, ..made::end(Ended::Asked) }).unwrap();
+    let kinds: Vec<String> = run.events().unwrap().into_iter().map(|of| of.kind).collect();
+    assert_eq!(kinds, ["stop", "asked"]);
+    let summary = run.summary().unwrap();
+    assert_eq!((summary.run.ended.as_str(), summary.is_whole()), ("asked", true));
+    let before = std::fs::read(run.path().join("run.sqlite")).unwrap();
+    assert!(!plimsoll_runs::ask_to_end(run.path(), 9 * SECOND).unwrap());
+    assert_eq!(std::fs::read(run.path().join("run.sqlite")).unwrap(), before);
+    assert!(plimsoll_runs::ask_to_end(root.path(), 0).is_err());
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn parse(text: &str, path: &str, flags: &PoolFlags, set: &[Setting]) -> Result<P
     // A plan that is whole only with the flags says nothing of its own trace.
     let plan = plans::read(&Written::text(text, path, &[]).within(environment)).ok();
     let settings = [flags.settings_beside(plan.as_ref()), set.to_vec()].concat();
-    plans::read(&Written::text(text, path, &settings).within(environment))
+    plans::read_simulated(&Written::text(text, path, &settings).within(environment))
 }
 
 /// The plans that a command line means.

@@ -16,6 +16,8 @@ use plimsoll_units::failure::told;
 use plimsoll_units::hash::hex;
 use sha2::{Digest, Sha256};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
@@ -58,7 +60,7 @@ impl Outcome {
     pub(crate) fn state(&self) -> (State, String) {
         match &self.ended {
             Ended::Stopped(reason) if self.is_lost => (State::EndedEarly, reason.clone()),
-            Ended::Complete | Ended::Stopped(_) => (State::Done, String::new()),
+            Ended::Complete | Ended::Asked | Ended::Stopped(_) => (State::Done, String::new()),
             Ended::Interrupted => (State::Stopped, "the user ended it".to_owned()),
             Ended::Budget(reason) => (State::Stopped, reason.clone()),
             Ended::Failed(reason) => (State::Failed, reason.clone()),
@@ -74,11 +76,12 @@ pub(crate) trait Beside: Send {
     /// When something could not be stored.
     fn interval(&mut self, interval: &Interval, writer: &mut RunWriter) -> Result<(), SinkError>;
 
-    /// Writes what there is, when the load has ended.
+    /// Writes what there is, when the load has ended, after it was offered for so many nanoseconds;
+    /// `None` where that is not known.
     ///
     /// # Errors
     /// As for [`Beside::interval`].
-    fn finish(&mut self, writer: &mut RunWriter) -> Result<(), SinkError>;
+    fn finish(&mut self, offered_ns: Option<u64>, writer: &mut RunWriter) -> Result<(), SinkError>;
 }
 
 /// Runs a prepared plan into its run.
@@ -109,7 +112,7 @@ pub(crate) fn execute(
     steering.end();
     let stopped = steering.stopped.take();
     let is_lost = matches!(stopped, Some(Stopped::Early(_)));
-    let interrupted = steering.wish != Wish::Continue;
+    let interrupted = steering.wish > Wish::End;
     let (ended, times, failed) = match result {
         Ok(run) => match stopped {
             _ if let Some(error) = control.broken().map(ExperimentError::from) => {
@@ -123,6 +126,7 @@ pub(crate) fn execute(
                 (Ended::Stopped(why), Some(run), None)
             }
             None if interrupted => (cut(control), Some(run), None),
+            None if run.asked => (Ended::Asked, Some(run), None),
             None => (Ended::Complete, Some(run), None),
         },
         Err(error @ plimsoll_load::run::RunError::Session(_)) => {
@@ -133,6 +137,7 @@ pub(crate) fn execute(
         }
         Err(error) => (Ended::Failed(told(&error)), None, Some(error.into())),
     };
+    let offered_ns = times.as_ref().map(|times| times.offered_ns);
     let mut end = End::new(ended.clone());
     end.warnings.clone_from(&prepared.notes);
     if let Some(times) = times {
@@ -145,7 +150,7 @@ pub(crate) fn execute(
         end.measured_ns = Some(times.offered_ns.saturating_sub(warmup_ns));
         end.drain_ns = times.drain_ns;
     }
-    let finished = recording.finish(end, setting);
+    let finished = recording.finish(end, offered_ns, setting);
     match (finished, failed) {
         (Ok(run), failed) => Ok(Outcome { run, ended, is_lost, failed }),
         // The cause of both is the first: a full disk fails every second and the end as well.
@@ -205,6 +210,8 @@ pub(crate) struct Recording<'a> {
     watching: Option<Watching>,
     /// Events of who steers the load, which the next second stores.
     events: Option<Receiver<Event>>,
+    /// Tells who steers the load that somebody has asked it to end.
+    asked: Arc<AtomicBool>,
 }
 
 impl<'a> Recording<'a> {
@@ -213,14 +220,16 @@ impl<'a> Recording<'a> {
         let (probe, system) = (TimerProbe::start(TIMER_PERIOD)?, setting.system);
         let ticks = Ticks::read(system);
         let (windows, watching, events) = (None, None, None);
-        Ok(Self { writer, probe, ticks, system, cpu_ns: 0, windows, watching, events })
+        let asked = Arc::default();
+        Ok(Self { writer, probe, ticks, system, cpu_ns: 0, windows, watching, events, asked })
     }
 
-    /// Takes what is watched, with each second, and events of who steers the load.
-    pub(crate) fn watch(&mut self, watching: Option<Watching>) -> Sender<Event> {
+    /// Takes what is watched, with each second, and events of who steers the load, who is told when
+    /// somebody asks the run to end.
+    pub(crate) fn watch(&mut self, watching: Option<Watching>) -> (Sender<Event>, Arc<AtomicBool>) {
         let (send, events) = channel();
         (self.watching, self.events) = (watching, Some(events));
-        send
+        (send, self.asked.clone())
     }
 
     fn store_events(&mut self) -> Result<(), SinkError> {
@@ -269,6 +278,9 @@ impl Sink for Recording<'_> {
         self.writer.interval(interval)?;
         self.store_windows()?;
         self.store_events()?;
+        if self.writer.is_asked_to_end() {
+            self.asked.store(true, Ordering::Relaxed);
+        }
         if let Some(watching) = &mut self.watching {
             watching.store(&mut self.writer)?;
         }
@@ -303,9 +315,14 @@ struct Recorded<'a, 'b> {
 }
 
 impl Recorded<'_, '_> {
-    fn finish(self, end: End, setting: &Setting<'_>) -> Result<Run, RunError> {
+    fn finish(
+        self,
+        end: End,
+        offered_ns: Option<u64>,
+        setting: &Setting<'_>,
+    ) -> Result<Run, RunError> {
         let Self { mut recording, beside } = self;
-        let kept = beside.map_or(Ok(()), |beside| beside.finish(&mut recording.writer));
+        let kept = beside.map_or(Ok(()), |beside| beside.finish(offered_ns, &mut recording.writer));
         let finished = recording.finish(end, setting);
         kept.map_err(RunError::Unfinished).and(finished)
     }

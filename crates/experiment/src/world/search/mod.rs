@@ -260,7 +260,7 @@ impl Search<'_> {
         };
         // A search that the user has ended is none of those that were asked for.
         let (state, reason) = match to.control.wish() {
-            Wish::Continue => (State::Done, ""),
+            Wish::Continue | Wish::End => (State::Done, ""),
             Wish::Stop | Wish::Abort => (State::Stopped, "the user ended it"),
         };
         let run = to.record.end(cell, searched.run, state, reason)?;

@@ -47,6 +47,10 @@ impl Control for Heard<'_> {
         self.control.is_spent()
     }
 
+    fn is_asked_to_end(&self) -> bool {
+        self.control.is_asked_to_end()
+    }
+
     fn wish(&self) -> Wish {
         self.control.wish()
     }
@@ -85,7 +89,8 @@ impl Beside for Clients<'_> {
         self.store(writer)
     }
 
-    fn finish(&mut self, writer: &mut RunWriter) -> Result<(), SinkError> {
+    fn finish(&mut self, offered_ns: Option<u64>, writer: &mut RunWriter) -> Result<(), SinkError> {
+        let end_ns = offered_ns.map_or(self.duration_ns, |ns| ns.min(self.duration_ns));
         let seen = self.balancer.settled();
         let books = self.close.take().map_or_else(|| Ok(Books::default()), |close| close());
         let (seen, mut books) = match (seen, books) {
@@ -99,7 +104,7 @@ impl Beside for Clients<'_> {
         if seen.untold > 0 {
             let text = format!("the balancer did not tell how {} requests ended", seen.untold);
             let (class, kind) = (Class::Action, "balancer".to_owned());
-            writer.event(&Event { at_ns: self.duration_ns, class, kind, text })?;
+            writer.event(&Event { at_ns: end_ns, class, kind, text })?;
         }
         let lost = {
             let life = self.yard.life();
@@ -108,7 +113,7 @@ impl Beside for Clients<'_> {
         books.recount(self.counted(&lost));
         let waited = vec![self.waits_ns; usize::try_from(self.in_flight()).unwrap_or(0)];
         let life = self.yard.life();
-        let outcome = books.close(&self.terms, &life.pool, self.duration_ns, &waited);
+        let outcome = books.close(&self.terms, &life.pool, end_ns, &waited);
         drop(life);
         contents::series(writer, self.model, "pool", &outcome)?;
         let mut figures = outcome.figures();

@@ -241,6 +241,11 @@ impl<'a> Live<'a> {
     /// for cells before stays with it in the journal.
     fn predict(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
         let of = (self.find)(cell)?;
+        if of.plan.load.shape.is_for_ever() {
+            let text = "nothing is predicted: a load for ever has no length before its end";
+            to.control.tell(News::Says(text));
+            return Ok(());
+        }
         if let Err(error) = simulates(of.model, of.named) {
             let text = format!("nothing is predicted: {error}");
             to.control.tell(News::Says(&text));
