@@ -2,7 +2,7 @@
 //! come into the balancer when they are well, and leave it when they are gone.
 
 use crate::place::{Place, Target, events};
-use crate::pools::wait_for_load;
+use crate::pools::for_ever;
 use crate::program::{Going, PLIMSOLL, wait_for};
 use plimsoll_runs::Run;
 use plimsoll_testing::Weight;
@@ -30,13 +30,14 @@ cores = 4
 [balancer]
 choose = 'round-robin'
 [load]
-schedule = '50/s for 12s'
+{}
 [policy.one]
 kind = 'fixed'
 instances = 3
 [measure]
 slo = 'p90<2s, errors<90%'
-{more}"
+{more}",
+        for_ever("50/s")
     );
     place.write("plan.toml", plan);
     port
@@ -65,13 +66,13 @@ fn members(place: &Place) -> Option<Vec<String>> {
 
 #[test]
 fn who_is_announced_gets_requests_and_who_is_silent_is_out() {
-    let place = Place::alone();
+    let place = Place::new();
     let at = plan(&place, "");
     let servers: Vec<Target> =
         (0..3).map(|_| place.target(&["--service-time", "const:5ms"])).collect();
     let mut going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
     let first = agent(&place, at, "web-a", &servers[0]);
-    wait_for_load(&place, &mut going);
+    place.loads(&mut going);
     let second = agent(&place, at, "web-b", &servers[1]);
     let third = agent(&place, at, "web-c", &servers[2]);
     let says = |text: &str| {
@@ -85,7 +86,11 @@ fn who_is_announced_gets_requests_and_who_is_silent_is_out() {
     says("draining: web-b");
     third.signal(Signal::KILL);
     says("draining: web-c");
-    let live = going.wait().went_well().json();
+    let cell = place.loads(&mut going);
+    wait_for("a decision on one", || {
+        Run::open(&cell).unwrap().decisions().unwrap().last()?.before.eq(&1).then_some(())
+    });
+    let live = place.stopped(going).ran().json();
     first.signal(Signal::TERM);
     let of = &live["cells"][0];
     let [offered, served, lost, open] =
@@ -105,7 +110,7 @@ fn who_is_announced_gets_requests_and_who_is_silent_is_out() {
 
 #[test]
 fn a_followed_pool_is_adopted_after_a_kill() {
-    let place = Place::alone();
+    let place = Place::new();
     let at = plan(&place, "");
     let servers: Vec<Target> =
         (0..2).map(|_| place.target(&["--service-time", "const:5ms"])).collect();
@@ -120,7 +125,7 @@ fn a_followed_pool_is_adopted_after_a_kill() {
     });
     going.signal(Signal::KILL);
     going.wait();
-    let again = place.plimsoll(&["run", "plan.toml", "--json"]).went_well();
+    let again = place.stopped(place.run_for_ever(&["--json"])).ran();
     again.says(&["going on with"]);
     let of = again.json()["cells"][0].clone();
     assert_eq!(number(&of, "adopted").to_bits(), 2.0_f64.to_bits(), "{of}");
@@ -132,7 +137,7 @@ fn a_followed_pool_is_adopted_after_a_kill() {
 /// so it is charged once.
 #[test]
 fn who_is_not_well_for_a_while_is_charged_once() {
-    let place = Place::alone();
+    let place = Place::new();
     let at = plan(&place, "[billing]\nunit = 'hour'\nprice = 0.17\n");
     let servers: Vec<Target> =
         (0..2).map(|_| place.target(&["--service-time", "const:5ms"])).collect();
@@ -147,12 +152,12 @@ fn who_is_not_well_for_a_while_is_charged_once() {
     };
     says("ready: web-a", 1);
     says("ready: web-b", 1);
-    wait_for_load(&place, &mut going);
+    place.loads(&mut going);
     servers[0].signal(Signal::STOP);
     says("out: web-a answered no health check", 1);
     servers[0].signal(Signal::CONT);
     says("ready: web-a", 2);
-    let live = going.wait().went_well().json();
+    let live = place.stopped(going).ran().json();
     agents.iter().for_each(|of| of.signal(Signal::TERM));
     let of = &live["cells"][0];
     // Two begun hours, of two instances.
@@ -163,7 +168,7 @@ fn who_is_not_well_for_a_while_is_charged_once() {
     // What was seen then is seen again: one of two that is out is not ready.
     let path = run.path().to_str().unwrap().to_owned();
     let replay = ["elastic", "replay", &path, "--policy", "one", "--json"];
-    let replayed = place.plimsoll(&replay).went_well().json();
+    let replayed = place.plimsoll(&replay).ended_with(0).json();
     assert_eq!(replayed["differ"], 0, "{replayed}");
 }
 

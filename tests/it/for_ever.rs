@@ -1,7 +1,7 @@
 //! Loads that go on until somebody has seen enough, and how they are asked to end.
 
 use crate::place::{Place, SOAK, events};
-use crate::pools::{one_policy, wait_for_load};
+use crate::pools::one_policy;
 use crate::program::{PLIMSOLL, wait_for};
 use plimsoll_testing::Weight;
 use rustix::process::Pid;
@@ -19,8 +19,7 @@ fn a_load_for_ever_ends_when_it_is_asked_to_and_is_whole() {
         let out = &shape[2..7].replace('=', "");
         let going =
             place.soak(&[&url, shape, "--slo", HELD, "--timeout", "9m", "--json", "--out", out]);
-        place.stop(out);
-        let of = going.wait().ended_with(0).json();
+        let of = place.stopped(going).ended_with(0).json();
         assert_eq!(of["run"]["ended"], "asked", "{of}");
         let lasted = of["duration_s"].as_f64().unwrap();
         assert!(lasted >= 1.0 && lasted.fract() < 1e-9, "{of}");
@@ -62,8 +61,7 @@ fn who_is_asked_to_end_before_anything_was_measured_has_no_result() {
     let place = Place::new();
     let target = place.calm();
     let going = place.soak(&[&target.url(), "--rate", "20/s", "--warm-up", SOAK, "--json"]);
-    place.stop("runs");
-    let of = going.wait().ended_with(4).json();
+    let of = place.stopped(going).ended_with(4).json();
     assert_eq!((&of["run"]["ended"], &of["offered"]), (&"asked".into(), &0.into()), "{of}");
 }
 
@@ -139,16 +137,8 @@ fn cells_for_ever_end_with_their_experiment() {
 fn a_pool_under_a_load_for_ever_is_billed_up_to_its_end() {
     let place = Place::new();
     let policy = "kind = 'fixed'\ninstances = 2";
-    place.write("plan.toml", for_ever(&one_policy(9, "start = 2", policy), 9));
-    let mut going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
-    wait_for_load(&place, &mut going);
-    wait_for("a second", || {
-        let cell = std::fs::read_dir(place.run().join("cells")).ok()?.flatten().next()?.path();
-        let run = plimsoll_runs::Run::open(&cell).ok()?;
-        (!run.intervals().ok()?.is_empty()).then_some(())
-    });
-    place.stop("runs");
-    let live = going.wait().ran().json();
+    place.write("plan.toml", one_policy("start = 2", policy));
+    let live = place.stopped(place.run_for_ever(&["--json"])).ran().json();
     assert!(live["predictions"].as_array().is_none_or(Vec::is_empty), "{live}");
     let of = &live["cells"][0];
     let number =
@@ -162,11 +152,4 @@ fn a_pool_under_a_load_for_ever_is_billed_up_to_its_end() {
     // Two instances, from the beginning of the load to its end.
     let hours = 2.0 * lasted_s / 3600.0;
     assert!((number("instance_hours") / hours - 1.0).abs() < 0.01, "{hours} {of}");
-}
-
-/// A plan of [`one_policy`] whose load of so many seconds goes on until it is asked to end.
-pub(crate) fn for_ever(plan: &str, seconds: u32) -> String {
-    let schedule = format!("schedule = '40/s for {seconds}s'");
-    assert!(plan.contains(&schedule), "{plan}");
-    plan.replace(&schedule, &format!("rate = '40/s'\nfor = 'ever'\nat_most = '{SOAK}'"))
 }

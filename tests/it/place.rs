@@ -110,19 +110,35 @@ impl Place {
     pub(crate) fn soak(&self, arguments: &[&str]) -> Going {
         let load = [&["load", "--for", "ever", "--at-most", SOAK], arguments].concat();
         let mut going = self.start(self.command(PLIMSOLL, &load));
-        let out = arguments.iter().skip_while(|word| **word != "--out").nth(1).unwrap_or(&"runs");
-        wait_for("a second of the load", || {
-            assert!(!going.has_ended(), "{}{}", going.out(), going.err());
-            let run = Run::open(&self.runs(out).pop()?).ok()?;
-            (!run.intervals().ok()?.is_empty()).then_some(())
-        });
+        self.loads(&mut going);
         going
     }
 
-    /// Asks the load or the experiment in a folder for runs that goes on, the last one, to end.
-    pub(crate) fn stop(&self, out: &str) {
-        let last = self.runs(out).pop().unwrap();
-        self.plimsoll(&["stop", last.to_str().unwrap()]).ended_with(0);
+    /// Begins `plimsoll run plan.toml` of a load for ever, and waits until a second of it is there.
+    pub(crate) fn run_for_ever(&self, flags: &[&str]) -> Going {
+        let run = [&["run", "plan.toml"], flags].concat();
+        let mut going = self.start(self.command(PLIMSOLL, &run));
+        self.loads(&mut going);
+        going
+    }
+
+    /// Waits until a second of a load is there that a process puts on something.
+    pub(crate) fn loads(&self, going: &mut Going) -> PathBuf {
+        wait_for("a second of the load", || {
+            assert!(!going.has_ended(), "{}{}", going.out(), going.err());
+            loaded_by(self.folder.path(), going.id())
+        })
+    }
+
+    /// Asks a load or an experiment that goes on to end; returns what came of it.
+    pub(crate) fn stopped(&self, mut going: Going) -> Done {
+        let run = self.loads(&mut going);
+        let of = match run.parent().filter(|cells| cells.ends_with("cells")) {
+            Some(cells) => cells.parent().unwrap().to_owned(),
+            None => run,
+        };
+        self.plimsoll(&["stop", of.to_str().unwrap()]).ended_with(0);
+        going.wait()
     }
 
     /// The only run folder in `runs`.
@@ -146,6 +162,20 @@ impl Place {
     pub(crate) fn calm(&self) -> Target {
         self.target(&["--service-time", "const:20ms", "--workers", "1000"])
     }
+}
+
+/// The run of a second at least that a process writes, below a folder: `out/RUN`, or a cell there,
+/// `out/E/cells/0007.part`.
+fn loaded_by(place: &Path, process: i32) -> Option<PathBuf> {
+    let outs = run_folders(place);
+    let runs: Vec<PathBuf> = outs.iter().flat_map(|out| run_folders(out)).collect();
+    let cells = runs.iter().flat_map(|run| run_folders(&run.join("cells")));
+    let all: Vec<PathBuf> = cells.chain(runs.iter().cloned()).collect();
+    all.into_iter().find(|folder| {
+        let Ok(run) = Run::open(folder) else { return false };
+        let is_its = run.writer().ok().flatten() == u32::try_from(process).ok();
+        is_its && run.intervals().is_ok_and(|all| !all.is_empty())
+    })
 }
 
 /// The name of the test that runs: libtest names threads after their tests.

@@ -1,9 +1,9 @@
 //! Pools of real servers: a policy in charge of each, the balancer that gives requests to them, and
 //! the simulation that says beforehand what comes of it.
 
-use crate::place::Place;
-use crate::program::{Going, PLIMSOLL, wait_for};
-use plimsoll_runs::{Phase, Run, Tag};
+use crate::place::{Place, SOAK, events, run_folders};
+use crate::program::{PLIMSOLL, wait_for};
+use plimsoll_runs::{DecisionRow, Phase, Run, Tag};
 use plimsoll_testing::Weight;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -146,20 +146,6 @@ fn policies_in_charge_of_real_servers_are_held_against_their_prediction() {
     place.plimsoll(&["testbed", "status"]).ended_with(0);
 }
 
-/// Whether the load of a cell of this place has begun: then all its servers are ready.
-pub(crate) fn has_begun(place: &Place) -> bool {
-    let cells = place.runs("runs").pop().map(|run| run.join("cells"));
-    cells.and_then(|cells| std::fs::read_dir(cells).ok()).is_some_and(|mut of| of.next().is_some())
-}
-
-/// Waits until the load of a cell has begun, as long as the process goes on.
-pub(crate) fn wait_for_load(place: &Place, going: &mut Going) {
-    wait_for("the load", || {
-        assert!(!going.has_ended(), "{}{}", going.out(), going.err());
-        has_begun(place).then_some(())
-    });
-}
-
 /// Where the balancer of the pool of this place listens.
 fn balancer(place: &Place) -> Option<String> {
     let pid = servers(place).remove("balancer-1")?;
@@ -170,26 +156,21 @@ fn balancer(place: &Place) -> Option<String> {
 
 #[test]
 fn who_comes_back_after_a_kill_adopts_what_is_there_and_loses_nothing() {
-    let place = Place::alone();
-    place.write("plan.toml", one_policy(8, "start = 2", "kind = 'fixed'\ninstances = 2"));
-    let run = || place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
-    let mut going = run();
-    wait_for_load(&place, &mut going);
+    let place = Place::new();
+    place.write("plan.toml", one_policy("start = 2", "kind = 'fixed'\ninstances = 2"));
+    let going = place.run_for_ever(&["--json"]);
     let at = wait_for("the balancer", || balancer(&place));
     let before = wait_for("both", || Some(servers(&place)).filter(|of| of.len() == 3));
     // Somebody else's requests, all the time.
     let url = format!("http://{at}/");
-    let other = ["load", &url, "--rate", "50/s", "--for", "8s", "--json", "--out", "others"];
-    let other = place.start(place.command(PLIMSOLL, &other));
-    wait_for("others' requests", || (!place.runs("others").is_empty()).then_some(()));
+    let other = place.soak(&[&url, "--rate", "50/s", "--json", "--out", "others"]);
     going.signal(Signal::KILL);
     going.wait();
     assert_eq!(servers(&place), before, "they serve on");
-    let going = run();
-    let other = other.wait();
-    let lost = other.json();
+    let going = place.run_for_ever(&["--json"]);
+    let lost = place.stopped(other).ran().json();
     assert_eq!(lost["succeeded"], lost["offered"], "{lost}");
-    let again = going.wait().went_well();
+    let again = place.stopped(going).ran();
     again.says(&["going on with"]);
     let live = again.json();
     let of = &live["cells"][0];
@@ -205,8 +186,11 @@ fn who_comes_back_after_a_kill_adopts_what_is_there_and_loses_nothing() {
 
 #[test]
 fn what_a_killed_pool_leaves_is_undone_where_it_does_not_serve_any_more() {
-    let place = Place::alone();
-    place.write("plan.toml", PLAN.replace("two policies", "killed"));
+    let place = Place::new();
+    place.write(
+        "plan.toml",
+        PLAN.replace("two policies", "killed").replace(SCHEDULE, &for_ever("40/s")),
+    );
     let going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--quiet"]));
     let webs = |of: &Value| {
         let things = of["things"].as_array().into_iter().flatten();
@@ -224,7 +208,7 @@ fn what_a_killed_pool_leaves_is_undone_where_it_does_not_serve_any_more() {
     }
     assert!(!beds(&place).is_empty());
     // Who goes on with it undoes what was left, and goes on where it was.
-    let again = place.plimsoll(&["run", "plan.toml"]).went_well();
+    let again = place.stopped(place.run_for_ever(&[])).ran();
     again.says(&["going on with", "undoes what a killed process has left of it"]);
     assert_eq!(beds(&place), Vec::<Value>::new());
 }
@@ -241,8 +225,7 @@ fn what_a_live_pool_cannot_do_is_refused_by_name() {
     plan("role = 'web'", "role = 'wb'").says(&["[role.wb]"]);
     plan("seed = 3", "speed = 10").says(&["speed = 2", "decide_every"]);
     let twice = "profile = { name = 'clarknet-day', to = '1h', speed = 9 }";
-    let schedule = "schedule = '40/s for 2s, 160/s for 4s, 20/s for 3s'";
-    place.write("plan.toml", PLAN.replace(schedule, twice).replace("seed = 3", "speed = 2"));
+    place.write("plan.toml", PLAN.replace(SCHEDULE, twice).replace("seed = 3", "speed = 2"));
     let told = place.plimsoll(&["check", "plan.toml", "--simulated"]).ended_with(2);
     told.says(&["by `speed` and by that of the trace or profile"]);
 }
@@ -273,27 +256,33 @@ pub(crate) fn kill(pid: i32, signal: Signal) {
     rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), signal).unwrap();
 }
 
-/// A plan of one policy, under a load that lasts for so many seconds.
-pub(crate) fn one_policy(seconds: u32, pool: &str, policy: &str) -> String {
+/// What stands in [`PLAN`] for how much, and when.
+const SCHEDULE: &str = "schedule = '40/s for 2s, 160/s for 4s, 20/s for 3s'";
+
+/// A load that goes on until the test ends it.
+pub(crate) fn for_ever(rate: &str) -> String {
+    format!("rate = '{rate}'\nfor = 'ever'\nat_most = '{SOAK}'")
+}
+
+/// A plan of one policy, under a load that goes on until the test ends it.
+pub(crate) fn one_policy(pool: &str, policy: &str) -> String {
     let start = PLAN.find("[policy.quick]").unwrap();
-    let schedule = "schedule = '40/s for 2s, 160/s for 4s, 20/s for 3s'";
     let plan = PLAN[..start]
         .replace("two policies", "one policy")
         .replace("at_once = 2", "")
         .replace("max = 5", &format!("max = 5\n{pool}"))
-        .replace(schedule, &format!("schedule = '40/s for {seconds}s'"));
+        .replace(SCHEDULE, &for_ever("40/s"));
     format!("{plan}[policy.one]\n{policy}\n[measure]\nslo = 'p90<2s, errors<90%'\n")
 }
 
 #[test]
 fn what_fails_is_replaced_and_what_is_lost_is_counted() {
-    let place = Place::alone();
-    place.write("plan.toml", one_policy(30, "start = 2", "kind = 'fixed'\ninstances = 2"));
-    let mut going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
+    let place = Place::new();
+    place.write("plan.toml", one_policy("start = 2", "kind = 'fixed'\ninstances = 2"));
+    let mut going = place.run_for_ever(&["--json"]);
     let pid_of = |name: &str| wait_for(name, || servers(&place).get(name).copied());
     let (first, second) = (pid_of("web-1"), pid_of("web-2"));
     // One is killed, one takes connections and answers nothing.
-    wait_for_load(&place, &mut going);
     kill(first, Signal::KILL);
     pid_of("web-3");
     kill(second, Signal::STOP);
@@ -307,17 +296,26 @@ fn what_fails_is_replaced_and_what_is_lost_is_counted() {
     wait_for("another balancer", || {
         servers(&place).get("balancer-1").is_some_and(|pid| *pid != balancer).then_some(())
     });
-    let live = going.wait().went_well().json();
+    // It is whole again when two take requests, and in time most requests are served.
+    let cell = place.loads(&mut going);
+    let total = || Run::open(&cell).unwrap().total(Phase::Measured).unwrap();
+    let is_whole =
+        || Run::open(&cell).unwrap().decisions().unwrap().last()?.before.eq(&2).then_some(());
+    wait_for("two of them", is_whole);
+    wait_for("half of all to be served", || {
+        let total = total();
+        (2 * total.succeeded > total.offered).then_some(())
+    });
+    wait_for("another decision", is_whole);
+    let live = place.stopped(going).ran().json();
     let of = &live["cells"][0];
-    assert!(live["predictions"].as_array().is_some_and(|all| !all.is_empty()), "{live}");
     assert_eq!(number(of, "replaced").to_bits(), 2.0_f64.to_bits(), "{of}");
     assert_eq!(number(of, "start_failures").to_bits(), 0.0_f64.to_bits(), "{of}");
     let [offered, served, lost, open] =
         ["offered", "served", "lost", "in_flight_at_end"].map(|name| number(of, name));
     assert!((offered - served - lost - open).abs() < 0.5, "{of}");
-    // What lost its balancer is not blamed on its clients, and half of all servers lose half.
+    // What lost its balancer is not blamed on its clients.
     assert!(number(of, "lost_by.balancer_failed") > 0.0, "{of}");
-    assert!(served > 0.5 * offered, "{of}");
     let folder = place.run();
     let run = Run::open(&folder.join(of["run"].as_str().unwrap())).unwrap();
     // Response times are of what was served, as in the simulator.
@@ -346,7 +344,7 @@ fn what_fails_is_replaced_and_what_is_lost_is_counted() {
 
 #[test]
 fn whoever_refuses_to_start_instances_is_asked_again_later() {
-    let place = Place::alone();
+    let place = Place::new();
     std::fs::create_dir(place.path("recipes")).unwrap();
     let flag = place.path("refuses");
     // The first comes to stand, others only while there is no flag.
@@ -364,18 +362,23 @@ fn whoever_refuses_to_start_instances_is_asked_again_later() {
         ),
     );
     std::fs::write(&flag, "").unwrap();
-    let plan = one_policy(14, "start = 1", "kind = 'fixed'\ninstances = 3");
+    let plan = one_policy("start = 1", "kind = 'fixed'\ninstances = 3");
     let plan = plan.replace("recipe = 'target'", "recipe = 'flaky'");
     let vars = "vars = { workers = 2, service = 'exp:20ms' }";
     place.write("plan.toml", plan.replace(vars, ""));
-    let mut going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
-    wait_for_load(&place, &mut going);
-    std::thread::sleep(std::time::Duration::from_secs(7));
+    let mut going = place.run_for_ever(&["--json"]);
+    let cell = place.loads(&mut going);
+    wait_for("two refusals", || {
+        let failed = events(&cell, "instance").iter().filter(|of| of.contains("failed")).count();
+        (failed >= 2).then_some(())
+    });
     std::fs::remove_file(&flag).unwrap();
-    let live = going.wait().went_well().json();
+    let is_whole = |run: &Run| run.decisions().unwrap().last().is_some_and(|of| of.before == 3);
+    wait_for("all three", || is_whole(&Run::open(&cell).unwrap()).then_some(()));
+    let live = place.stopped(going).ran().json();
     let of = &live["cells"][0];
     let failures = number(of, "start_failures");
-    assert!((2.0..=6.0).contains(&failures), "{of}");
+    assert!(failures >= 2.0, "{of}");
     let folder = place.run();
     let run = Run::open(&folder.join(of["run"].as_str().unwrap())).unwrap();
     let decisions = run.decisions().unwrap();
@@ -397,15 +400,21 @@ pub(crate) fn works(place: &Place) {
 
 #[test]
 fn instances_without_cgroups_are_as_busy_as_their_requests() {
-    let place = Place::alone();
+    let place = Place::new();
     works(&place);
     let policy = "kind = 'threshold'\nupper = 1\nlower = 0.1\ndatapoints = 1\nperiod = '500ms'\n\
                   cooldown = '1m'";
-    let plan = one_policy(6, "start = 1", policy)
+    let plan = one_policy("start = 1", policy)
         .replace("recipe = 'target'", "recipe = 'works'")
         .replace("vars = { workers = 2, service = 'exp:20ms' }", "");
     place.write("plan.toml", plan);
-    let live = place.plimsoll(&["run", "plan.toml", "--json"]).went_well().json();
+    let mut going = place.run_for_ever(&["--json"]);
+    let cell = place.loads(&mut going);
+    wait_for("another instance", || {
+        let decisions = Run::open(&cell).unwrap().decisions().unwrap();
+        decisions.iter().any(|of| of.desired > of.before).then_some(())
+    });
+    let live = place.stopped(going).ran().json();
     let of = &live["cells"][0];
     assert!(number(of, "cpu_mean") > 1.0, "{of}");
     let run = Run::open(&place.run().join(of["run"].as_str().unwrap())).unwrap();
@@ -416,17 +425,22 @@ fn instances_without_cgroups_are_as_busy_as_their_requests() {
 
 #[test]
 fn somebody_elses_pool_is_watched_and_nothing_is_done() {
-    let place = Place::alone();
+    let place = Place::new();
     // Two hosts of one, each with an agent; one goes away meanwhile.
-    let agent = |port: &str| {
-        let listen = format!("127.0.0.1:{port}");
-        place.start(place.command(PLIMSOLL, &["agent", "--listen", &listen, "--every", "250ms"]))
+    let agent = || {
+        let words = ["agent", "--listen", "127.0.0.1:0", "--every", "250ms"];
+        let going = place.start(place.command(PLIMSOLL, &words));
+        let address = wait_for("an agent", || {
+            let out = going.out();
+            Some(out.lines().find_map(|line| line.strip_prefix("listening on "))?.to_owned())
+        });
+        (going, address.trim_start_matches("http://").trim_end_matches('/').to_owned())
     };
-    let (first, second) = (agent("18481"), agent("18482"));
+    let ((first, at_first), (second, at_second)) = (agent(), agent());
     let plan = "\
 name = 'watched'
 [collect]
-agents = { web1 = '127.0.0.1:18481', web2 = '127.0.0.1:18482' }
+agents = { web1 = 'FIRST', web2 = 'SECOND' }
 every = '250ms'
 [pool]
 max = 5
@@ -447,14 +461,20 @@ lower = 0
 datapoints = 1
 period = '1s'
 ";
-    place.write("plan.toml", plan);
-    for port in [&first, &second] {
-        wait_for("an agent", || port.out().contains("listening").then_some(()));
-    }
+    let plan = plan.replace("FIRST", &at_first).replace("SECOND", &at_second);
+    place.write("plan.toml", &plan);
     let going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--shadow", "--json"]));
-    std::thread::sleep(std::time::Duration::from_secs(5));
+    // Whether something holds of the decisions of both policies.
+    let all = |what: &str, holds: &dyn Fn(&[DecisionRow]) -> bool| {
+        wait_for(what, || {
+            let cells = run_folders(&place.runs("runs").pop()?.join("cells"));
+            let decided = cells.iter().filter_map(|cell| Run::open(cell).ok()?.decisions().ok());
+            (decided.filter(|all| holds(all)).count() == 2).then_some(())
+        });
+    };
+    all("decisions on both hosts", &|all| all.iter().filter(|of| of.before == 2).count() > 4);
     drop(second);
-    std::thread::sleep(std::time::Duration::from_secs(4));
+    all("a decision on one", &|all| all.last().is_some_and(|of| of.before == 1));
     going.signal(Signal::INT);
     let told = going.wait().ended_with(0).json();
     let cells = told["cells"].as_array().unwrap();
@@ -464,10 +484,10 @@ period = '1s'
         let run = Run::open(&place.path(of["run"].as_str().unwrap())).unwrap();
         assert_eq!(run.meta().world, plimsoll_runs::World::Shadow);
         let decisions = run.decisions().unwrap();
-        assert!(decisions.len() >= 6, "{decisions:?}");
         assert!(decisions.iter().all(|of| of.done == 0), "{decisions:?}");
-        assert!(decisions[1].observation.contains("\"cpu\":"), "{:?}", decisions[1]);
-        assert_eq!((decisions[2].before, decisions.last().unwrap().before), (2, 1));
+        let seen = decisions.iter().filter(|of| of.observation.contains("\"cpu\":")).count();
+        assert!(seen > 4, "{decisions:?}");
+        assert_eq!(decisions.last().unwrap().before, 1);
         let texts: Vec<String> = run.events().unwrap().into_iter().map(|of| of.text).collect();
         assert!(texts.iter().any(|of| of == "instance web2 silent"), "{texts:?}");
         // One would always have more; it has not acted, so it says so again and again.

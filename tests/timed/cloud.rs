@@ -4,9 +4,9 @@ use crate::cloud::following::{
     PERIOD, cell, count, decisions, lost, make_group, only_looks, plan, set, until,
 };
 use crate::cloud::proxy::{Cloud, Kind, moto};
-use crate::cloud::{SECRET, begin, ended, files, is_in};
+use crate::cloud::{SECRET, begin, files, is_in};
 use crate::place::{Place, events};
-use crate::pools::wait_for_load;
+use crate::program::wait_for;
 use plimsoll_testing::Weight;
 use std::time::Instant;
 
@@ -18,10 +18,10 @@ fn a_group_that_grows_and_shrinks_is_followed_within_a_period() {
     // Groups are told one on a page, and this one first.
     make_group(&cloud, "another", 1);
     make_group(&cloud, "web", 2);
-    files(&place, &plan(&cloud.endpoint(), "asg:web", 24));
+    files(&place, &plan(&cloud.endpoint(), "asg:web"));
     let mut going = begin(&place, &["run", "plan.toml", "--new", "--json"]);
     until(&place, (&cloud, &mut going), "ready: i-", 2);
-    wait_for_load(&place, &mut going);
+    place.loads(&mut going);
     let began = Instant::now();
     set(&cloud, "web", 4);
     until(&place, (&cloud, &mut going), "ready: i-", 4);
@@ -31,7 +31,8 @@ fn a_group_that_grows_and_shrinks_is_followed_within_a_period() {
     until(&place, (&cloud, &mut going), "draining: i-", 3);
     let went = began.elapsed();
     assert!(came < PERIOD && went < PERIOD, "in after {came:?}, out after {went:?}");
-    let done = ended(going, &cloud).went_well();
+    wait_for("a decision on one", || decisions(&place).last()?.before.eq(&1).then_some(()));
+    let done = place.stopped(going).ran();
     assert!(
         lost(&done) < 0.5,
         "each served on when it was taken out: {}{:#}",

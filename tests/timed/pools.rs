@@ -2,7 +2,7 @@
 
 use crate::host::has_instances;
 use crate::place::Place;
-use crate::pools::{number, one_policy, works};
+use crate::pools::{for_ever, number, one_policy, works};
 use plimsoll_runs::Run;
 use plimsoll_testing::Weight;
 
@@ -16,7 +16,8 @@ fn the_processors_of_instances_are_those_of_their_cgroups() {
     // It goes by what collectors see of an instance: there are never fewer than wished.
     let policy = "kind = 'threshold'\nmetric = 'watch:cpu'\nupper = 0.05\nlower = 0.0001\n\
                   datapoints = 1\nperiod = '500ms'\ncooldown = '1m'";
-    let plan = one_policy(10, "start = 1", policy)
+    let plan = one_policy("start = 1", policy)
+        .replace(&for_ever("40/s"), "schedule = '40/s for 10s'")
         .replace("max = 5", "max = 2")
         .replace("'process'", "'namespace'")
         .replace("recipe = 'target'", "recipe = 'works'\ncpu = '20%'")

@@ -2,9 +2,9 @@
 //! Whoever follows asks, and changes nothing.
 
 use super::proxy::{Cloud, Fault, Kind, moto};
-use super::{begin, ended, files};
+use super::{begin, files};
 use crate::place::{Place, events};
-use crate::pools::wait_for_load;
+use crate::pools::for_ever;
 use crate::program::{Done, Going, wait_for};
 use plimsoll_runs::{DecisionRow, Run};
 use plimsoll_testing::Weight;
@@ -16,7 +16,7 @@ use std::time::Duration;
 pub(crate) const PERIOD: Duration = Duration::from_secs(4);
 
 /// A pool of two instances at least, whom `follow` tells.
-pub(crate) fn plan(endpoint: &str, follow: &str, seconds: u32) -> String {
+pub(crate) fn plan(endpoint: &str, follow: &str) -> String {
     format!(
         "seed = 3
 [testbed]
@@ -36,14 +36,15 @@ cores = 4
 [balancer]
 choose = 'round-robin'
 [load]
-schedule = '40/s for {seconds}s'
+{}
 [policy.one]
 kind = 'fixed'
 instances = 3
 [measure]
 slo = 'errors<90%'
 ",
-        PERIOD.as_secs()
+        PERIOD.as_secs(),
+        for_ever("40/s")
     )
 }
 
@@ -119,15 +120,15 @@ pub(crate) fn lost(done: &Done) -> f64 {
 #[test]
 fn a_cloud_that_does_not_tell_leaves_the_pool_as_it_is() {
     let Some(moto) = moto() else { return };
-    let place = Place::alone();
+    let place = Place::new();
     let cloud = Cloud::start(&place, &moto, Kind::New);
     make_group(&cloud, "web", 2);
-    files(&place, &plan(&cloud.endpoint(), "asg:web", 36));
+    files(&place, &plan(&cloud.endpoint(), "asg:web"));
     // At the beginning it is asked again.
     cloud.will("DescribeAutoScalingGroups", &[Fault::Refused("RequestLimitExceeded"); 2]);
     let mut going = begin(&place, &["run", "plan.toml", "--new", "--json"]);
     until(&place, (&cloud, &mut going), "ready: i-", 2);
-    wait_for_load(&place, &mut going);
+    place.loads(&mut going);
     let says = |going: &mut Going, code: &str| {
         wait_for(code, || {
             assert!(!going.has_ended(), "{}{}", going.out(), going.err());
@@ -150,7 +151,11 @@ fn a_cloud_that_does_not_tell_leaves_the_pool_as_it_is() {
                 &ForceDelete=true";
     cloud.ask(gone);
     says(&mut going, "follow the Auto Scaling group `web`: there is none in us-east-1");
-    let done = going.wait().went_well();
+    wait_for("a decision that knows it", || {
+        let last = decisions(&place).pop()?;
+        last.reason.contains("there is none in us-east-1").then_some(())
+    });
+    let done = place.stopped(going).ran();
     done.says(&["the pool stays as it is"]);
     assert_eq!(count(&place, "draining: i-"), 0, "nobody is taken out");
     let decisions = decisions(&place);
@@ -165,17 +170,17 @@ fn a_cloud_that_does_not_tell_leaves_the_pool_as_it_is() {
 #[test]
 fn a_pool_that_follows_a_group_is_adopted_after_a_kill() {
     let Some(moto) = moto() else { return };
-    let place = Place::alone();
+    let place = Place::new();
     let cloud = Cloud::start(&place, &moto, Kind::New);
     make_group(&cloud, "web", 2);
-    files(&place, &plan(&cloud.endpoint(), "asg:web", 8));
+    files(&place, &plan(&cloud.endpoint(), "asg:web"));
     let words = ["run", "plan.toml", "--json"];
     let mut going = begin(&place, &words);
     until(&place, (&cloud, &mut going), "ready: i-", 2);
-    wait_for_load(&place, &mut going);
+    place.loads(&mut going);
     going.signal(Signal::KILL);
     going.wait();
-    let again = begin(&place, &words).wait().went_well();
+    let again = place.stopped(begin(&place, &words)).ran();
     again.says(&["going on with"]);
     let adopted = again.json()["cells"][0]["figures"]["adopted"].as_f64();
     assert_eq!(adopted, Some(2.0), "{}", again.err);
@@ -186,7 +191,7 @@ fn a_pool_that_follows_a_group_is_adopted_after_a_kill() {
 #[test]
 fn running_instances_with_a_tag_are_followed() {
     let Some(moto) = moto() else { return };
-    let place = Place::alone();
+    let place = Place::new();
     let cloud = Cloud::start(&place, &moto, Kind::New);
     let ids: Vec<String> = (0..4).map(|number| cloud.order(&format!("tagged-{number}"))).collect();
     let tag = |id: &str, value: &str| {
@@ -198,16 +203,16 @@ fn running_instances_with_a_tag_are_followed() {
     };
     ids[..2].iter().for_each(|id| tag(id, "web"));
     tag(&ids[3], "db");
-    files(&place, &plan(&cloud.endpoint(), "tag:role=web", 14));
+    files(&place, &plan(&cloud.endpoint(), "tag:role=web"));
     let mut going = begin(&place, &["run", "plan.toml", "--new", "--json"]);
     until(&place, (&cloud, &mut going), "ready: i-", 2);
-    wait_for_load(&place, &mut going);
+    place.loads(&mut going);
     tag(&ids[2], "web");
     until(&place, (&cloud, &mut going), &format!("ready: {}", ids[2]), 1);
     // It still serves, and runs no more.
     cloud.terminate(&ids[0]);
     until(&place, (&cloud, &mut going), &format!("draining: {}", ids[0]), 1);
-    let done = ended(going, &cloud).went_well();
+    let done = place.stopped(going).ran();
     assert!(lost(&done) < 0.5, "{}", done.err);
     assert_eq!(count(&place, &format!("ready: {}", ids[3])), 0);
     only_looks(&cloud);
@@ -219,7 +224,7 @@ fn what_a_cloud_does_not_tell_at_the_beginning_is_refused() {
     let place = Place::new();
     let cloud = Cloud::start(&place, &moto, Kind::New);
     let refused = |follow: &str, code: i32, parts: &[&str]| {
-        files(&place, &plan(&cloud.endpoint(), follow, 4));
+        files(&place, &plan(&cloud.endpoint(), follow));
         let done = begin(&place, &["run", "plan.toml", "--new"]).wait().ended_with(code);
         done.says(parts);
         assert!(!done.err.contains("balancer-1"), "nothing is started: {}", done.err);
@@ -256,7 +261,7 @@ fn a_cloud_is_named_where_one_is_followed() {
         files(&place, text);
         begin(&place, &["check", "plan.toml"]).wait()
     };
-    let whole = plan(endpoint, "asg:web", 4);
+    let whole = plan(endpoint, "asg:web");
     let done = check(&whole).ended_with(0);
     assert!(!done.out.contains("start web-1"), "{}", done.out);
     let region = "endpoint = 'https://cloud.example/'\nregion = 'eu-west-1'\n\
@@ -273,7 +278,7 @@ fn a_cloud_is_named_where_one_is_followed() {
     let open =
         whole.replace("[role.web]", "scaling_endpoint = 'http://cloud.example/'\n[role.web]");
     check(&open).ended_with(2).says(&["plain http is taken only on loopback"]);
-    let old = plan(endpoint, "tag:role=web", 4);
+    let old = plan(endpoint, "tag:role=web");
     let old = old.replace("[role.web]", "api_version = '2009-11-30'\n[role.web]");
     check(&old).ended_with(2).says(&["2009-11-30 of the API has no tags"]);
     let alone =
