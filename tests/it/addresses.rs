@@ -36,7 +36,7 @@ fn connections_are_spread_over_the_addresses_of_a_name_and_of_this_host() {
         let (one, two) = (at(1), at(2));
         let all = ["load", &url, "--rate", "40/s", "--for", "1s", "--connection", "per-request"];
         let named = ["--resolve", &one, "--resolve", &two, "--quiet", "--json"];
-        let of = place.plimsoll(&[&all[..], &named, more].concat()).went_well().json();
+        let of = place.plimsoll(&[&all[..], &named, more].concat()).ran().json();
         assert_eq!(of["succeeded"], 40, "{of}");
         (pairs(&place), of)
     };

@@ -63,7 +63,7 @@ times = '{CHANGES}'
 fn place(test: &str, kind: &str) -> Option<Place> {
     let is_there = kind == "built-in" || installed(test, kind).is_some();
     is_there.then(|| {
-        let place = Place::alone();
+        let place = Place::measuring();
         write_recipe(&place);
         place
     })
@@ -77,7 +77,7 @@ pub(crate) fn write_recipe(place: &Place) {
 /// The figures of the only cell.
 fn figures(place: &Place, plan: &str) -> Value {
     place.write("plan.toml", plan);
-    let document = place.plimsoll(&["run", "plan.toml", "--json"]).went_well().json();
+    let document = place.plimsoll(&["run", "plan.toml", "--json"]).ran().json();
     document["cells"][0]["figures"].clone()
 }
 
@@ -137,7 +137,7 @@ fn instances_test_themselves_before_they_take_a_request() {
         ("100/s for 9m", "100/s for 3m"),
     ];
     place.write("plan.toml", plan("built-in", &changes));
-    let document = place.plimsoll(&["run", "plan.toml", "--json"]).went_well().json();
+    let document = place.plimsoll(&["run", "plan.toml", "--json"]).ran().json();
     assert!(number(&document["cells"][0]["figures"], "lost").abs() < 0.5, "{document}");
     let texts = texts(&run_of(&place, &document));
     for name in ["web-1", "web-2"] {

@@ -37,7 +37,7 @@ fn what_cannot_come_before_a_cell_is_refused_by_name() {
 
 #[test]
 fn the_page_cache_is_dropped_and_a_service_restarted_before_each_cell() {
-    let place = Place::alone();
+    let place = Place::new();
     let target = place.target(&[]);
     let restart = format!("restart = 'echo restarted >> {}'", place.path("restarts").display());
     let text = plan(
@@ -53,7 +53,7 @@ fn the_page_cache_is_dropped_and_a_service_restarted_before_each_cell() {
     let check = check.ended_with(0);
     check.prints(&["restart the service by: echo restarted", "/proc/sys/vm/drop_caches"]);
     assert!(!place.path("restarts").exists(), "a check does nothing");
-    place.plimsoll(&["run", "plan.toml", "--quiet"]).went_well();
+    place.plimsoll(&["run", "plan.toml", "--quiet"]).ran();
     for cell in 1..=2 {
         let done = before(&place, cell);
         assert_eq!(done.len(), 2, "{done:?}");

@@ -27,8 +27,10 @@ fn a_check_tells_and_sends_nothing() {
     assert_eq!(check["connections"], serde_json::json!({ "start": 10, "most": 50 }));
     assert!((51..200).contains(&check["descriptors"].as_u64().unwrap()), "{check}");
 
+    // tidy: allow(waits, a check sends nothing)
     let text = place.load(&[&url, "--rate", "2000/s", "--for", "10s", "--check"]).ended_with(0);
     assert!(text.out.contains("20,000 in 10 s, 2,000/s at the peak"), "{}", text.out);
+    // tidy: allow(waits, a check sends nothing)
     let closed = place.load(&[&url, "--users", "5", "--for", "10s", "--check"]).ended_with(0);
     assert!(closed.out.contains("as many as the target answers, for 10 s"), "{}", closed.out);
 

@@ -98,7 +98,7 @@ fn an_experiment_is_told_by_cell() {
 
 #[test]
 fn a_search_is_told_by_its_estimate() {
-    let place = Place::alone();
+    let place = Place::new();
     let target = place.target(&["--service-time", "const:10ms", "--workers", "2"]);
     let url = target.url();
     let search = ["capacity", &url, "--slo", "p90<1us", "--max-time", "20s", "--quiet"];

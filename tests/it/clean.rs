@@ -56,7 +56,7 @@ fn urls_may_hold_placeholders() {
         let version = if http2.is_empty() { "1.1" } else { "2" };
         let url = format!("http://127.0.0.1:{port}/item/{{{{counter}}}}?r={{{{random:7..9}}}}");
         let load = ["load", &url, "--rate", "20/s", "--for", "1s", "--http", version, "--json"];
-        let of = place.plimsoll(&load).went_well().json();
+        let of = place.plimsoll(&load).ran().json();
         assert_eq!(of["succeeded"], 20, "{of}");
         let log = std::fs::read_to_string(place.path("nginx/access.log")).unwrap();
         let targets: BTreeSet<&str> =

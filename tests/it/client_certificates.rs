@@ -62,9 +62,9 @@ fn nginx_lets_in_whoever_shows_a_certificate() {
     let load = ["--rate", "20/s", "--for", "1s", "--ca", "ca.pem", "--json"];
     let by = |more: &[&str]| place.plimsoll(&[&["load", &url], &load[..], more].concat());
     let shown = ["--cert", "client.pem", "--key", "client.key"];
-    let summary = by(&shown).went_well().json();
+    let summary = by(&shown).ran().json();
     assert_eq!(summary["succeeded"], 20, "{summary}");
-    let summary = by(&[&shown[..], &["--http", "auto"]].concat()).went_well().json();
+    let summary = by(&[&shown[..], &["--http", "auto"]].concat()).ran().json();
     assert_eq!(summary["succeeded"], 20, "{summary}");
     // Without one nginx answers that it wants one.
     let summary = by(&[]).json();
@@ -76,7 +76,7 @@ fn nginx_lets_in_whoever_shows_a_certificate() {
          \"load.rate\" = [\"10/s\", \"20/s\"]\n"
     );
     place.write("plan.toml", text);
-    place.plimsoll(&["run", "plan.toml", "--quiet"]).went_well();
+    place.plimsoll(&["run", "plan.toml", "--quiet"]).ran();
     let key = std::fs::read_to_string(place.path("client.key")).unwrap();
     let line = key.lines().nth(1).unwrap();
     assert!(!is_kept(&place.path("runs"), line.as_bytes()), "a key is kept");

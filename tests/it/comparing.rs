@@ -25,7 +25,7 @@ fn group(place: &Place, url: &str, out: &str) -> Option<String> {
 
 #[test]
 fn replications_are_compared_and_single_runs_are_not() {
-    let place = Place::alone();
+    let place = Place::measuring();
     let (calm, slow) =
         (place.calm(), place.target(&["--service-time", "const:40ms", "--workers", "1000"]));
     let Some(a) = group(&place, &calm.url(), "a") else { return };
@@ -97,7 +97,7 @@ fn runs_that_say_nothing_together_are_not_compared() {
     let url = target.url();
     for rate in ["20/s", "30/s"] {
         let load = ["load", &url, "--quiet", "--rate", rate, "--for", "1s", "--repeat", "2"];
-        place.plimsoll(&load).went_well();
+        place.plimsoll(&load).ran();
     }
     let runs = place.runs("runs");
     let [a, b, c, d] = [0, 1, 2, 3].map(|n| runs[n].to_str().unwrap());
@@ -130,7 +130,7 @@ fn replications_draw_by_seeds_of_their_own_in_step() {
     let group = || {
         let load = ["load", &url, "--quiet", "--json", "--rate", "150/s", "--for", "1s"];
         let each = ["--arrivals", "poisson", "--repeat", "3", "--seed", "9"];
-        place.plimsoll(&[&load[..], &each].concat()).went_well().json()
+        place.plimsoll(&[&load[..], &each].concat()).ran().json()
     };
     let (one, other) = (group(), group());
     let of = |group: &Value, key: &str| -> Vec<u64> {
@@ -152,7 +152,7 @@ fn replications_draw_by_seeds_of_their_own_in_step() {
     let plan = place.runs("runs")[1].join("plan.toml");
     let again =
         place.plimsoll(&["load", plan.to_str().unwrap(), "--quiet", "--json", "--repeat", "1"]);
-    assert_eq!(again.went_well().json()["offered"], one["runs"][1]["offered"]);
+    assert_eq!(again.ran().json()["offered"], one["runs"][1]["offered"]);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn replications_print_one_document() {
         ["load", &url, "--quiet", "--json", "--rate", "40/s", "--for", "1s", "--name", "both"];
     let group = place.plimsoll(&[&load[..], &["--repeat", "2"]].concat());
     let code = group.code();
-    let group = group.went_well().json();
+    let group = group.ran().json();
     assert_eq!(group["schema"], 1);
     assert_eq!((&group["group"]["name"], &group["group"]["repeat"]), (&"both".into(), &2.into()));
     let runs = group["runs"].as_array().unwrap();

@@ -35,7 +35,7 @@ fn encrypted(place: &Place) -> Option<Encrypted> {
 fn twenty(place: &Place, url: &str, arguments: &[&str]) -> Value {
     let load = ["load", url, "--rate", "20/s", "--for", "1s", "--json"];
     let all = [&load[..], &["--connection", "per-request", "--ca", "cert.pem"], arguments].concat();
-    let summary = place.plimsoll(&all).went_well().json();
+    let summary = place.plimsoll(&all).ran().json();
     assert_eq!(summary["succeeded"], 20, "{summary}");
     summary
 }
@@ -46,7 +46,7 @@ fn a_self_signed_certificate_is_trusted_by_name() {
     let Some(server) = encrypted(&place) else { return };
     let load = ["--rate", "5/s", "--for", "1s", "--connections", "1", "--json"];
     let by = |more: &[&str]| place.plimsoll(&[&["load", &server.url], &load[..], more].concat());
-    let summary = by(&["--ca", "cert.pem"]).went_well().json();
+    let summary = by(&["--ca", "cert.pem"]).ran().json();
     assert_eq!(summary["succeeded"], 5, "{summary}");
     let other = by(&["--ca", "cert.pem", "--sni", "elsewhere.example"]).ended_with(4);
     other.says(&["elsewhere.example"]);

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 #[test]
 fn all_held() {
-    let place = Place::alone();
+    let place = Place::measuring();
     let target = place.calm();
     let slo = "p50<30s, p90<30s, errors<1%, lost<1, rate>=10/s, availability>=50%";
     let done = place.load(&[&target.url(), "--rate", "20/s", "--for", "2s", "--slo", slo]);
@@ -17,13 +17,12 @@ fn all_held() {
     assert_eq!(done.out.matches("held  ").count(), 6, "{}", done.out);
     assert!(done.out.contains("valid"), "{}", done.out);
     let said = target.end().ended_with(0).err;
-    let requests = said.split(' ').next().and_then(|n| n.parse::<u32>().ok()).unwrap();
-    assert!([40, 80, 120].contains(&requests), "forty for each attempt: {said}");
+    assert!(said.starts_with("40 requests"), "{said}");
 }
 
 #[test]
 fn an_slo_that_does_not_hold() {
-    let place = Place::alone();
+    let place = Place::measuring();
     let target = place.calm();
     let done = place.load(&[
         &target.url(),
@@ -45,7 +44,7 @@ fn an_slo_that_does_not_hold() {
 
 #[test]
 fn failed_requests_rank_slower_than_every_bound() {
-    let place = Place::alone();
+    let place = Place::measuring();
     let target =
         place.target(&["--service-time", "const:20ms", "--workers", "1000", "--errors", "30%"]);
     let done =

@@ -100,7 +100,7 @@ fn everything_that_was_run_stands_in_one_list() {
     }
     let target = place.target(&["--service-time", "const:2ms", "--workers", "1"]);
     let url = target.url();
-    place.load(&[&url, "--rate", "30/s", "--for", "2s", "--name", "live"]).went_well();
+    place.load(&[&url, "--rate", "30/s", "--for", "2s", "--name", "live"]).ran();
     let ladder = ["--search", "ladder", "--slo", "p90<20ms", "--start", "100/s", "--window", "1s"];
     // A busy machine may keep it from its end; it leaves a run all the same.
     place.plimsoll(&[&["capacity", &url, "--quiet"], &ladder[..]].concat());
@@ -323,7 +323,7 @@ fn an_experiment_of_every_kind_has_a_page() {
     place.plimsoll(&[&tune[..], &["--out", "tune", "-q"]].concat()).ended_with(0);
     let found = page("tune");
     assert!(found.contains("Best: threshold") && found.contains("Cost over upper"), "{found}");
-    place.load(&[&url, "--rate", "30/s", "--for", "1s", "--repeat", "2"]).went_well();
+    place.load(&[&url, "--rate", "30/s", "--for", "1s", "--repeat", "2"]).ran();
     let journal = |folder: &str| {
         let all = std::fs::read_dir(place.path(folder)).unwrap();
         let mut names = all.map(|entry| entry.unwrap().file_name().into_string().unwrap());

@@ -131,13 +131,13 @@ fn loads_are_compared_by_registered_figures() {
     let url = target.url();
     let load = ["load", &url, "--quiet", "--json", "--rate", "40/s", "--for", "1s"];
     let more = |name| ["--repeat", "2", "--name", name];
-    let group = place.plimsoll(&[&load[..], &more("a")].concat()).went_well().json();
+    let group = place.plimsoll(&[&load[..], &more("a")].concat()).ran().json();
     for (name, of) in group["figures"].as_object().unwrap() {
         let figure = figure::named(name).unwrap_or_else(|| panic!("the registry has no {name}"));
         assert_ne!(figure.better, Better::Neither, "{name} is compared");
         assert!(of.get("ci95").is_some(), "{of}");
     }
-    place.plimsoll(&[&load[..], &more("b")].concat()).went_well();
+    place.plimsoll(&[&load[..], &more("b")].concat()).ran();
     let done = place.plimsoll(&["compare", "a", "b", "--tolerance", "99%", "--json"]);
     // Where the machine was too busy there is no comparison, and the group above was looked at.
     if done.code() == Some(5) {

@@ -145,12 +145,12 @@ fn a_proxys_password_is_neither_printed_nor_stored() {
     let mut command = place.command(crate::program::PLIMSOLL, &load);
     command.args([&through, "--through-env", "PROXY_LOGIN", "--json"]);
     command.env("PROXY_LOGIN", "ann:s3cret-word");
-    let of = place.start(command).wait().went_well().json();
+    let of = place.start(command).wait().ran().json();
     assert_eq!(of["succeeded"], 20, "{of}");
 
     let secret = format!("http://ann:s3cret-word@127.0.0.1:{port}");
     let by = [&load[..], &[&secret]].concat();
-    let done = place.plimsoll(&by).went_well();
+    let done = place.plimsoll(&by).ran();
     let printed = place.plimsoll(&[&by[..], &["--print-plan"]].concat()).ended_with(0);
     printed.prints(&["…redacted…@127.0.0.1"]);
     let wrong = place.plimsoll(&[&by[..], &["--addresses", "spread"]].concat()).ended_with(2);

@@ -1,7 +1,7 @@
 //! A disk that fills up while a run is written.
 
 use crate::json::assert_sums;
-use crate::place::{Place, run_folders, test_name};
+use crate::place::{Place, SOAK, run_folders, test_name};
 use plimsoll_testing::{Weight, skip};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -47,7 +47,7 @@ fn what_was_written_before_the_disk_was_full_is_readable() {
     let target = place.calm();
     let url = target.url();
     let done =
-        place.load(&[&url, "--rate", "200/s", "--for", "40s", "--samples", "--out", "disk/runs"]);
+        place.load(&[&url, "--rate", "200/s", "--for", SOAK, "--samples", "--out", "disk/runs"]);
     let done = done.ended_with(4);
     done.says(&[
         "error: failed to write ",

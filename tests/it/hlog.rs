@@ -62,7 +62,7 @@ fn another_reader_finds_the_same_buckets() {
         "--ok",
         "200,500",
     ]);
-    let summary = done.went_well().json();
+    let summary = done.ran().json();
     let run = place.run();
     let sums = by_tag(&run.join("latency.hlog"));
     let opened = Run::open(&run).unwrap();

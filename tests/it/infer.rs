@@ -6,7 +6,7 @@ use serde_json::Value;
 
 #[test]
 fn a_search_serves_as_calibration_and_a_few_probes_tell_the_load_or_decline() {
-    let place = Place::alone();
+    let place = Place::measuring();
     let target = place.target(&["--service-time", "exp:4ms", "--workers", "2"]);
     let url = target.url();
     // Nothing is offered beyond 200/s: a short search.
@@ -78,7 +78,7 @@ fn what_is_no_search_does_not_calibrate() {
     let place = Place::new();
     let target = place.target(&[]);
     let url = target.url();
-    place.load(&[&url, "--rate", "20/s", "--for", "500ms"]).went_well();
+    place.load(&[&url, "--rate", "20/s", "--for", "500ms"]).ran();
     let run = place.run();
     let run = run.to_str().unwrap();
     let done = place.plimsoll(&["infer", run, "--probe", &url]).ended_with(2);

@@ -84,7 +84,7 @@ fn a_replay_says_what_it_leaves_out_and_reads_a_pipe() {
     let left_out = "2 requests are replayed; left out: 1 of POST, 1 lines that cannot be read";
     assert!(file.out.contains(left_out), "{}", file.out);
     let line = format!("cat access.log | $plimsoll load {url} --replay - --json");
-    let json = shell(&place, &line).went_well().json();
+    let json = shell(&place, &line).ran().json();
     assert_eq!((&json["offered"], &json["succeeded"]), (&2.into(), &2.into()));
     assert!(json["warnings"].to_string().contains("1 of POST"), "{json}");
     let lines: Vec<String> = server.asked().iter().map(|one| one.line().to_owned()).collect();
@@ -100,7 +100,7 @@ fn a_comma_is_a_part_of_a_url_unless_it_is_said_to_be_none() {
     place.write("commas.txt", "/tiles?bbox=1.2,3.4,5.6,7.8\n/items?ids=11,12,13\n");
     let gently = [url.as_str(), "--rate", "20/s", "--for", "500ms"];
     let with = |more: &[&str]| place.load(&[&gently[..], more].concat());
-    let done = with(&["--urls", "commas.txt", "--json"]).went_well().json();
+    let done = with(&["--urls", "commas.txt", "--json"]).ran().json();
     let warnings = done["warnings"].to_string();
     assert!(warnings.contains("url,weight") && warnings.contains("--order weighted"), "{warnings}");
     let asked: Vec<String> = server.asked().iter().map(|one| one.line().to_owned()).collect();
@@ -155,7 +155,7 @@ fn options_mean_what_they_say() {
     with(&["--report", "nowhere/r.html"]).ended_with(2).says(&["write the report to nowhere"]);
     with(&["--report", "."]).ended_with(2).says(&["it is a folder"]);
     assert!(server.asked().is_empty(), "something was sent");
-    let sent = with(&["-X", "POST", "--body", "@form.json", "--json"]).went_well().json();
+    let sent = with(&["-X", "POST", "--body", "@form.json", "--json"]).ran().json();
     assert!(sent["warnings"].to_string().contains("`--body-file form.json`"), "{sent}");
     for (words, advice) in [
         (&["--vus", "5"][..], "--users N"),

@@ -2,7 +2,7 @@
 //! what was measured is kept.
 
 use crate::json::assert_sums;
-use crate::place::Place;
+use crate::place::{Place, SOAK};
 use crate::program::{Going, PLIMSOLL, wait_for};
 use plimsoll_testing::Weight;
 use rustix::process::Signal;
@@ -12,7 +12,7 @@ use std::net::TcpListener;
 /// Starts a long run and waits until some of its seconds are on disk.
 fn started(place: &Place, arguments: &[&str]) -> Going {
     let mut command = place.command(PLIMSOLL, &["load"]);
-    command.args(arguments).args(["--rate", "50/s", "--for", "50s", "--json"]);
+    command.args(arguments).args(["--rate", "50/s", "--for", SOAK, "--json"]);
     let mut going = place.start(command);
     wait_for("two seconds of the run", || {
         assert!(!going.has_ended(), "{}", going.err());
@@ -74,7 +74,7 @@ fn twice_ends_at_once() {
 
 /// As [`started`], against a server that answers nothing: a second counts once it is in the file.
 fn started_unanswered(place: &Place, url: &str) -> Going {
-    let arguments = ["load", url, "--rate", "20/s", "--for", "50s", "--json", "--timeout", "50s"];
+    let arguments = ["load", url, "--rate", "20/s", "--for", SOAK, "--json", "--timeout", SOAK];
     let mut going = place.start(place.command(PLIMSOLL, &arguments));
     wait_for("two seconds of the run", || {
         assert!(!going.has_ended(), "{}", going.err());
@@ -134,18 +134,20 @@ fn what_was_ignored_from_the_start_stays_ignored() {
     let place = Place::new();
     let target = place.calm();
     let url = target.url();
+    // tidy: allow(waits, the signal is ignored, so that a load has its length)
     let load = ["load", &url, "--rate", "50/s", "--for", "3s", "--json"];
     for (ignored, signal) in [("HUP", Signal::HUP), ("INT", Signal::INT), ("TERM", Signal::TERM)] {
         let before = place.runs("runs").len();
         let going = ignoring(&place, ignored, &load);
         wait_for("the run to begin", || (place.runs("runs").len() > before).then_some(()));
         going.signal(signal);
-        let summary = going.wait().went_well().json();
+        let summary = going.wait().ran().json();
         assert_eq!(summary["run"]["ended"], "complete", "{ignored}: {summary}");
         assert_eq!(summary["offered"], 150, "{ignored}: {summary}");
     }
     // A shell's job in the background of a script: nobody has asked for that.
     let before = place.runs("runs").len();
+    let load = load.map(|word| if word == "3s" { SOAK } else { word });
     let going = ignoring(&place, "INT QUIT", &load);
     wait_for("the run to begin", || (place.runs("runs").len() > before).then_some(()));
     going.signal(Signal::INT);

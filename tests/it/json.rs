@@ -175,7 +175,7 @@ fn a_summary_has_every_field_of_the_contract() {
 fn json_is_alone_on_standard_output() {
     let place = Place::new();
     let target = place.calm();
-    let done = place.load(&[&target.url(), "--rate", "20/s", "--for", "1s", "--json"]).went_well();
+    let done = place.load(&[&target.url(), "--rate", "20/s", "--for", "1s", "--json"]).ran();
     let summary = done.json();
     assert_shape(&summary, &["slo[]", "warm_up.", "status.*", "errors.*", "reasons[]"]);
     assert_sums(&summary);

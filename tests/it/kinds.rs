@@ -227,7 +227,7 @@ fn clusters_of_caches_have_factors_of_which_their_own_levels_are_some() {
 
 #[test]
 fn a_search_has_factors_in_both_worlds() {
-    let place = Place::alone();
+    let place = Place::measuring();
     place.write("plan.toml", SEARCH);
     assert_eq!(cells(&check(&place)).len(), 4);
     let of = run(&place, 0);
@@ -253,8 +253,7 @@ fn a_search_has_factors_in_both_worlds() {
     place.write("plan.toml", live);
     let told = place.plimsoll(&["check", "plan.toml"]).ended_with(0);
     told.prints(&["search, live", "role.web.vars.workers", "start it"]);
-    let done = place.again(|| place.plimsoll(&["run", "plan.toml", "--json", "--out", "live"]));
-    let of = done.went_well().json();
+    let of = place.plimsoll(&["run", "plan.toml", "--json", "--out", "live"]).ran().json();
     whole(&of, 2, "live");
     for cell in cells(&of) {
         let number = cell["id"].as_u64().unwrap();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::place::Place;
-use crate::program::{PLIMSOLL, wait_for};
+use crate::program::wait_for;
 
 /// Fails unless the figures by label add up to those of all.
 #[track_caller]
@@ -49,7 +49,7 @@ fn requests_are_told_by_the_labels_of_their_users() {
     let paths = ["--path", "/near=const:2ms", "--path", "/far=const:60ms"];
     let target = place.target(&[&paths[..], &["--workers", "100"]].concat());
     let run = ["--scenario", "s.toml", "--users", "8", "-n", "80", "--json", "-t", "2"];
-    let document = place.load(&[&[target.url().as_str()][..], &run].concat()).went_well().json();
+    let document = place.load(&[&[target.url().as_str()][..], &run].concat()).ran().json();
     let labels: Vec<&Value> =
         document["by_label"].as_array().unwrap().iter().map(|of| &of["label"]).collect();
     assert_eq!(labels, ["(none)", "asia", "eu"], "in their order: {document:#}");
@@ -80,9 +80,8 @@ fn labels_are_told_live_and_as_a_table() {
     let target = place.target(&[&paths[..], &["--workers", "100"]].concat());
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (url, address) = (target.url(), address.to_string());
-    let load = ["load", &url, "--scenario", "s.toml", "--users", "8", "--for", "4s", "--quiet"];
-    let load = [&load[..], &["--prometheus", &address]].concat();
-    let going = place.start(place.command(PLIMSOLL, &load));
+    let load = [&url, "--scenario", "s.toml", "--users", "8", "--quiet", "--prometheus", &address];
+    let going = place.soak(&load);
     let page = wait_for("figures by label", || {
         let page = crate::prometheus::get(&address, "/metrics")?;
         page.contains("plimsoll_label_requests_total{label=\"asia\"}").then_some(page)
@@ -95,7 +94,7 @@ fn labels_are_told_live_and_as_a_table() {
     ] {
         assert!(page.contains(says), "{says}: {page}");
     }
-    going.wait();
+    place.stopped(going).ran();
     let folder = place.run();
     let path = folder.to_str().unwrap();
     let document = place.plimsoll(&["runs", "show", path, "--json"]).json();

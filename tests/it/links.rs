@@ -2,12 +2,12 @@
 //! over them is held in `tests/timed`. Needs root and TUN devices.
 
 use crate::host::{has_instances, has_tun};
-use crate::place::Place;
+use crate::place::{Place, SOAK};
 use crate::program::{Done, PLIMSOLL, wait_for};
 use plimsoll_testing::{Weight, not_judged};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::time::Duration;
+use std::path::Path;
 
 pub(crate) const PLAN: &str = "\
 name = 'far away'
@@ -77,7 +77,11 @@ for = '1s'
 /// The processes that carry links, of all beds of this place.
 fn routers(place: &Place) -> Vec<i32> {
     let all = place.plimsoll(&["testbed", "status", "--json"]).ended_with(0).json();
-    let beds = all["testbeds"].as_array().unwrap().iter();
+    // Other tests have beds, too.
+    let own = place.path("").canonicalize().unwrap();
+    let is_its =
+        |bed: &&Value| bed["experiment"].as_str().is_some_and(|of| Path::new(of).starts_with(&own));
+    let beds = all["testbeds"].as_array().unwrap().iter().filter(is_its);
     let things = beds.flat_map(|bed| bed["things"].as_array().unwrap());
     let routers = things.filter(|thing| thing["what"] == "links");
     routers.map(|thing| i32::try_from(thing["pid"].as_i64().unwrap()).unwrap()).collect()
@@ -89,9 +93,9 @@ fn a_cell_whose_links_have_ended_has_failed() {
     if !has_links(test) {
         return;
     }
-    let place = Place::alone();
-    // Long enough for a router that is found late by a busy machine.
-    place.write("plan.toml", PLAN.replace("for = '4s'", "for = '15s'"));
+    let place = Place::new();
+    let ever = format!("for = 'ever'\nat_most = '{SOAK}'");
+    place.write("plan.toml", PLAN.replace("for = '4s'", &ever));
     place.plimsoll(&["check", "plan.toml"]).ended_with(0);
     let mut going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--json"]));
     let router = wait_for("the router", || {
@@ -103,9 +107,16 @@ fn a_cell_whose_links_have_ended_has_failed() {
         return;
     };
     // By then its links were measured, and the load goes over them.
-    std::thread::sleep(Duration::from_millis(2_500));
+    let is_on = wait_for("the load", || {
+        let is_on = place.is_loaded_by(&going);
+        (is_on || going.has_ended()).then_some(is_on)
+    });
+    if !is_on {
+        assert!(is_busy(test, &going.wait()), "it had no load");
+        return;
+    }
     kill_process(Pid::from_raw(router).unwrap(), Signal::KILL).unwrap();
-    let done = going.wait();
+    let done = place.stopped(going);
     assert!(done.err.contains("the router of the links"), "{}", done.err);
     assert_eq!(routers(&place), Vec::<i32>::new());
 }

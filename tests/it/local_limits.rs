@@ -4,10 +4,10 @@
 use crate::json::assert_sums;
 use crate::place::Place;
 use crate::program::{Done, PLIMSOLL, wait_for};
+use plimsoll_runs::{ErrorKind, Phase, Run};
 use plimsoll_testing::{installed, skip};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::Value;
-use std::time::Duration;
 
 /// Fails unless a run says that `cause` kept it from connecting, and holds nothing against the
 /// target.
@@ -31,25 +31,23 @@ fn descriptors_that_run_out_are_our_failure() {
     let place = Place::new();
     let target = place.target(&["--service-time", "const:100us"]);
     let url = target.url();
-    let load = ["load", &url, "--quiet", "--json", "--rate", "50/s", "--for", "3s"];
     let each = ["--connection", "per-request", "--connections", "1", "--slo", "errors<1%"];
-    let going = place.start(place.command(PLIMSOLL, &[&load[..], &each].concat()));
     // Once it runs: the room that a run needs is looked for before it.
-    let seconds = || {
-        let run = place.runs("runs").pop()?.join("latency.hlog");
-        let log = std::fs::read_to_string(run).ok()?;
-        log.contains("Tag=response,").then_some(())
-    };
-    wait_for("a second of the run", seconds);
+    let mut going =
+        place.soak(&[&[&url, "--quiet", "--json", "--rate", "50/s"][..], &each].concat());
+    let run = place.loads(&mut going);
     let limit = |current| {
         let limits = Rlimit { current: Some(current), maximum: Some(4096) };
         prlimit(Pid::from_raw(going.id()), Resource::Nofile, limits).unwrap();
     };
     limit(3);
-    std::thread::sleep(Duration::from_millis(800));
+    wait_for("requests that found no descriptor", || {
+        let total = Run::open(&run).unwrap().total(Phase::Measured).unwrap();
+        (total.errors_of(ErrorKind::Local) > 0).then_some(())
+    });
     // The run's end needs some again.
     limit(4096);
-    blames_this_host(going.wait(), "EMFILE", "LimitNOFILE=");
+    blames_this_host(place.stopped(going), "EMFILE", "LimitNOFILE=");
 }
 
 /// Answers each request and leaves closing to the client, whose port is held back then.
@@ -84,6 +82,7 @@ fn ports_that_run_out_are_our_failure() {
     let serve = "python3 server.py & server=$!; \
                   until [ -e listening ]; do kill -0 $server || exit 77; sleep 0.1; done; \
                   \"$0\" load http://127.0.0.1:21206/ \"$@\"; code=$?; kill $server; exit $code";
+    // tidy: allow(waits, ports run out by count, fifty of two hundred)
     let load = ["--quiet", "--json", "--rate", "50/s", "--for", "4s", "--slo", "errors<1%"];
     let each = ["--connection", "per-request", "--connections", "1"];
     place.write("server.py", SERVER);

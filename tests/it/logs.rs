@@ -74,7 +74,7 @@ fn several_logs_are_replayed_as_one_with_their_hosts_and_rewritten_paths() {
     let told = place.load(&[&logs[..], &more, &["--check"]].concat()).ended_with(0);
     assert!(told.out.contains("name 2 hosts, such as a.example"), "{}", told.out);
     let keep = [&logs[..], &more, &["--keep-host", "--json"]].concat();
-    let json = place.load(&keep).went_well().json();
+    let json = place.load(&keep).ran().json();
     assert_eq!(json["offered"], 4, "{json}");
     let asked = server.asked();
     let last = &asked[asked.len() - 4..];
@@ -94,7 +94,7 @@ fn several_logs_are_replayed_as_one_with_their_hosts_and_rewritten_paths() {
     place.write("plan.toml", plan);
     let plan = place.plimsoll(&["load", "plan.toml", "--print-plan"]).ended_with(0);
     plan.prints(&["keep_host = true", "^/v1/=/v2/", "access.log.1", "%v:%p"]);
-    let json = place.load(&["plan.toml", "--json"]).went_well().json();
+    let json = place.load(&["plan.toml", "--json"]).ran().json();
     assert_eq!(json["offered"], 4, "{json}");
     let asked = server.asked();
     let again: Vec<&str> =

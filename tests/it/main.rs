@@ -65,7 +65,6 @@ mod pools;
 mod program;
 mod prometheus;
 mod published_types;
-mod quota;
 mod rabbit;
 mod reading;
 mod reconnecting;

@@ -93,6 +93,7 @@ fn users_of_the_market_are_all_answered_and_hear_of_each_other() {
     place.write("users.toml", users());
     let url = format!("ws://{address}/");
     let mut load = place.command(PLIMSOLL, &["load", &url, "--scenario", "users.toml", "--json"]);
+    // tidy: allow(waits, matches and broadcasts of the market go by its own clock)
     load.args(["--users", "40", "--connect-rate", "40/s", "--for", "15s"]);
     let going = place.start(load);
     let predictions = || {
@@ -104,7 +105,7 @@ fn users_of_the_market_are_all_answered_and_hear_of_each_other() {
     wait_for("predictions", || (predictions() > 200).then_some(()));
     // All are moved once, to where they were.
     admin(address, "POST", "/admin/reconnect", &json!({"to": format!("{url}ws")}).to_string());
-    let document = going.wait().went_well().json();
+    let document = going.wait().ran().json();
     assert_all_answered(&document);
     let of = &document["websocket"];
     let arrived = document["users"]["arrived"].as_u64().unwrap();
@@ -166,7 +167,7 @@ fn a_market_of_two_processes_behind_nginx_is_loaded_on_a_test_bed() {
     if needs.iter().any(|program| installed(test, program).is_none()) || !has_instances(test) {
         return;
     }
-    let place = Place::alone();
+    let place = Place::measuring();
     std::fs::create_dir(place.path("recipes")).unwrap();
     std::fs::copy(format!("{EXAMPLES}/recipes/market.toml"), place.path("recipes/market.toml"))
         .unwrap();
@@ -189,7 +190,7 @@ fn a_market_of_two_processes_behind_nginx_is_loaded_on_a_test_bed() {
     for changes in [&["role.front.vars.preset=default"][..], &by_tls] {
         let mut words = vec!["run", "plan.toml", "--new", "--json"];
         words.extend(changes.iter().flat_map(|of| ["--set", *of]));
-        let done = run(&words).went_well();
+        let done = run(&words).ran();
         let cell = &done.json()["cells"][0];
         assert_eq!(cell["state"], "done", "{cell}");
         let runs = place.runs("runs");

@@ -1,6 +1,6 @@
 //! MediaWiki from Debian's packages on the test-bed: its data, its recipe, and what is watched.
 
-use crate::place::{Place, events, test_name};
+use crate::place::{Place, SOAK, events, test_name};
 use plimsoll_runs::Run;
 use plimsoll_testing::{Weight, installed, skip};
 use std::path::{Path, PathBuf};
@@ -132,7 +132,7 @@ fn a_wiki_is_made_stands_warm_and_is_watched() {
     place.write("plan.toml", plan);
     let mut command = place.command(crate::program::PLIMSOLL, &["run", "plan.toml", "--json"]);
     command.env("WIKI_PASSWORD", "a word that nobody guesses");
-    let done = place.start(command).wait().went_well();
+    let done = place.start(command).wait().ran();
     let cell = &done.json()["cells"][0];
     assert_eq!(cell["state"], "done", "{cell}");
     let figure = |name: &str| cell["figures"][name].as_f64().unwrap_or(f64::NAN);
@@ -188,7 +188,7 @@ fn users_log_in_and_edit() {
     let half =
         text.replace("= 95,", "= 50,").replace("= 5,", "= 50,").replace("exp:1s", "exp:10ms");
     place.write("users-who-edit.toml", half);
-    let words = ["--scenario", "users-who-edit.toml", "--users", "4", "-n", "6", "--for", "60s"];
+    let words = ["--scenario", "users-who-edit.toml", "--users", "4", "-n", "6", "--for", SOAK];
     let load = [&["load", &url][..], &words, &["--json"]].concat();
     let summary = place.plimsoll(&load).ended_with(0).json();
     let names = summary["by_name"].as_array().unwrap();

@@ -104,6 +104,7 @@ fn answer(path: &str) -> Vec<u8> {
         digits.parse::<u64>().ok()
     };
     if let Some(ms) = number("/wait/") {
+        // tidy: allow(waits, the server takes its time)
         std::thread::sleep(Duration::from_millis(ms));
     }
     let (status, fields, body) = match path {

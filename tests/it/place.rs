@@ -27,9 +27,9 @@ impl Place {
         Self::weighing(Weight::LOADS)
     }
 
-    /// Of a test whose steps race with a load of fixed length: beside few others.
-    pub(crate) fn alone() -> Self {
-        Self::weighing(Weight::RACES)
+    /// Of a test that measures what a server can do, or keeps it busy: beside few others.
+    pub(crate) fn measuring() -> Self {
+        Self::weighing(Weight::COMPUTES)
     }
 
     /// Of a test that takes so much of the machine.
@@ -82,14 +82,8 @@ impl Place {
         self.start(self.command(PLIMSOLL, arguments)).wait()
     }
 
-    /// Runs `plimsoll load` quietly, again where the machine was too busy for a verdict.
+    /// Runs `plimsoll load` quietly.
     pub(crate) fn load(&self, arguments: &[&str]) -> Done {
-        self.again(|| self.load_once(arguments))
-    }
-
-    /// Runs `plimsoll load` quietly, once: where a server counts what comes, a second attempt would
-    /// be counted, too.
-    pub(crate) fn load_once(&self, arguments: &[&str]) -> Done {
         self.plimsoll(&[&["load", "--quiet"], arguments].concat())
     }
 
@@ -128,6 +122,11 @@ impl Place {
             assert!(!going.has_ended(), "{}{}", going.out(), going.err());
             loaded_by(self.folder.path(), going.id())
         })
+    }
+
+    /// Whether a process has put a load on something for a second.
+    pub(crate) fn is_loaded_by(&self, going: &Going) -> bool {
+        loaded_by(self.folder.path(), going.id()).is_some()
     }
 
     /// Asks a load or an experiment that goes on to end; returns what came of it.

@@ -88,7 +88,7 @@ fn flags_and_settings_override_a_plan() {
     );
     place.write("plan.toml", plan);
     let arguments = ["plan.toml", "--rate", "20/s", "--set", "load.for=1s", "--set", "name=flag"];
-    let summary = place.load(&[&arguments[..], &["--json"]].concat()).went_well().json();
+    let summary = place.load(&[&arguments[..], &["--json"]].concat()).ran().json();
     assert_eq!(summary["offered"], 20, "{summary}");
     assert_eq!((&summary["run"]["name"], &summary["run"]["seed"]), (&"flag".into(), &5.into()));
     let kept = std::fs::read_to_string(place.run().join("plan.toml")).unwrap();
@@ -97,7 +97,7 @@ fn flags_and_settings_override_a_plan() {
     }
     // The plan in the folder is a plan: the run can be repeated from it.
     let kept = place.run().join("plan.toml");
-    let again = place.load(&[kept.to_str().unwrap(), "--json"]).went_well().json();
+    let again = place.load(&[kept.to_str().unwrap(), "--json"]).ran().json();
     assert_eq!(again["offered"], 20);
     assert_eq!(again["run"]["plan_sha256"], summary["run"]["plan_sha256"]);
     // Another shape replaces the file's.
@@ -130,7 +130,7 @@ fn equal_seeds_ask_for_the_same() {
                 "--connections",
                 "1",
             ])
-            .went_well();
+            .ran();
         let mut bodies: Vec<String> = server.asked().into_iter().map(|one| one.body).collect();
         bodies.sort();
         assert_eq!(bodies.len(), 20);

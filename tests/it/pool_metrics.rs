@@ -56,10 +56,10 @@ fn connections_are_those_of_clients_at_the_balancer() {
         if kind != "built-in" && installed(test, kind).is_none() {
             continue;
         }
-        let place = Place::alone();
+        let place = Place::new();
         // Thirty connections, of which an instance is to have ten.
         place.write("plan.toml", plan("connections", "10", kind));
-        let live = place.plimsoll(&["run", "plan.toml", "--json"]).went_well().json();
+        let live = place.plimsoll(&["run", "plan.toml", "--json"]).ran().json();
         let seen = seen(&place, &live, "connections");
         let most = seen.iter().copied().fold(0.0, f64::max);
         if kind == "nginx" {
@@ -81,7 +81,7 @@ fn the_simulator_counts_connections_where_each_request_has_its_own() {
     let refused = place.plimsoll(&simulated).ended_with(2);
     refused.says(&["policy.one.metric = \"connections\"", "per-request"]);
     let own = [&simulated[..], &["--set", "load.connection=per-request"]].concat();
-    let document = place.plimsoll(&own).went_well().json();
+    let document = place.plimsoll(&own).ran().json();
     // A hundred a second that stay for 100 ms are ten at once: three instances of four.
     let out = document["cells"][0]["figures"]["scale_out"].as_f64().unwrap();
     assert!((out - 2.0).abs() < 0.1, "{document}");
@@ -89,7 +89,7 @@ fn the_simulator_counts_connections_where_each_request_has_its_own() {
 
 #[test]
 fn memory_is_the_share_that_programs_have_of_their_limit() {
-    let place = Place::alone();
+    let place = Place::new();
     // What the program needs lies far below the target: the pool stays as it is.
     place.write("plan.toml", plan("memory", "95", "built-in"));
     let refused = |set: &[&str], parts: &[&str]| {
@@ -106,7 +106,7 @@ fn memory_is_the_share_that_programs_have_of_their_limit() {
     }
     place.plimsoll(&[&["check", "plan.toml"], &set[..]].concat()).ended_with(0);
     let run = [&["run", "plan.toml", "--json"], &set[..]].concat();
-    let live = place.plimsoll(&run).went_well().json();
+    let live = place.plimsoll(&run).ran().json();
     let seen = seen(&place, &live, "memory");
     assert!(seen.len() > 5 && seen.iter().all(|of| (0.5..95.0).contains(of)), "{seen:?}");
 }

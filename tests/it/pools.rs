@@ -60,10 +60,7 @@ fn cell<'a>(document: &'a Value, policy: &str) -> &'a Value {
 fn replayed_alike(place: &Place, run: &Run, decisions: usize) {
     let path = run.path().to_str().unwrap().to_owned();
     let replayed = |policy: &str| {
-        place
-            .plimsoll(&["elastic", "replay", &path, "--policy", policy, "--json"])
-            .went_well()
-            .json()
+        place.plimsoll(&["elastic", "replay", &path, "--policy", policy, "--json"]).ran().json()
     };
     let own = replayed("quick");
     assert_eq!((&own["decisions"], &own["differ"]), (&decisions.into(), &0.into()), "{own}");
@@ -79,8 +76,7 @@ fn predicted_beside(place: &Place, live: &Value) {
         let is_it = |one: &&Value| one["policy"] == policy && one["figure"] == figure;
         predicted.iter().find(is_it).unwrap_or_else(|| panic!("{figure}: {predicted:?}")).clone()
     };
-    let simulated =
-        place.plimsoll(&["run", "plan.toml", "--simulated", "--json"]).went_well().json();
+    let simulated = place.plimsoll(&["run", "plan.toml", "--simulated", "--json"]).ran().json();
     for policy in ["quick", "fixed"] {
         let (of, simulated) = (of(policy, "instance_hours"), cell(&simulated, policy));
         let says = number(simulated, "instance_hours");
@@ -100,11 +96,11 @@ fn predicted_beside(place: &Place, live: &Value) {
 
 #[test]
 fn policies_in_charge_of_real_servers_are_held_against_their_prediction() {
-    let place = Place::alone();
+    let place = Place::measuring();
     place.write("plan.toml", PLAN);
     let check = place.plimsoll(&["check", "plan.toml"]).ended_with(0);
     check.prints(&["pool, live", "balance --listen", "2 cells at once", "takes       9"]);
-    let live = place.plimsoll(&["run", "plan.toml", "--json"]).went_well().json();
+    let live = place.plimsoll(&["run", "plan.toml", "--json"]).ran().json();
     for policy in ["quick", "fixed"] {
         let of = cell(&live, policy);
         assert_eq!((&of["state"], &of["world"]), (&"done".into(), &"live".into()), "{of}");
@@ -291,6 +287,7 @@ fn what_fails_is_replaced_and_what_is_lost_is_counted() {
     // The balancer is killed, too, with requests in it: those of a moment in which it does nothing.
     let balancer = pid_of("balancer-1");
     kill(balancer, Signal::STOP);
+    // tidy: allow(waits, requests gather in a balancer that does nothing)
     std::thread::sleep(Duration::from_millis(400));
     kill(balancer, Signal::KILL);
     wait_for("another balancer", || {
@@ -423,21 +420,8 @@ fn instances_without_cgroups_are_as_busy_as_their_requests() {
     assert!(added.reason.starts_with("cpu above 1"), "{added:?}");
 }
 
-#[test]
-fn somebody_elses_pool_is_watched_and_nothing_is_done() {
-    let place = Place::new();
-    // Two hosts of one, each with an agent; one goes away meanwhile.
-    let agent = || {
-        let words = ["agent", "--listen", "127.0.0.1:0", "--every", "250ms"];
-        let going = place.start(place.command(PLIMSOLL, &words));
-        let address = wait_for("an agent", || {
-            let out = going.out();
-            Some(out.lines().find_map(|line| line.strip_prefix("listening on "))?.to_owned())
-        });
-        (going, address.trim_start_matches("http://").trim_end_matches('/').to_owned())
-    };
-    let ((first, at_first), (second, at_second)) = (agent(), agent());
-    let plan = "\
+/// Somebody's pool of two hosts, each with an agent.
+const WATCHED: &str = "\
 name = 'watched'
 [collect]
 agents = { web1 = 'FIRST', web2 = 'SECOND' }
@@ -461,7 +445,22 @@ lower = 0
 datapoints = 1
 period = '1s'
 ";
-    let plan = plan.replace("FIRST", &at_first).replace("SECOND", &at_second);
+
+#[test]
+fn somebody_elses_pool_is_watched_and_nothing_is_done() {
+    let place = Place::new();
+    // Two hosts of one, each with an agent; one goes away meanwhile.
+    let agent = || {
+        let words = ["agent", "--listen", "127.0.0.1:0", "--every", "250ms"];
+        let going = place.start(place.command(PLIMSOLL, &words));
+        let address = wait_for("an agent", || {
+            let out = going.out();
+            Some(out.lines().find_map(|line| line.strip_prefix("listening on "))?.to_owned())
+        });
+        (going, address.trim_start_matches("http://").trim_end_matches('/').to_owned())
+    };
+    let ((first, at_first), (second, at_second)) = (agent(), agent());
+    let plan = WATCHED.replace("FIRST", &at_first).replace("SECOND", &at_second);
     place.write("plan.toml", &plan);
     let going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--shadow", "--json"]));
     // Whether something holds of the decisions of both policies.

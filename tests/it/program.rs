@@ -1,19 +1,15 @@
 //! A process of the program: started, bounded in time, ended by its own id.
 
 use plimsoll_testing::ended_with_5;
+pub(crate) use plimsoll_testing::wait_for;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
 
 /// The binary under test.
 pub(crate) const PLIMSOLL: &str = env!("CARGO_BIN_EXE_plimsoll");
-/// No process of a test lives longer. That no busy machine explains.
-const LONGEST: Duration = Duration::from_secs(600);
-/// How often something awaited is looked for.
-const STEP: Duration = Duration::from_millis(10);
 
 /// How names of variables begin that change what a program does, or how it says it. Those that
 /// whoever started the tests has set are no matter of theirs.
@@ -29,18 +25,6 @@ const DISTURBING: [&str; 10] = [
     "TZ",
     "XDG_",
 ];
-
-/// Waits until something is there; fails after a time that no busy machine explains.
-pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(began.elapsed() < LONGEST, "waited {LONGEST:?} for {what}");
-        std::thread::sleep(STEP);
-    }
-}
 
 /// Whether a variable would disturb; names of proxies are written in both cases.
 fn is_disturbing(name: &OsStr) -> bool {
@@ -190,16 +174,8 @@ impl Done {
     pub(crate) fn ran(self) -> Self {
         let found = self.status;
         assert!(matches!(self.code(), Some(0 | 5)), "{found}\n{}\n{}", self.out, self.err);
-        self
-    }
-
-    /// Fails unless all held, or the machine was too busy for a verdict.
-    #[track_caller]
-    pub(crate) fn went_well(self) -> Self {
-        let found = self.status;
-        assert!(matches!(self.code(), Some(0 | 5)), "{found}\n{}\n{}", self.out, self.err);
         if self.code() == Some(5) {
-            ended_with_5(&crate::place::test_name(), "it went on without a verdict");
+            ended_with_5(&crate::place::test_name(), "what it measured is not valid");
         }
         self
     }

@@ -1,7 +1,8 @@
 //! `--prometheus`: figures of a run while it goes on.
 
 use crate::place::Place;
-use crate::program::{PLIMSOLL, wait_for};
+use crate::program::wait_for;
+use plimsoll_runs::{Phase, Run};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -46,8 +47,7 @@ fn figures_grow_while_a_run_goes_on() {
         place.target(&["--service-time", "const:20ms", "--workers", "50", "--errors", "50%"]);
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let url = target.url();
-    let load = ["load", &url, "--quiet", "--rate", "40/s", "--for", "5s", "--prometheus", &address];
-    let going = place.start(place.command(PLIMSOLL, &load));
+    let going = place.soak(&[&url, "--quiet", "--rate", "40/s", "--prometheus", &address]);
     let scrape = |more_than: f64| {
         wait_for("a scrape", || {
             let answer = get(&address, "/metrics")?;
@@ -60,13 +60,14 @@ fn figures_grow_while_a_run_goes_on() {
     let first = scrape(0.0);
     let second = scrape(first["plimsoll_completed_total"]);
     let missing = get(&address, "/nothing");
-    going.wait().went_well();
+    place.stopped(going).ran();
+    let offered = Run::open(&place.run()).unwrap().total(Phase::Measured).unwrap().offered;
     for (name, before) in &first {
         if name.split('{').next().unwrap().ends_with("_total") {
             assert!(second[name] >= *before, "{name} shrank");
         }
     }
-    assert!(second["plimsoll_offered_total"] <= 200.0);
+    assert!(second["plimsoll_offered_total"] <= offered as f64);
     let of = |name: &str| second.get(name).copied().unwrap_or(0.0);
     let by_code =
         of("plimsoll_status_total{code=\"200\"}") + of("plimsoll_status_total{code=\"500\"}");
@@ -75,7 +76,7 @@ fn figures_grow_while_a_run_goes_on() {
     assert!(of("plimsoll_response_seconds{quantile=\"0.5\"}") >= 0.02, "{second:?}");
     let mean = of("plimsoll_response_seconds_sum") / of("plimsoll_response_seconds_count");
     assert!(mean >= 0.019, "{second:?}");
-    assert!(missing.is_none_or(|answer| answer.starts_with("HTTP/1.1 404 ")));
+    assert!(missing.unwrap().starts_with("HTTP/1.1 404 "));
 }
 
 /// Sends a byte a second of a request that never ends, until it is told to stop.
@@ -99,8 +100,7 @@ fn a_slow_client_holds_up_no_scrape_and_the_last_second_is_served() {
     let target = place.target(&["--service-time", "const:1ms"]);
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let url = target.url();
-    let load = ["load", &url, "--quiet", "--rate", "40/s", "--for", "4s", "--prometheus", &address];
-    let going = place.start(place.command(PLIMSOLL, &load));
+    let mut going = place.soak(&[&url, "--quiet", "--rate", "40/s", "--prometheus", &address]);
     wait_for("a scrape", || get(&address, "/metrics"));
     let (dripping, stop) = channel();
     let slow = drip(&address, stop);
@@ -113,6 +113,8 @@ fn a_slow_client_holds_up_no_scrape_and_the_last_second_is_served() {
     }
     assert!(!slow.is_finished(), "the slow one is at it all the while");
     println!("scrapes beside a client of one byte a second took {taken:?}");
+    let run = place.loads(&mut going);
+    place.plimsoll(&["stop", run.to_str().unwrap()]).ended_with(0);
     let mut last = String::new();
     wait_for("the end of the port", || match get(&address, "/metrics") {
         Some(answer) if answer.contains("\r\n\r\n") => {
@@ -123,8 +125,9 @@ fn a_slow_client_holds_up_no_scrape_and_the_last_second_is_served() {
     });
     drop(dripping);
     slow.join().unwrap();
-    going.wait().went_well();
+    going.wait().ran();
     let samples = parse(last.split_once("\r\n\r\n").unwrap().1);
     let completed = samples["plimsoll_completed_total"];
-    assert!((completed - 160.0).abs() < 0.5, "the last scrape saw {completed} of 160 answers");
+    let all = Run::open(&run).unwrap().total(Phase::Measured).unwrap().completed as f64;
+    assert!((completed - all).abs() < 0.5, "the last scrape saw {completed} of {all} answers");
 }

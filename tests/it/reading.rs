@@ -11,7 +11,7 @@ fn runs_are_listed_shown_exported_and_reported() {
     assert!(empty.err.contains("no runs in runs"), "{}", empty.err);
     for name in ["first", "second"] {
         let url = target.url();
-        place.load(&[&url, "--rate", "30/s", "--for", "2s", "--name", name]).went_well();
+        place.load(&[&url, "--rate", "30/s", "--for", "2s", "--name", name]).ran();
     }
     let runs = place.runs("runs");
     let (run, id) = (runs[0].to_str().unwrap(), runs[0].file_name().unwrap().to_str().unwrap());
@@ -96,7 +96,7 @@ fn a_report_is_written_along_with_a_run() {
     let target = place.calm();
     let url = target.url();
     let done = place.load(&[&url, "--rate", "20/s", "--for", "1s", "--report", "page.html"]);
-    done.went_well().says(&["report: page.html"]);
+    done.ran().says(&["report: page.html"]);
     assert_page(&std::fs::read_to_string(place.path("page.html")).unwrap());
 }
 
@@ -107,7 +107,7 @@ fn names_cannot_break_out_of_the_page() {
     let evil = "</title><script src=https://example.invalid/x.js></script>";
     let url = format!("{}?q=%3Cscript%3E&x='\"", target.url());
     let url = url.replace('"', "%22");
-    place.load(&[&url, "--rate", "20/s", "--for", "1s", "--name", evil]).went_well();
+    place.load(&[&url, "--rate", "20/s", "--for", "1s", "--name", evil]).ran();
     let run = place.run();
     place.plimsoll(&["report", run.to_str().unwrap(), "-o", "page.html"]).ended_with(0);
     let page = std::fs::read_to_string(place.path("page.html")).unwrap();

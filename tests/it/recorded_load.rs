@@ -22,11 +22,11 @@ fn what_a_run_offered_is_offered_again_second_by_second() {
     let target = place.calm();
     let schedule = "20/s for 2s, 70/s for 1s, 5/s for 2s";
     let first = ["--schedule", schedule, "--arrivals", "poisson", "--warm-up", "1s", "--out", "a"];
-    place.load(&[&[target.url().as_str()][..], &first].concat()).went_well();
+    place.load(&[&[target.url().as_str()][..], &first].concat()).ran();
     let run = place.runs("a").pop().unwrap();
     let text = run.to_str().unwrap();
     let again = [&target.url(), "--trace", text, "--out", "b"];
-    place.load(&again).went_well();
+    place.load(&again).ran();
     let (was, is) = (offered(&run), offered(&place.runs("b").pop().unwrap()));
     assert_eq!((was.len(), is.len()), (5, 5), "{was:?} {is:?}");
     for (was, is) in was.iter().zip(&is) {
@@ -69,13 +69,13 @@ slo = 'p90<2s, errors<90%'
 fn what_would_have_followed_is_simulated_under_the_requests_of_the_live_pool() {
     let place = Place::new();
     place.write("plan.toml", POOL);
-    let live = place.again(|| place.plimsoll(&["run", "plan.toml", "--json"])).went_well().json();
+    let live = place.plimsoll(&["run", "plan.toml", "--json"]).ran().json();
     let cell = place.run().join(live["cells"][0]["run"].as_str().unwrap());
     let offered: u64 = offered(&cell).iter().sum();
     assert_eq!(offered, 240, "sixteen seconds at four times the speed");
     let simulate = |more: &[&str]| -> Value {
         let words = ["simulate", "plan.toml", "--trace", cell.to_str().unwrap(), "--json"];
-        place.plimsoll(&[&words[..], more].concat()).went_well().json()
+        place.plimsoll(&[&words[..], more].concat()).ran().json()
     };
     let of = |document: &Value| document["policies"][0]["offered"].as_f64().unwrap().to_bits();
     // The speed of the run is undone, and that of the plan done.
@@ -84,10 +84,10 @@ fn what_would_have_followed_is_simulated_under_the_requests_of_the_live_pool() {
     let slow = simulate(&["--set", "speed=1"]);
     assert_eq!(of(&slow), 960.0_f64.to_bits(), "{slow}");
     // A run that was simulated has ticks instead of seconds.
-    place.plimsoll(&["run", "plan.toml", "--simulated", "--out", "simulated"]).went_well();
+    place.plimsoll(&["run", "plan.toml", "--simulated", "--out", "simulated"]).ran();
     let simulated = place.runs("simulated").pop().unwrap();
     let words = ["simulate", "plan.toml", "--trace", simulated.to_str().unwrap(), "--json"];
-    let again = place.plimsoll(&words).went_well().json();
+    let again = place.plimsoll(&words).ran().json();
     let count = again["policies"][0]["offered"].as_f64().unwrap();
     assert!((count - 240.0).abs() <= 2.0, "{count}");
 }
@@ -97,7 +97,7 @@ fn what_is_no_run_is_said() {
     let place = Place::new();
     let another = "[policy.other]\nkind = 'fixed'\ninstances = 1\n[measure]";
     place.write("plan.toml", POOL.replace("[measure]", another));
-    place.plimsoll(&["run", "plan.toml", "--simulated"]).went_well();
+    place.plimsoll(&["run", "plan.toml", "--simulated"]).ran();
     std::fs::create_dir(place.path("empty")).unwrap();
     let experiment = place.run();
     let refused = |trace: &str, more: &[&str], parts: &[&str]| {

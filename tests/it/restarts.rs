@@ -44,7 +44,7 @@ impl Drop for Restarted {
 
 #[test]
 fn a_spread_between_restarts_is_found() {
-    let place = Place::alone();
+    let place = Place::measuring();
     let server = Restarted::new(&place);
     let plan = format!(
         "name = 'other'\n[target]\nurl = '{}'\nrestart = 'sh restart.sh'\n[load]\nrate = '1/s'\n\
@@ -126,7 +126,7 @@ fn a_server_that_does_not_come_back_is_a_gap() {
 
 #[test]
 fn an_interrupt_lets_the_restart_end_and_the_series_goes_on_later() {
-    let place = Place::alone();
+    let place = Place::measuring();
     let target = place.target(&["--service-time", "const:1ms", "--workers", "100"]);
     let slow = "echo began >> began; sleep 1; echo ended >> ended";
     #[rustfmt::skip]

@@ -59,8 +59,7 @@ fn search(url: &str) -> String {
 }
 
 fn json(place: &Place, args: &[&str]) -> Value {
-    let done = place.again(|| place.plimsoll(&[args, &["--json"]].concat()));
-    done.went_well().json()
+    place.plimsoll(&[args, &["--json"]].concat()).ran().json()
 }
 
 /// The document that every kind of plan has.
@@ -84,7 +83,7 @@ fn contract(of: &Value) {
 
 #[test]
 fn a_plan_of_each_kind_leaves_a_run() {
-    let place = Place::alone();
+    let place = Place::measuring();
     let target = place.target(&["--service-time", "const:5ms", "--workers", "100"]);
     place.write("load.toml", load(&target.url()));
     place.write("search.toml", search(&target.url()));
@@ -93,7 +92,7 @@ fn a_plan_of_each_kind_leaves_a_run() {
     let loaded = json(&place, &["run", "load.toml"]);
     let figures = &loaded["cells"][0]["figures"];
     assert_eq!(figures["offered"], figures["completed"], "{loaded}");
-    let said = place.again(|| place.plimsoll(&["run", "search.toml"])).went_well();
+    let said = place.plimsoll(&["run", "search.toml"]).ran();
     assert!(said.err.contains("ramp") && said.out.contains("40/s"), "{}\n{}", said.err, said.out);
     let pool = json(&place, &["run", "pool.toml", "--simulated"]);
     let of = |label: &str| {
@@ -146,7 +145,7 @@ fn what_a_plan_would_do_is_told_before() {
 
 #[test]
 fn a_load_and_a_search_are_simulated_on_an_instance() {
-    let place = Place::alone();
+    let place = Place::measuring();
     let target = place.target(&["--service-time", "const:5ms", "--workers", "2"]);
     place.write("load.toml", load(&target.url()));
     place.write("search.toml", search(&target.url()));
@@ -278,7 +277,7 @@ fn a_sweep_of_caches_that_was_killed_goes_on() {
 
 #[test]
 fn three_searches_that_were_killed_go_on() {
-    let place = Place::alone();
+    let place = Place::measuring();
     let target = place.target(&["--service-time", "const:1ms", "--workers", "100"]);
     place.write("plan.toml", format!("repeat = 3\n{}", search(&target.url())));
     let run = || place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--quiet"]));

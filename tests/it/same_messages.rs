@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::place::Place;
+use crate::place::{Place, SOAK};
 use crate::websocket_peer::{Peer, serve};
 
 /// So many users in all, and so many at a time.
@@ -69,6 +69,7 @@ fn speak(mut peer: Peer, delays: bool, all: &Mutex<All>) {
         let op = message["op"].as_str().unwrap();
         if delays {
             let ms = (user * 7 + text.len() as u64 * 3 + asked) % 11;
+            // tidy: allow(waits, the server takes its time)
             std::thread::sleep(Duration::from_millis(ms));
         }
         let ask = |peer: &mut Peer, id: u64| peer.say(&format!(r#"{{"op":"ask","id":{id}}}"#));
@@ -106,8 +107,8 @@ fn sent(place: &Place, threads: &str, delays: bool, seed: &str) -> All {
     let url = format!("ws://{address}/");
     let count = USERS.to_string();
     let run = ["load", &url, "--scenario", "s.toml", "--json", "--users", AT_A_TIME, "-n", &count];
-    let more = ["-t", threads, "--seed", seed, "--for", "120s"];
-    let document = place.plimsoll(&[&run[..], &more].concat()).went_well().json();
+    let more = ["-t", threads, "--seed", seed, "--for", SOAK];
+    let document = place.plimsoll(&[&run[..], &more].concat()).ran().json();
     assert_eq!(document["users"]["finished"], USERS, "{document:#}");
     // What the last ones have said is kept when their connections are closed.
     crate::program::wait_for("all to have left", || {

@@ -82,7 +82,7 @@ fn assert_sent(
     let mut command = place.command(PLIMSOLL, &["load", url, "--rate", "10/s", "--for", "1s"]);
     command.args(arguments).args(["--samples", "--report", "page.html"]);
     command.envs(variables.iter().copied());
-    let done = place.start(command).wait().went_well();
+    let done = place.start(command).wait().ran();
     let asked = server.asked();
     assert_eq!(asked.len(), 10, "{arguments:?}: {}", done.err);
     for one in &asked {
@@ -136,7 +136,7 @@ fn a_variable_of_the_environment_is_filled_in_and_kept_by_its_name() {
             command.env("PLIMSOLL_TEST_RATE", "5/s");
             place.start(command).wait()
         };
-        let done = with(&[command, "plan.toml"]).went_well();
+        let done = with(&[command, "plan.toml"]).ran();
         assert!(!done.out.contains(PASSWORD) && !done.err.contains(PASSWORD), "{}", done.out);
         let asked = server.asked();
         assert_eq!(asked.len(), 5);
@@ -147,7 +147,7 @@ fn a_variable_of_the_environment_is_filled_in_and_kept_by_its_name() {
         let kept = place.run().join("plan.toml");
         let text = std::fs::read_to_string(&kept).unwrap();
         assert!(text.contains("{{env.PLIMSOLL_TEST_RATE}}"), "{text}");
-        with(&["load", kept.to_str().unwrap()]).went_well();
+        with(&["load", kept.to_str().unwrap()]).ran();
         assert_eq!(server.asked().len(), 10);
         place.plimsoll(&["report", place.run().to_str().unwrap()]).ended_with(0);
         let unset = place.plimsoll(&[command, "plan.toml"]).ended_with(2);

@@ -36,7 +36,7 @@ fn path(place: &Place, result: &Value) -> String {
 
 #[test]
 fn three_searches_are_a_series() {
-    let place = Place::alone();
+    let place = Place::measuring();
     let target = easy(&place);
     let args = ["--repeat", "3", "--every", "1s", "--price", "0.17/h", "--name", "small", "--json"];
     let args = [&args[..], &["--basic", "user:hidden-word"]].concat();
@@ -92,7 +92,7 @@ fn three_searches_are_a_series() {
 
 #[test]
 fn a_failed_search_is_a_gap_and_an_interrupt_ends_the_series() {
-    let place = Place::alone();
+    let place = Place::measuring();
     let target = easy(&place);
     let args = ["--repeat", "9", "--every", "2s", "--quiet"];
     let url = target.url();
@@ -119,7 +119,7 @@ fn a_failed_search_is_a_gap_and_an_interrupt_ends_the_series() {
 
 #[test]
 fn a_series_that_was_killed_goes_on() {
-    let place = Place::alone();
+    let place = Place::measuring();
     let target = easy(&place);
     let url = target.url();
     let args = [&["capacity", url.as_str(), "--repeat", "3", "--json"], &SHORT[..]].concat();
@@ -161,7 +161,7 @@ fn going_file(place: &Place) -> Option<Value> {
 
 #[test]
 fn two_searches_never_load_one_target() {
-    let place = Place::alone();
+    let place = Place::measuring();
     let target = place.target(&["--service-time", "exp:4ms"]);
     let url = target.url();
     let first = ["capacity", &url, "--slo", "p90<200ms", "--start", "5/s", "--precision", "1%"];
@@ -180,14 +180,14 @@ fn two_searches_never_load_one_target() {
     assert!(!waiting.err().contains("ramp"), "{}", waiting.err());
     going.signal(Signal::KILL);
     going.wait();
-    waiting.wait().went_well();
+    waiting.wait().ran();
     // The lock has gone with its process.
     searched(&place, &[&[url.as_str()], &SHORT[..]].concat());
 }
 
 #[test]
 fn a_search_gets_its_turn_between_those_of_a_series() {
-    let place = Place::alone();
+    let place = Place::measuring();
     let (target, other) = (easy(&place), easy(&place));
     let (url, other_url) = (target.url(), other.url());
     let series = [&["capacity", url.as_str(), "--repeat", "50"], &SHORT[..]].concat();
@@ -204,7 +204,7 @@ fn a_search_gets_its_turn_between_those_of_a_series() {
 
 #[test]
 fn a_price_makes_a_cost() {
-    let place = Place::alone();
+    let place = Place::measuring();
     let target = easy(&place);
     let url = target.url();
     let priced = |more: &[&str]| {
@@ -229,7 +229,7 @@ fn a_price_makes_a_cost() {
     assert_eq!(groups.as_array().unwrap().len(), 1, "{groups}");
     assert_eq!((&groups[0]["group"], &groups[0]["found"]), (&url.as_str().into(), &2.into()));
     let load = ["load", &url, "--rate", "20/s", "--for", "1s", "--quiet", "--out", "loads"];
-    place.again(|| place.plimsoll(&load)).went_well();
+    place.plimsoll(&load).ran();
     let none = place.runs("loads")[0].to_str().unwrap().to_owned();
     let none = place.plimsoll(&["capacity", "compare", &none]).ended_with(2);
     none.says(&["find a search for a capacity in", "name runs of `capacity`"]);

@@ -147,12 +147,7 @@ fn left(place: &Place) -> Vec<String> {
 }
 
 fn nothing_is_left(place: &Place) {
-    let is_clear = || left(place).is_empty().then_some(());
-    let began = Instant::now();
-    while is_clear().is_none() && began.elapsed() < Duration::from_secs(10) {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    assert_eq!(left(place), Vec::<String>::new());
+    wait_for("nothing to be left", || left(place).is_empty().then_some(()));
     assert_eq!(beds(place), Vec::<String>::new());
 }
 
@@ -189,6 +184,7 @@ fn without_tokens(place: &Place, arguments: &[&str]) -> Done {
                         found.push(line);
                     }
                 }
+                // tidy: allow(waits, a pause of a loop that looks at processes)
                 std::thread::sleep(Duration::from_millis(5));
             }
             found
@@ -209,7 +205,7 @@ fn two_roles_on_two_hosts_serve_are_watched_and_leave_nothing() {
     write(&place, [&servers[0], &servers[1]], "[collect]\nfrom = ['host']\nevery = '200ms'\n");
     let check = place.plimsoll(&["check", "plan.toml"]).ended_with(0);
     check.prints(&["reach the host first", "on the host second", "copy this program"]);
-    without_tokens(&place, &["run", "plan.toml", "--quiet"]).went_well();
+    without_tokens(&place, &["run", "plan.toml", "--quiet"]).ran();
     nothing_is_left(&place);
     let run = place.run();
     let done = events(&run, "testbed");
@@ -237,7 +233,7 @@ fn instances_on_hosts_are_watched_by_cgroups_there() {
     let servers = [Server::start(&place, "first"), Server::start(&place, "second")];
     let more = "[collect]\nfrom = ['cgroup']\nevery = '200ms'\n";
     write(&place, [&servers[0], &servers[1]], more);
-    place.plimsoll(&["run", "plan.toml", "--quiet"]).went_well();
+    place.plimsoll(&["run", "plan.toml", "--quiet"]).ran();
     nothing_is_left(&place);
     let run = Run::open(&place.run()).unwrap();
     let samples = run.series("container_cpu_usage_seconds_total").unwrap();
@@ -343,7 +339,7 @@ fn a_test_bed_on_hosts_stays_and_is_used_again() {
     let up = place.plimsoll(&["testbed", "up", "plan.toml", "--json"]).ended_with(0).json();
     let id = up["id"].as_str().unwrap().to_owned();
     assert_eq!(up["instances"].as_array().unwrap().len(), 3);
-    place.plimsoll(&["run", "plan.toml", "--quiet"]).went_well();
+    place.plimsoll(&["run", "plan.toml", "--quiet"]).ran();
     let done = events(&place.run(), "testbed");
     assert_eq!(done[0], format!("uses the test-bed {id}, which stands"));
     assert!(!left(&place).is_empty());

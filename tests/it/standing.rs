@@ -42,10 +42,10 @@ fn no_cell_profits_from_the_one_before() {
     if installed("no_cell_profits_from_the_one_before", "redis-server").is_none() {
         return;
     }
-    let place = Place::alone();
+    let place = Place::new();
     place.write("plan.toml", STORE);
     let id = up(&place, "plan.toml");
-    place.plimsoll(&["run", "plan.toml", "--quiet"]).went_well();
+    place.plimsoll(&["run", "plan.toml", "--quiet"]).ran();
     for number in 1..=4 {
         let done = events(&place.run().join(format!("cells/{number:04}")), "testbed");
         assert_eq!(done[0], format!("uses the test-bed {id}, which stands"));
@@ -79,7 +79,7 @@ fn a_bed_that_two_take_down_in_one_moment_is_done_for_both() {
     if is_root && !has_namespaces("a_bed_that_two_take_down_in_one_moment_is_done_for_both") {
         return;
     }
-    let place = Place::alone();
+    let place = Place::new();
     let plan = "[testbed]\nprovider = 'process'\n[role.web]\nrecipe = 'target'\ncount = 4\n\
                 [target]\nurl = 'http://{{role.web.address}}:{{role.web.port}}/'\n\
                 [load]\nrate = '1/s'\nfor = '1s'\n";
@@ -107,7 +107,7 @@ fn a_bed_that_two_take_down_in_one_moment_is_done_for_both() {
 /// the next who uses the bed begins with what the plan says, and nothing is left in the end.
 #[test]
 fn a_kill_in_the_midst_of_a_change_leaves_a_bed_that_is_mended_or_taken_down() {
-    let place = Place::alone();
+    let place = Place::new();
     std::fs::create_dir(place.path("recipes")).unwrap();
     // Commands that go on until a file is there that is not made by it.
     let recipe = |cold: &str, reload: &str| {
@@ -153,7 +153,7 @@ fn a_kill_in_the_midst_of_a_change_leaves_a_bed_that_is_mended_or_taken_down() {
         assert!(status().contains(&format!("of web-1 {what}")), "{}", status());
         std::fs::remove_file(place.path(held)).unwrap();
         // By another who wants the same, or by one who wants what was.
-        run(&[]).wait().went_well();
+        run(&[]).wait().ran();
         let done = events(&place.run(), "testbed");
         assert_eq!(done[0], format!("uses the test-bed {id}, which stands"));
         let mended = done.iter().any(|text| text.contains("a change of it was cut short"));

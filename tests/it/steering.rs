@@ -1,8 +1,9 @@
 //! An experiment that goes on, from another terminal: how far it is, what happens, and how it is
 //! asked to stop; and what ends it before its last cell.
 
-use crate::place::{Place, cell};
+use crate::place::{Place, SOAK, cell};
 use crate::program::{Going, PLIMSOLL, wait_for};
+use plimsoll_runs::experiment::{Experiment, State};
 use plimsoll_testing::{Weight, installed};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -58,7 +59,7 @@ fn begun(place: &Place, done: u64) -> (Going, Value) {
 
 #[test]
 fn an_experiment_is_seen_followed_and_stopped_from_another_terminal() {
-    let place = Place::alone();
+    let place = Place::new();
     place.write("plan.toml", PLAN);
     place.plimsoll(&["status"]).ended_with(2).says(&["there is none in runs"]);
     let (going, seen) = begun(&place, 1);
@@ -97,22 +98,22 @@ fn an_experiment_is_seen_followed_and_stopped_from_another_terminal() {
     assert_eq!((&ended["state"], &ended["cells"]["stopped"]), (&"stopped".into(), &1.into()));
     let told = place.plimsoll(&["status"]).ended_with(4).out;
     assert!(told.contains("stopped: it was asked to stop"), "{told}");
-    place.plimsoll(&["run", "plan.toml", "--quiet"]).went_well();
+    place.plimsoll(&["run", "plan.toml", "--quiet"]).ran();
     let ended = status(&place).unwrap();
     assert_eq!((&ended["state"], &ended["cells"]["left"]), (&"complete".into(), &0.into()));
 }
 
 #[test]
 fn a_single_run_is_seen_and_followed_from_another_terminal() {
-    let place = Place::alone();
+    let place = Place::new();
     let target = place.calm();
-    let load = ["load", "--quiet", &target.url(), "--rate", "20/s", "--for", "90s"];
+    let load = ["load", "--quiet", &target.url(), "--rate", "20/s", "--for", SOAK];
     let going = place.start(place.command(PLIMSOLL, &load));
     let seen = wait_for("a run that goes on", || status(&place));
     assert_eq!((&seen["state"], &seen["process"]), (&"running".into(), &going.id().into()));
     assert_eq!((&seen["cells"]["planned"], &seen["cells"]["left"]), (&1.into(), &1.into()));
     let left = seen["remaining_s"].as_f64().unwrap();
-    assert!((0.0..=90.0).contains(&left), "{seen}");
+    assert!((0.0..=1200.0).contains(&left), "{seen}");
     let told = place.plimsoll(&["status"]).ended_with(0).out;
     assert!(told.starts_with("run ") && told.contains("0 of 1 done, 1 left"), "{told}");
     let now = place.plimsoll(&["stop", "--now"]).ended_with(2);
@@ -134,7 +135,7 @@ fn a_single_run_is_seen_and_followed_from_another_terminal() {
     going.wait();
     assert_eq!(state("killed")["elapsed_s"], Value::Null);
     let short = ["load", "--quiet", &target.url(), "--rate", "20/s", "--for", "1s"];
-    place.plimsoll(&short).went_well();
+    place.plimsoll(&short).ran();
     assert_eq!(state("complete")["cells"]["done"], 1);
     place.plimsoll(&["follow"]).ended_with(0);
 }
@@ -151,7 +152,8 @@ vars.password = { env = 'TALKING_SECRET' }
 url = 'http://{{role.web.address}}:{{role.web.port}}/'
 [load]
 rate = '20/s'
-for = '4s'
+for = 'ever'
+at_most = '20m'
 ";
 const TALKER: &str = "\
 about = 'Tells of each request, and of a secret.'
@@ -188,7 +190,7 @@ fn what_servers_say_is_followed_live_by_their_numbers_and_without_secrets() {
     if installed(test, "python3").is_none() {
         return;
     }
-    let place = Place::alone();
+    let place = Place::new();
     std::fs::create_dir(place.path("recipes")).unwrap();
     place.write("recipes/talking.toml", TALKER);
     place.write("plan.toml", TALKING);
@@ -199,7 +201,7 @@ fn what_servers_say_is_followed_live_by_their_numbers_and_without_secrets() {
     let follow = place.start(place.command(PLIMSOLL, &["follow"]));
     let line = "web-1 | a request with ***";
     wait_for("what the server says", || follow.out().contains(line).then_some(()));
-    going.wait().went_well();
+    place.stopped(going).ran();
     let followed = follow.wait().ended_with(0).out;
     assert!(!followed.contains("nobody-sees"), "{followed}");
     let run = place.run();
@@ -210,7 +212,7 @@ fn what_servers_say_is_followed_live_by_their_numbers_and_without_secrets() {
 
 #[test]
 fn what_a_kill_left_is_told_as_killed() {
-    let place = Place::alone();
+    let place = Place::new();
     place.write("plan.toml", PLAN);
     let (going, _) = begun(&place, 1);
     going.signal(Signal::KILL);
@@ -240,12 +242,12 @@ fn on(url: &str, experiment: &str, factor: &str) -> String {
 /// generator late, which the figures that are looked at do not hang on.
 fn document(place: &Place, flags: &[&str], code: i32) -> Value {
     let done = place.plimsoll(&[&["run", "plan.toml", "--json"], flags].concat());
-    if code == 0 { done.went_well().json() } else { done.ended_with(code).json() }
+    if code == 0 { done.ran().json() } else { done.ended_with(code).json() }
 }
 
 #[test]
 fn a_budget_ends_before_the_cell_that_would_exceed_it() {
-    let place = Place::alone();
+    let place = Place::new();
     let target = place.target(&[]);
     place.write("plan.toml", on(&target.url(), "budget = '2500ms'", "\"load.users\" = [1, 2, 4]"));
     place.plimsoll(&["check", "plan.toml"]).ended_with(0).prints(&["budget      2.5 s"]);
@@ -262,7 +264,7 @@ fn a_budget_ends_before_the_cell_that_would_exceed_it() {
 
 #[test]
 fn a_changed_plan_is_refused_with_what_differs_and_adopted_where_that_is_wanted() {
-    let place = Place::alone();
+    let place = Place::new();
     let target = place.target(&[]);
     let plan = |factor| on(&target.url(), "budget = '3s'", factor);
     place.write("plan.toml", plan("\"load.users\" = [1, 2, 4]"));
@@ -285,7 +287,7 @@ fn a_changed_plan_is_refused_with_what_differs_and_adopted_where_that_is_wanted(
 /// are other cells, though the plan is the same.
 #[test]
 fn what_recipes_hold_is_part_of_a_cell() {
-    let place = Place::alone();
+    let place = Place::new();
     std::fs::create_dir(place.path("recipes")).unwrap();
     let model = |ms: u32| {
         format!(
@@ -324,7 +326,7 @@ fn cells(of: &Value) -> Vec<Value> {
 
 #[test]
 fn scaled_cells_are_as_much_shorter_and_others() {
-    let place = Place::alone();
+    let place = Place::new();
     let target = place.target(&[]);
     place.write("plan.toml", on(&target.url(), "", "\"load.users\" = [1, 2]"));
     let full = place.plimsoll(&["check", "plan.toml", "--json"]).ended_with(0).json();
@@ -372,7 +374,7 @@ fn very_many_cells_are_run_only_where_that_is_said() {
 
 #[test]
 fn factors_of_several_keys_and_constraints_between_them() {
-    let place = Place::alone();
+    let place = Place::new();
     let target = place.target(&[]);
     let experiment = "respond = ['rate']\nconstraints = ['crowd = large needs load.timeout = 2s']";
     let factor = "\"load.timeout\" = ['1s', '2s']\n[factor.crowd]\n\
@@ -531,15 +533,16 @@ fn a_screening_finds_the_best_combination_within_half_of_the_runs() {
 
 #[test]
 fn cells_of_a_block_are_executed_side_by_side() {
-    let place = Place::alone();
+    let place = Place::new();
     place.write("plan.toml", PLAN.replace("respond", "at_once = 2\nrespond"));
     let mut going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--quiet"]));
     wait_for("two cells that go on", || {
         assert!(!going.has_ended(), "{}{}", going.out(), going.err());
-        (status(&place)?["cells"]["running"] == 2).then_some(())
+        let rows = Experiment::open(&place.runs("runs").pop()?).ok()?.cells().ok()?;
+        (rows.iter().filter(|row| row.state == State::Running).count() == 2).then_some(())
     });
-    going.wait().went_well();
-    let of = place.plimsoll(&["analyse", "--json"]).went_well().json();
+    going.wait().ran();
+    let of = place.plimsoll(&["analyse", "--json"]).ran().json();
     assert_eq!(of["experiment"]["cells_done"], 8, "{of}");
     place.plimsoll(&["runs", "show"]).ended_with(0).prints(&["2 cells at once shared the machine"]);
     // Each has servers of its own.
@@ -553,7 +556,7 @@ fn cells_of_a_block_are_executed_side_by_side() {
 
 #[test]
 fn series_are_exported_in_periods() {
-    let place = Place::alone();
+    let place = Place::new();
     let target = place.target(&[]);
     let plan = on(&target.url(), "replications = 2", "\"load.users\" = [1, 2]");
     place.write("plan.toml", format!("{plan}[collect]\nfrom = ['host']\n").replace("'1s'", "'3s'"));

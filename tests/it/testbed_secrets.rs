@@ -28,6 +28,7 @@ fn watched(place: &Place, arguments: &[&str]) -> Done {
                         found.lock().unwrap().push(line);
                     }
                 }
+                // tidy: allow(waits, a pause of a loop that looks at processes)
                 std::thread::sleep(Duration::from_millis(2));
             }
         });

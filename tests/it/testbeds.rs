@@ -61,7 +61,7 @@ fn beds_of_runs(place: &Place) -> Vec<String> {
 
 #[test]
 fn what_a_kill_leaves_is_found_and_undone_and_the_rest_goes_on() {
-    let place = Place::alone();
+    let place = Place::new();
     place.write("plan.toml", TARGET);
     let mut going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--quiet"]));
     let journal = || {
@@ -178,9 +178,9 @@ fn a_cell_that_is_done_at_the_second_try_says_why_the_first_one_failed() {
         .replace("replications = 2\n", "")
         .replace("'3s'", "'1s'");
     place.write("plan.toml", plan);
-    let done = place.plimsoll(&["run", "plan.toml"]).went_well();
+    let done = place.plimsoll(&["run", "plan.toml"]).ran();
     done.says(&["cell 1 failed", "no luck", "tried once more"]);
-    let of = place.plimsoll(&["analyse", "--json"]).went_well().json();
+    let of = place.plimsoll(&["analyse", "--json"]).ran().json();
     let cells = of["cells"].as_array().unwrap();
     assert!(cells.iter().all(|cell| cell["state"] == "done"), "{of}");
     let again: Vec<&Value> = cells.iter().filter(|cell| !cell["failures"].is_null()).collect();
@@ -196,7 +196,7 @@ fn a_cell_that_is_done_at_the_second_try_says_why_the_first_one_failed() {
             .any(|one| { one.as_str().unwrap().contains(note) }),
         "{of}"
     );
-    place.plimsoll(&["report", "-o", "page.html"]).went_well();
+    place.plimsoll(&["report", "-o", "page.html"]).ran();
     assert!(std::fs::read_to_string(place.path("page.html")).unwrap().contains(note));
 }
 

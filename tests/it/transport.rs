@@ -2,7 +2,7 @@
 
 use crate::host::has_ipv6;
 use crate::json::assert_sums;
-use crate::place::{Place, Target};
+use crate::place::{Place, SOAK, Target};
 use plimsoll_runs::{Phase, Run, Sample};
 use plimsoll_testing::skip;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use std::net::{TcpListener, ToSocketAddrs};
 #[track_caller]
 fn forty(place: &Place, url: &str, arguments: &[&str]) -> Value {
     let load = [&[url, "--rate", "40/s", "--for", "1s", "--json"], arguments].concat();
-    let summary = place.load(&load).went_well().json();
+    let summary = place.load(&load).ran().json();
     assert_sums(&summary);
     assert_eq!((&summary["offered"], &summary["succeeded"]), (&40.into(), &40.into()), "{summary}");
     summary
@@ -102,7 +102,7 @@ fn users_ask_think_and_ask_again() {
     let target = place.calm();
     let arguments = ["--users", "4", "--think", "const:80ms", "--for", "2s", "--json"];
     let summary = place.load(&[&[target.url().as_str()], &arguments[..]].concat());
-    let summary = summary.went_well().json();
+    let summary = summary.ran().json();
     assert_sums(&summary);
     // 20 ms and 80 ms a round: ten a second each, fewer where the machine is busy.
     let completed = summary["completed"].as_u64().unwrap();
@@ -116,13 +116,13 @@ fn refusals_and_redirects_are_counted_as_what_they_are() {
     let full = place.target(&["--service-time", "const:100ms", "--workers", "1", "--queue", "0"]);
     let url = full.url();
     let arguments = [&url, "--rate", "40/s", "--for", "1s", "--json"];
-    let summary = place.load(&arguments).went_well().json();
+    let summary = place.load(&arguments).ran().json();
     assert_sums(&summary);
     assert_eq!(summary["errors"]["status"], summary["status"]["503"], "{summary}");
     assert!(summary["status"]["503"].as_u64().unwrap() >= 20, "{summary}");
     // Said to be expected, they are successes.
     let ok = [&arguments[..], &["--ok", "200,503"]].concat();
-    let summary = place.load(&ok).went_well().json();
+    let summary = place.load(&ok).ran().json();
     assert_eq!(summary["succeeded"], 40, "{summary}");
 }
 
@@ -183,7 +183,7 @@ fn answers_that_only_lead_elsewhere_are_told() {
     let (url, _told) = answering("HTTP/1.1 301 Moved\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n");
     let warned = |arguments: &[&str]| {
         let load = [&[url.as_str(), "--rate", "20/s", "--for", "1s", "--json"], arguments].concat();
-        let summary = place.load(&load).went_well().json();
+        let summary = place.load(&load).ran().json();
         summary["warnings"].to_string().contains("redirects are not followed")
     };
     assert!(warned(&[]) && !warned(&["--ok", "301"]));
@@ -193,7 +193,7 @@ fn answers_that_only_lead_elsewhere_are_told() {
 fn a_folder_that_is_removed_in_mid_run_ends_it() {
     let place = Place::new();
     let target = place.calm();
-    let load = ["load", &target.url(), "--rate", "20/s", "--for", "10m"];
+    let load = ["load", &target.url(), "--rate", "20/s", "--for", SOAK];
     let going = place.start(place.command(crate::program::PLIMSOLL, &load));
     let run = crate::program::wait_for("a run with a second in it", || {
         let run = place.runs("runs").pop()?;

@@ -1,6 +1,6 @@
 //! Loads of users who go through a scenario: `--scenario`, and `plimsoll scenario try`.
 
-use crate::place::Place;
+use crate::place::{Place, SOAK};
 use crate::program::Done;
 use plimsoll_testing::Weight;
 use serde_json::Value;
@@ -105,8 +105,8 @@ fn a_failed_step_ends_its_user_and_counts_by_its_kind() {
     let (offered, sent) = (&summary["offered"], &summary["sent"]);
     assert_eq!(offered.as_u64().unwrap(), sent.as_u64().unwrap() + never, "{summary}");
     place.write("checkout.toml", format!("on_failure = \"end run\"\n{text}"));
-    let summary = load(&place, &target.url(), &["--rate", "20/s", "--for", "30s"]).json();
-    assert!(summary["duration_s"].as_f64().unwrap() < 20.0, "{summary}");
+    let summary = load(&place, &target.url(), &["--rate", "20/s", "--for", SOAK]).json();
+    assert!(summary["duration_s"].as_f64().unwrap() < 1200.0, "{summary}");
     assert!(summary["warnings"].to_string().contains("ends the run"), "{summary}");
 }
 
@@ -179,6 +179,7 @@ fn the_example_is_gone_through() {
     let url = target.url();
     let tried = place.plimsoll(&["scenario", "try", examples, &url]).ended_with(0);
     tried.says(&[]);
+    // tidy: allow(waits, fifty users in an open loop, whatever they take)
     let run = ["--scenario", examples, "--rate", "10/s", "--for", "5s", "--json", "-t", "2"];
     let summary = place.load(&[&[url.as_str()][..], &run].concat()).json();
     assert_eq!(summary["users"]["failed"], 0, "{summary}");
@@ -254,6 +255,7 @@ fn serve(
         all.entry(user).or_default().push_str(&said);
         drop(all);
         if delays {
+            // tidy: allow(waits, the server takes its time)
             std::thread::sleep(std::time::Duration::from_millis((user * 7 + length) % 23));
         }
         if writer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").is_err() {

@@ -13,7 +13,7 @@ fn a_list_is_filled_before_the_load_and_counts_in_none_of_its_figures() {
     let fill = "urls = 'urls.txt'\n[load]\nrate = '20/s'\nfor = '1s'\nwarm_up = 'fill'\n\
                 fill_rate = '50/s'\n";
     place.write("plan.toml", format!("[target]\nurl = '{}'\n{fill}", target.url()));
-    place.plimsoll(&["run", "plan.toml", "--quiet"]).went_well();
+    place.plimsoll(&["run", "plan.toml", "--quiet"]).ran();
     let run = Run::open(&place.run()).unwrap();
     let filled = events(&place.run(), "warm-up").remove(0);
     let said = filled.strip_prefix("asked for each of 31 URLs once, up to 50/s, in ").unwrap();

@@ -86,10 +86,10 @@ fn what_an_instance_is_short_of_is_named() {
     if installed(test, "nginx").is_none() || !has_instances(test) || !has_rates(test) {
         return;
     }
-    let place = Place::alone();
+    let place = Place::measuring();
     place.write("plan.toml", SHORT);
     place.plimsoll(&["check", "plan.toml"]).ended_with(0);
-    let done = place.plimsoll(&["run", "plan.toml", "--json"]).went_well().json();
+    let done = place.plimsoll(&["run", "plan.toml", "--json"]).ran().json();
     for (level, resource) in [("processor", "processor"), ("link", "sent")] {
         let all = done["in_use"].as_array().unwrap().iter();
         let own: Vec<&Value> = all.filter(|of| of["factors"]["short"] == level).collect();
@@ -108,7 +108,7 @@ fn what_an_instance_is_short_of_is_named() {
 
 #[test]
 fn a_rule_that_is_watched_may_end_the_load() {
-    let place = Place::alone();
+    let place = Place::new();
     let plan = CACHE
         .replace("start_when", "# start_when")
         .replace("start_within", "# start_within")
@@ -166,11 +166,11 @@ fn counter(target: &Target, name: &str, labels: &[(&str, &str)]) -> u64 {
 
 #[test]
 fn the_target_counts_what_the_generator_counts() {
-    let place = Place::alone();
+    let place = Place::new();
     let target = place.target(&["--service-time", "exp:8ms", "--queue", "2", "--errors", "10%"]);
     let plan = COUNTED.replace("URL", &target.url()).replace("ADDRESS", target.address());
     place.write("plan.toml", plan);
-    place.plimsoll(&["run", "plan.toml"]).went_well();
+    place.plimsoll(&["run", "plan.toml"]).ran();
     let run = Run::open(&place.run()).unwrap();
     let summary = run.summary().unwrap();
     let of = |code: &str| summary.status.get(code).copied().unwrap_or(0);
@@ -241,7 +241,7 @@ fn rules_are_told_to_webhooks_tried_again_and_what_fails_is_an_event() {
     let ((good, told), (bad, refused)) = (hook(&[503, 204]), hook(&[500]));
     let plan = HOOKED.replace("URL", &target.url()).replace("GOOD", &good).replace("BAD", &bad);
     place.write("plan.toml", plan);
-    let done = place.plimsoll(&["run", "plan.toml"]).went_well();
+    let done = place.plimsoll(&["run", "plan.toml"]).ran();
     let told = told.lock().unwrap().clone();
     let changes = done.err.matches("answers: rate>1/s for 1s holds").count();
     assert!(changes >= 1, "{}", done.err);

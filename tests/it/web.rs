@@ -1,11 +1,13 @@
 //! `--web`: the report of a run in a browser while it goes on.
 
-use crate::place::{Place, Target};
+use crate::place::{Place, SOAK, Target};
 use crate::program::{Going, PLIMSOLL, wait_for};
+use plimsoll_runs::Run;
 use plimsoll_testing::Weight;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -93,14 +95,15 @@ fn last_parts(events: &[(String, String)]) -> BTreeMap<&str, &str> {
 fn the_page_is_whole_at_once_grows_by_events_and_ends_with_the_run() {
     let place = Place::new();
     let target = place.calm();
-    let flags = ["--rate", "50/s", "--for", "8s", "--slo", "p90<5s", "--web"];
-    let (going, address) = load(&place, &target, &flags);
+    let flags = ["--rate", "50/s", "--for", SOAK, "--slo", "p90<5s", "--web"];
+    let (mut going, address) = load(&place, &target, &flags);
     // Its first second is too little to judge by.
     let is_judged = |page: &String| {
         page.contains("The run goes on") && !page.contains("Not judged: p90&lt;5s.")
     };
     let page = wait_for("a verdict so far", || get(&address, "/").filter(is_judged));
     // Drawn anew, as a second has gone by.
+    // tidy: allow(waits, the page is drawn once a second)
     std::thread::sleep(Duration::from_millis(1100));
     let began = Instant::now();
     let again = get(&address, "/").unwrap();
@@ -119,9 +122,13 @@ fn the_page_is_whole_at_once_grows_by_events_and_ends_with_the_run() {
         assert!(!page.contains(outside), "{outside}");
     }
     let (stream, whole) = (events(&address, &path_of(&page)), events(&address, "/events/other-9"));
-    let done = going.wait();
+    let seconds = |run: &Path| Run::open(run).unwrap().intervals().unwrap().len();
+    let run = place.loads(&mut going);
+    let before = seconds(&run);
+    wait_for("six more seconds", || (seconds(&run) > before + 6).then_some(()));
+    let done = place.stopped(going);
     let (stream, whole) = (stream.join().unwrap(), whole.join().unwrap());
-    done.went_well().says(&["report: "]);
+    done.ran().says(&["report: "]);
     assert!(TcpStream::connect(&address).is_err(), "it ends with the run");
 
     assert!(stream.contains("content-type: text/event-stream\r\n"), "{stream}");
@@ -130,7 +137,7 @@ fn the_page_is_whole_at_once_grows_by_events_and_ends_with_the_run() {
     assert!(count("drawn") >= 2 && count("now") >= 3, "{stream}");
     assert_eq!((count("end"), told.last().unwrap().0.as_str()), (1, "end"));
     let lines = told.iter().filter(|(name, _)| name == "now");
-    assert!(lines.clone().any(|(_, text)| text.contains(" s of 8 s measuring")), "{stream}");
+    assert!(lines.clone().any(|(_, text)| text.contains(" s of 20 m 00 s measuring")), "{stream}");
     // The plan has not changed since the page was taken, and so is not told again.
     let parts = last_parts(&told);
     assert!(parts.contains_key("header") && parts.contains_key("#load"), "{stream}");
@@ -156,7 +163,7 @@ fn the_page_is_whole_at_once_grows_by_events_and_ends_with_the_run() {
 fn who_names_no_loopback_asks_for_something_else_or_wants_to_change_it_is_refused() {
     let place = Place::new();
     let target = place.calm();
-    let (going, address) = load(&place, &target, &["--rate", "5/s", "--for", "4s", "--web"]);
+    let (going, address) = load(&place, &target, &["--rate", "5/s", "--for", SOAK, "--web"]);
     let port = address.rsplit_once(':').unwrap().1;
     for (head, status) in [
         ("GET / HTTP/1.1\r\nHost: evil.example", "421"),
@@ -174,7 +181,7 @@ fn who_names_no_loopback_asks_for_something_else_or_wants_to_change_it_is_refuse
             assert!(!answer.contains("<html"), "{answer}");
         }
     }
-    going.wait().went_well();
+    place.stopped(going).ran();
 }
 
 #[test]
@@ -229,7 +236,7 @@ fn a_plan_of_several_runs_has_one_page_that_may_stay() {
     assert!(stays.contains("script-src") && !stays.contains("connect-src"), "{stays}");
     assert!(!going.has_ended());
     going.signal(rustix::process::Signal::INT);
-    going.wait().went_well().says(&["interrupt (Ctrl-C) to end"]);
+    going.wait().ran().says(&["interrupt (Ctrl-C) to end"]);
 }
 
 /// Chromium looks at the page: parts are exchanged under what the user has opened and chosen.
@@ -241,6 +248,7 @@ fn a_browser_shows_the_page_as_it_grows_and_the_report_in_the_end() {
     }
     let place = Place::weighing(Weight::COMPUTES);
     let target = place.target(&["--service-time", "exp:5ms", "--workers", "100"]);
+    // tidy: allow(waits, the browser looks at a load that ends before its eyes)
     let flags = ["--rate", "200/s", "--for", "30s", "--web", "--name", "watched"];
     let (going, address) = load(&place, &target, &flags);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/node/watch_page.js");
@@ -248,7 +256,7 @@ fn a_browser_shows_the_page_as_it_grows_and_the_report_in_the_end() {
     let mut command = place.command("node", &[script, "chromium", &url, "profile", "seen.json"]);
     command.env("HOME", place.path(""));
     place.start(command).wait().ended_with(0);
-    going.wait().went_well();
+    going.wait().ran();
     let seen = std::fs::read_to_string(place.path("seen.json")).unwrap();
     let seen: serde_json::Value = serde_json::from_str(&seen).unwrap();
     assert_eq!(seen["faults"], serde_json::json!([]), "{seen:#}");
@@ -348,7 +356,7 @@ fn simulated_cells_are_shown_as_they_are_done() {
     assert!(seen.len() >= 2 && seen[0] < 80 && seen.last() == Some(&80), "{seen:?}");
     let lines = told.iter().filter(|(name, text)| name == "now" && text.ends_with(" done."));
     assert!(lines.count() >= 2, "{told:?}");
-    going.wait().went_well().says(&["report: "]);
+    going.wait().ran().says(&["report: "]);
     let kept = std::fs::read_to_string(place.run().join("report.html")).unwrap();
     assert!(kept.contains(last_parts(&told)["header"]), "{kept}");
 }

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::process::Command;
 
-use crate::place::Place;
+use crate::place::{Place, SOAK};
 use crate::program::{Going, PLIMSOLL, wait_for};
 
 /// A server of WebSockets and its address.
@@ -80,13 +80,13 @@ pub(crate) fn load(
     (users, all): (&str, &str),
 ) -> Command {
     let mut command = place.command(PLIMSOLL, &["load", url, "--scenario", scenario, "--json"]);
-    command.args(["--users", users, "-n", all, "--for", "60s"]);
+    command.args(["--users", users, "-n", all, "--for", SOAK]);
     command
 }
 
 /// What such a load has said.
 pub(crate) fn said(place: &Place, url: &str, scenario: &str, users: (&str, &str)) -> Value {
-    place.start(load(place, url, scenario, users)).wait().went_well().json()
+    place.start(load(place, url, scenario, users)).wait().ran().json()
 }
 
 pub(crate) fn named<'d>(document: &'d Value, name: &str) -> &'d Value {
@@ -147,11 +147,15 @@ fn a_broadcast_reaches_all_and_its_latency_is_told() {
     let url = format!("ws://{address}/");
     let mut listen = load(&place, &url, "cast.toml", ("8", "8"));
     listen.args(["--threads", "2"]);
-    let listening = place.start(listen);
-    // They have joined long before anything is said, and stay until long after.
-    std::thread::sleep(std::time::Duration::from_secs(1));
+    let mut listening = place.start(listen);
+    // They have joined before anything is said, and stay until long after.
+    let run = place.loads(&mut listening);
+    wait_for("all eight", || {
+        let seconds = plimsoll_runs::Run::open(&run).unwrap().intervals().unwrap();
+        (seconds.last()?.connections == 8).then_some(())
+    });
     let spoke = said(&place, &url, "speak.toml", ("1", "1"));
-    let heard: Value = listening.wait().went_well().json();
+    let heard: Value = listening.wait().ran().json();
     assert_eq!(named(&spoke, "cast")["succeeded"], 3);
     let of = &heard["websocket"]["broadcast"];
     assert_eq!(of["received"], 24, "eight had three each: {heard:#}");
@@ -175,7 +179,7 @@ fn broadcasts_of_the_warm_up_are_counted_and_in_no_time() {
     let url = format!("ws://{address}/");
     let words = ["load", &url, "--scenario", "room.toml", "--users", "2", "--warm-up", "1s"];
     let document = place.plimsoll(&[&words[..], &["--for", "1s", "--json"]].concat());
-    let document = document.went_well().json();
+    let document = document.ran().json();
     let of = &document["websocket"]["broadcast"];
     let news = named(&document, "news");
     let number = |of: &Value| of.as_u64().unwrap();

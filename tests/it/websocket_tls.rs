@@ -33,7 +33,7 @@ fn users_speak_and_hear_over_tls() {
     let load = ["--scenario", "s.toml", "--users", "4", "-n", "4", "--json"];
     let by = |more: &[&str]| place.load(&[&[url.as_str()], &load[..], more].concat());
     for trusts in [&["--ca", "ca.pem"][..], &["--insecure"]] {
-        let document = by(trusts).went_well().json();
+        let document = by(trusts).ran().json();
         assert_eq!(document["succeeded"], 4 * 11, "a handshake and ten messages each: {document}");
         let broadcast = &document["websocket"]["broadcast"];
         assert_eq!(broadcast["received"], 4 * 4 * 10, "{broadcast}");

@@ -33,7 +33,7 @@ fn a_second_balancer_takes_the_address_of_one_that_is_killed() {
     std::thread::sleep(std::time::Duration::from_secs(5));
     let pid = rustix::process::Pid::from_raw(pid).unwrap();
     rustix::process::kill_process(pid, Signal::KILL).unwrap();
-    let document = going.wait().went_well().json();
+    let document = going.wait().ran().json();
     let figures = &document["cells"][0]["figures"];
     let [offered, served, lost] = ["offered", "served", "lost"].map(|of| number(figures, of));
     assert!(lost <= 3.0 * 200.0 && served > 0.6 * offered, "{figures}");

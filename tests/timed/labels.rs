@@ -35,7 +35,7 @@ broadcast = { published_ms = "/at" }
     );
     let url = format!("ws://{address}/");
     let run = ["load", &url, "--scenario", "s.toml", "--users", "20", "-n", "120", "--json"];
-    let document = place.plimsoll(&[&run[..], &["-t", "2"]].concat()).went_well().json();
+    let document = place.plimsoll(&[&run[..], &["-t", "2"]].concat()).ran().json();
     let all = document["by_label"].as_array().unwrap();
     assert_eq!(all.len(), 101, "{document:#}");
     let other = all.last().unwrap();

@@ -66,7 +66,7 @@ fn a_link_takes_as_long_as_it_should_and_is_gone_with_its_bed() {
         assert!((19.9..22.0).contains(&took), "20 ms were asked for: {took} ms");
     }
     // A run of the same plan uses them, and the links with them.
-    let run = place.plimsoll(&["run", "plan.toml", "--json"]).went_well().json();
+    let run = place.plimsoll(&["run", "plan.toml", "--json"]).ran().json();
     let p50 = run["cells"][0]["figures"]["response_us.p50"].as_f64().unwrap();
     assert!((20_900.0..30_000.0).contains(&p50), "1 ms behind 20 ms: {run}");
     let uses = format!("uses the test-bed {id}, which stands");
@@ -83,7 +83,7 @@ fn a_link_takes_as_long_as_it_should_and_is_gone_with_its_bed() {
     if is_busy(test, &run) {
         return;
     }
-    run.went_well();
+    run.ran();
     let told = events(&place.run(), "testbed");
     let table = told.iter().find(|text| text.contains("round trips, ms:")).unwrap();
     let row = |name: &str| -> Vec<f64> {

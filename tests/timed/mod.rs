@@ -17,6 +17,7 @@ mod names;
 mod network;
 mod path_truth;
 mod pools;
+mod quota;
 mod redirects;
 mod server_limit;
 mod shoal_example;

@@ -38,7 +38,7 @@ fn a_run_measures_what_the_queue_did() {
         "poisson",
         "--json",
     ]);
-    let summary = done.went_well().json();
+    let summary = done.ran().json();
     target.end().ended_with(0);
     let records = log::read(&log).unwrap();
     assert_eq!(records.len() as u64, summary["completed"].as_u64().unwrap());

@@ -25,7 +25,7 @@ fn the_processors_of_instances_are_those_of_their_cgroups() {
         .replace("[measure]", "[collect]\nfrom = ['cgroup', 'target']\nevery = '500ms'\n[measure]");
     place.write("plan.toml", plan);
     place.plimsoll(&["check", "plan.toml"]).ended_with(0);
-    let live = place.plimsoll(&["run", "plan.toml", "--json"]).went_well().json();
+    let live = place.plimsoll(&["run", "plan.toml", "--json"]).ran().json();
     let of = &live["cells"][0];
     let cpu = number(of, "cpu_mean");
     assert!((20.0..95.0).contains(&cpu), "{of}");

@@ -69,7 +69,7 @@ fn a_stall_is_seen_by_every_request_that_was_due_in_it() {
         "2",
         "--json",
     ]);
-    let summary = done.went_well().json();
+    let summary = done.ran().json();
     target.end().ended_with(0);
     let (two, stall) = (NonZeroU32::new(2).unwrap(), Stall::new(2_000_000_000, 500_000_000));
     let system = System { stall, ..System::of(two) };

@@ -19,8 +19,8 @@ fn a_load_with_factors_starts_its_servers_and_tells_effects() {
     let told = place.plimsoll(&["check", "plan.toml"]).ended_with(0).out;
     assert!(told.contains("seed") && told.contains("target --listen"), "{told}");
     assert!(!place.path("runs").exists());
-    let done = place.again(|| place.plimsoll(&["run", "plan.toml", "--new", "--json"]));
-    let done = done.went_well();
+    let done = place.plimsoll(&["run", "plan.toml", "--new", "--json"]);
+    let done = done.ran();
     let (is_sure, of) = (done.code() == Some(0), done.json());
     let whole = &of["experiment"];
     assert_eq!((&whole["cells_planned"], &whole["cells_done"]), (&8.into(), &8.into()), "{whole}");
@@ -76,7 +76,7 @@ fn nginx_with_a_greater_share_of_a_core_answers_more() {
         check.out
     );
     let done = place.again(|| place.plimsoll(&["run", "plan.toml", "--new", "--json"]));
-    let of = done.went_well().json();
+    let of = done.ran().json();
     let cpu = effect(&of, "role.web.cpu", "rate_mean");
     assert!(cpu["effect"].as_f64().unwrap() > 1.2, "{cpu}");
     let little = ["run", "plan.toml", "--set", "role.web.cpu_period=5ms"];

@@ -36,7 +36,7 @@ fn drawing_takes_little_of_a_core_and_nothing_where_nobody_looks() {
     println!("two streams of a page took {used} hundredths of a second of 10 s");
     // 2% of 10 s are 20; one drawing may just have begun, and ticks are whole.
     assert!(used <= 26, "{used}");
-    going.wait().went_well();
+    going.wait().ran();
     for stream in streams {
         assert!(parsed(&stream.join().unwrap()).iter().any(|(name, _)| name == "drawn"));
     }

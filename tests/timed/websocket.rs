@@ -22,7 +22,7 @@ fn the_servers_clock_is_asked_for_and_what_it_is_ahead_is_taken_off() {
     let (_ahead, ahead) = server_with(&place, &["--clock-ahead", "250ms"]);
     let run = |address: &str, scenario: &str| {
         let url = format!("ws://{address}/");
-        place.start(load(&place, &url, scenario, ("8", "8"))).wait().went_well().json()
+        place.start(load(&place, &url, scenario, ("8", "8"))).wait().ran().json()
     };
     let plain = run(&same, "room.toml");
     let truth = plain["websocket"]["broadcast"]["latency_us"]["p50"].as_f64().unwrap();

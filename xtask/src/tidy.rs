@@ -18,6 +18,7 @@ mod links;
 mod origin;
 mod rust;
 mod tree;
+mod waits;
 mod words;
 
 pub(crate) use tree::{File, Tree};
@@ -62,6 +63,7 @@ const RULES: &[(&str, Check)] = &[
     ("line-length", Check::File(length::lines)),
     ("links", Check::File(links::check)),
     ("origin", Check::File(origin::check)),
+    ("waits", Check::Tree(waits::check)),
     ("words", Check::File(words::check)),
 ];
 

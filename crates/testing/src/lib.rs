@@ -1,5 +1,5 @@
 //! What the tests of all crates share, and nothing else may use: how a test says what it could not
-//! prove, what it looks for on the host, and its turn on the machine.
+//! prove, what it looks for on the host, its turn on the machine, and how it waits.
 //!
 //! `cargo xtask tests` runs every test binary and reads what these functions write. Under plain
 //! `cargo test` the same lines are printed, and turns are given out within the binary.
@@ -14,10 +14,12 @@
 mod host;
 mod report;
 mod turn;
+mod wait;
 
 pub use host::{has_namespaces, installed, program, python_peers, shared};
 pub use report::{ended_with_5, not_judged, skip, tried_again};
 pub use turn::{Turn, Weight};
+pub use wait::{PATIENCE, wait_for, wait_until};
 
 /// The file that reports of tests are appended to.
 pub const REPORTS: &str = "PLIMSOLL_TEST_REPORTS";

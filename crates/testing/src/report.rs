@@ -22,8 +22,8 @@ pub fn tried_again(test: &str, why: &str) {
     report("tried again", test, why);
 }
 
-/// Reports that the program ended with 5, as the machine was too busy for a verdict, and that the
-/// test went on with that.
+/// Reports that the program ended with 5, as the machine was too busy for a verdict, which the test
+/// does not depend on.
 pub fn ended_with_5(test: &str, what: &str) {
     report("ended with 5", test, what);
 }

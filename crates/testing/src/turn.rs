@@ -30,8 +30,6 @@ impl Weight {
     pub const DATABASE: Self = Self(3);
     /// Simulates, builds, or keeps a core busy.
     pub const COMPUTES: Self = Self(4);
-    /// Has steps that race with a load of fixed length.
-    pub const RACES: Self = Self(4);
     /// Needs the machine to itself.
     pub const ALONE: Self = Self(BUDGET);
 
@@ -109,7 +107,7 @@ mod tests {
             // Two at once would never end.
             drop(of_process_turn(Weight::ALONE));
         }
-        let both = (of_process_turn(Weight::COMPUTES), of_process_turn(Weight::RACES));
+        let both = (of_process_turn(Weight::COMPUTES), of_process_turn(Weight::DATABASE));
         drop(both);
     }
 

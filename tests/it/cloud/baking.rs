@@ -34,7 +34,7 @@ fn an_image_is_made_by_the_cloud_started_from_and_removed() {
     files(&place, &plan(&cloud.endpoint(), ""));
     cloud.will("CreateImage", &[Fault::Refused("RequestLimitExceeded")]);
     cloud.books().pending_images = 2;
-    let baked = bake(&place, &cloud).went_well().json();
+    let baked = bake(&place, &cloud).ran().json();
     let own = &baked["image"]["cloud"];
     let id = own["id"].as_str().unwrap().to_owned();
     assert!(id.starts_with("ami-") && own["region"] == "us-east-1", "{baked}");
@@ -54,7 +54,7 @@ fn an_image_is_made_by_the_cloud_started_from_and_removed() {
     bake(&place, &cloud).ended_with(2).says(&["make the image `web`: there is one", "--remove"]);
     let whole = plan(&cloud.endpoint(), "").replace("count = 2", "count = 1\nimage = 'web'");
     files(&place, &whole);
-    ended(begin(&place, &["run", "plan.toml", "--new"]), &cloud).went_well();
+    ended(begin(&place, &["run", "plan.toml", "--new"]), &cloud).ran();
     let last = {
         let books = cloud.books();
         let last = books.asked.iter().rfind(|(action, _)| action == "RunInstances");
@@ -80,7 +80,7 @@ fn an_image_of_which_the_answer_is_lost_is_found_by_its_name() {
     let cloud = Cloud::start(&place, &moto, Kind::New);
     files(&place, &plan(&cloud.endpoint(), ""));
     cloud.will("CreateImage", &[Fault::Unanswered]);
-    let baked = bake(&place, &cloud).went_well().json();
+    let baked = bake(&place, &cloud).ran().json();
     assert!(baked["image"]["cloud"]["id"].as_str().unwrap().starts_with("ami-"), "{baked}");
     assert_eq!(asked(&cloud, "CreateImage"), 1, "it is not begun twice");
     remove(&place).ended_with(0);

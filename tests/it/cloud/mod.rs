@@ -69,6 +69,7 @@ pub(crate) fn begin(place: &Place, arguments: &[&str]) -> Going {
 pub(crate) fn ended(mut going: Going, cloud: &Cloud<'_>) -> Done {
     while !going.has_ended() {
         cloud.serves();
+        // tidy: allow(waits, a pause of a loop that starts servers)
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     cloud.serves();
@@ -114,7 +115,7 @@ fn instances_are_rented_loaded_and_ended() {
     // It is busy at first.
     cloud.will("RunInstances", &[Fault::Refused("RequestLimitExceeded"); 2]);
     cloud.will("DescribeInstances", &[Fault::Refused("RequestLimitExceeded"); 3]);
-    let done = run(&place, &cloud).went_well();
+    let done = run(&place, &cloud).ran();
     assert!(done.err.contains("web-1: rent it"), "{}", done.err);
     assert_eq!((cloud.living(), cloud.states().len()), (0, 2));
     assert!(beds(&place).is_empty());
@@ -163,7 +164,7 @@ fn an_order_without_an_answer_starts_nothing_twice() {
     // Those of others come first, so that ours are on later pages of the cloud's list.
     cloud.others(5);
     cloud.will("RunInstances", &[Fault::Unanswered; 2]);
-    run(&place, &cloud).went_well();
+    run(&place, &cloud).ran();
     assert_eq!((cloud.living(), cloud.states().len()), (5, 7));
     let books = cloud.books();
     let pages = books.asked.iter().filter(|(_, with)| with.contains_key("NextToken")).count();
@@ -177,7 +178,7 @@ fn a_cloud_below_a_path_without_tags_and_pages_is_used_by_its_own_list() {
     let cloud = Cloud::start(&place, &moto, Kind::Old);
     files(&place, &plan(&cloud.endpoint(), "api_version = '2009-11-30'"));
     cloud.will("RunInstances", &[Fault::Unanswered]);
-    run(&place, &cloud).went_well();
+    run(&place, &cloud).ran();
     assert_eq!((cloud.living(), cloud.states().len()), (0, 2));
 }
 
@@ -286,7 +287,7 @@ instances = 2
 #[test]
 fn a_pool_rents_and_replaces_what_is_gone_when_its_credentials_allow() {
     let Some(moto) = moto() else { return };
-    let place = Place::alone();
+    let place = Place::new();
     let cloud = Cloud::start(&place, &moto, Kind::New);
     // 60 USD an hour: 3 instances for 16 s and two minutes are 6.80 USD at most.
     let whole = pool(&cloud.endpoint()).replace("price = 0.1", "price = 60");
@@ -310,7 +311,7 @@ fn a_pool_rents_and_replaces_what_is_gone_when_its_credentials_allow() {
     // Credentials that have expired start nothing new; the other instance serves on.
     cloud.will("RunInstances", &[Fault::Refused("ExpiredToken")]);
     cloud.terminate(&id);
-    let done = ended(going, &cloud).went_well();
+    let done = ended(going, &cloud).ran();
     assert!(cloud.books().faults.is_empty());
     assert_eq!((cloud.living(), cloud.states().len()), (0, 3), "{}", done.err);
 }
@@ -318,7 +319,7 @@ fn a_pool_rents_and_replaces_what_is_gone_when_its_credentials_allow() {
 #[test]
 fn a_budget_that_is_reached_ends_the_run() {
     let Some(moto) = moto() else { return };
-    let place = Place::alone();
+    let place = Place::new();
     let cloud = Cloud::start(&place, &moto, Kind::New);
     // How long a search takes is not known before. Two instances, 1 USD a second together.
     let whole = plan(&cloud.endpoint(), "unit = 'second'").replace("price = 0.1", "price = 1800");
@@ -378,7 +379,7 @@ fn credentials_are_told_by_name_and_shown_nowhere() {
     files(&place, &plan(&cloud.endpoint(), "profile = 'other'"));
     without(&[]).wait().ended_with(2).says(&["find the profile `other`"]);
     files(&place, &plan(&cloud.endpoint(), "profile = 'study'"));
-    ended(without(&[]), &cloud).went_well();
+    ended(without(&[]), &cloud).ran();
     assert!(!is_in(&place.path("runs"), SECRET));
     // A plan has none.
     files(&place, &plan(&cloud.endpoint(), &format!("secret_access_key = '{SECRET}'")));

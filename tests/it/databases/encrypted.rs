@@ -54,10 +54,10 @@ fn mariadb_lets_in_by_tls() {
     assert_eq!(accepts() - accepted, 9 + own);
     // The same, as those have it who rent out databases.
     let asked = format!("{plain}?ssl-mode=REQUIRED");
-    tries_with(&place, &asked, &["--ca", "ca.pem"]).went_well();
+    tries_with(&place, &asked, &["--ca", "ca.pem"]).ran();
 
     tries_with(&place, &secure, &[]).ended_with(4).says(&["UnknownIssuer", "--ca FILE"]);
-    tries_with(&place, &secure, &["--insecure"]).went_well();
+    tries_with(&place, &secure, &["--insecure"]).ran();
     let denied = tries(&place, &plain).ended_with(4);
     denied.says(&["Access denied for user 'ann'", "mysqls://"]);
     server.sql("ALTER USER ann@'127.0.0.1' REQUIRE NONE");
@@ -66,7 +66,7 @@ fn mariadb_lets_in_by_tls() {
     server.sql("ALTER USER ann@'127.0.0.1' REQUIRE X509");
     let nameless = tries_with(&place, &secure, &["--ca", "ca.pem"]).ended_with(4);
     nameless.says(&["Access denied for user 'ann'", "--cert"]);
-    tries_with(&place, &secure, &SHOWN).went_well();
+    tries_with(&place, &secure, &SHOWN).ran();
     assert_nowhere(&place, &[PASSWORD]);
 }
 
@@ -130,12 +130,12 @@ fn postgresql_lets_in_by_tls() {
     assert_eq!(full + resumed, 8);
     // The same, as those have it who rent out databases.
     let asked = format!("{plain}?sslmode=require");
-    tries_with(&place, &asked, &["--ca", "ca.pem"]).went_well();
+    tries_with(&place, &asked, &["--ca", "ca.pem"]).ran();
 
     tries_with(&place, &secure, &[]).ended_with(4).says(&["UnknownIssuer", "--ca FILE"]);
     let other = ["--ca", "ca.pem", "--sni", "elsewhere.example"];
     tries_with(&place, &secure, &other).ended_with(4).says(&["elsewhere.example", "--sni"]);
-    tries_with(&place, &secure, &["--insecure"]).went_well();
+    tries_with(&place, &secure, &["--insecure"]).ran();
     tries(&place, &plain).ended_with(4).says(&["no encryption", "write postgresqls://"]);
 
     // The password itself goes over TLS, and who has to show a certificate does.
@@ -146,6 +146,6 @@ fn postgresql_lets_in_by_tls() {
         let nameless = tries_with(&place, &secure, &["--ca", "ca.pem"]);
         nameless.err.contains("--cert").then_some(())
     });
-    tries_with(&place, &secure, &SHOWN).went_well();
+    tries_with(&place, &secure, &SHOWN).ran();
     assert_nowhere(&place, &[PASSWORD]);
 }

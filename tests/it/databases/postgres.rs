@@ -317,11 +317,11 @@ fn a_cold_load_begins_after_a_restart_with_an_empty_page_cache() {
     let load = [&load[..], &data].concat();
 
     let (pid, dropped) = (server.pid(), vmstat("drop_pagecache"));
-    let warm = place.again(|| place.plimsoll(&load)).went_well().json();
+    let warm = place.plimsoll(&load).ran().json();
     assert_eq!(warm["workload"]["caches"], "warm", "{warm}");
     assert_eq!(server.pid(), pid);
     let cold = [&load[..], &["--cold", "--restart-command", &restart]].concat();
-    let cold = place.again(|| place.plimsoll(&cold)).went_well().json();
+    let cold = place.plimsoll(&cold).ran().json();
     assert_eq!((&cold["workload"]["caches"], &cold["status"]["200"]), (&"cold".into(), &50.into()));
     assert_ne!(server.pid(), pid, "another process serves now");
     assert!(vmstat("drop_pagecache") > dropped);

@@ -262,6 +262,7 @@ fn a_host_that_comes_back_is_cleared_and_used_again() {
     let plan = std::fs::read_to_string(place.path("plan.toml")).unwrap();
     write(&place, [&first, &again], (2, 2));
     place.write("plan.toml", plan);
+    // tidy: allow(waits, a host that was lost is left alone for so long)
     std::thread::sleep(RESTS.saturating_sub(lost_at.elapsed()));
     kill(serving(&place)["web-3"], Signal::KILL);
     // The place that is free has the fewest, and what was left there goes first.

@@ -145,7 +145,7 @@ fn what_keeps_a_store_and_us_from_tls_is_told() {
     let other = ["--ca", "ca.pem", "--sni", "elsewhere.example"];
     let other = short(&place, &secure, &other).ended_with(4);
     other.says(&["elsewhere.example", "--sni"]);
-    short(&place, &secure, &["--insecure"]).went_well();
+    short(&place, &secure, &["--insecure"]).ran();
     place.plimsoll(&["prepare", &secure, "--records", "20"]).ended_with(4).says(&["UnknownIssuer"]);
     place.plimsoll(&["prepare", &secure, "--records", "20", "-k"]).ended_with(0);
     // It speaks TLS, and we do not.
@@ -169,7 +169,7 @@ fn redis_lets_in_whoever_shows_a_certificate() {
     let none = short(&place, &url, &["--ca", "ca.pem"]).ended_with(4);
     none.says(&["--cert FILE and --key FILE"]);
     let shown = ["--ca", "ca.pem", "--cert", "client.pem", "--key", "client.key"];
-    let done = short(&place, &url, &[&shown[..], &["--json"]].concat()).went_well();
+    let done = short(&place, &url, &[&shown[..], &["--json"]].concat()).ran();
     assert_eq!(done.json()["succeeded"], json!(10));
     let wrong = ["--ca", "ca.pem", "--cert", "client.pem", "--key", "other.key"];
     short(&place, &url, &wrong).ended_with(2).says(&["KeyMismatch"]);

@@ -5,23 +5,12 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
+pub(crate) use plimsoll_testing::wait_for;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// An address of this host that nothing listens at.
 pub(crate) fn free() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
-}
-
-/// Asks until there is an answer, for at most a minute.
-pub(crate) fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let start = Instant::now();
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(start.elapsed() < Duration::from_secs(60), "waited in vain for {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// Since when a test has waited.
@@ -37,6 +26,7 @@ pub(crate) fn unix_ns() -> u64 {
 
 /// Waits.
 pub(crate) fn pause(ms: u64) {
+    // tidy: allow(waits, pools of the market end by its clock)
     std::thread::sleep(Duration::from_millis(ms));
 }
 

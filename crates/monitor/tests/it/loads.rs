@@ -7,11 +7,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
 
 use plimsoll_monitor::{Samples, Source, Watched};
-use plimsoll_testing::skip;
+use plimsoll_testing::{skip, wait_until};
 
 fn collect(name: &str, source: &Source) -> Samples {
     Watched::open(name, source).unwrap().collect().unwrap()
@@ -151,13 +149,8 @@ impl Drop for Group {
     fn drop(&mut self) {
         for folder in &self.folders {
             // It is busy until the last process has gone.
-            let is_gone = || std::fs::remove_dir(folder).is_ok() || !folder.exists();
-            let wait = || sleep(Duration::from_millis(10));
-            let _ = (0..1000).any(|_| {
-                is_gone() || {
-                    wait();
-                    false
-                }
+            wait_until("the end of a group", || {
+                std::fs::remove_dir(folder).is_ok() || !folder.exists()
             });
         }
     }
@@ -178,9 +171,7 @@ fn a_quota_is_seen_in_an_instances_figures() {
     group.write("cpu.cfs_period_us", "10000");
     group.write("cpu.cfs_quota_us", "2000");
     let process = group.run("while :; do :; done");
-    while group.value("container_cpu_usage_seconds_total") < 0.3 {
-        sleep(Duration::from_millis(50));
-    }
+    wait_until("some use", || group.value("container_cpu_usage_seconds_total") >= 0.3);
     let usage_of = |folders: &[PathBuf]| {
         let source = Source { cgroup: folders.to_vec(), ..Source::default() };
         collect("cgroup", &source).value("container_cpu_usage_seconds_total", &[])
@@ -236,9 +227,7 @@ fn time_that_was_used_is_among_the_hosts() {
     };
     let before = busy(&collect("host", &Source::default()));
     let process = shell("while :; do :; done");
-    while used(&process) < 0.5 {
-        sleep(Duration::from_millis(20));
-    }
+    wait_until("some use", || used(&process) >= 0.5);
     let rose = busy(&collect("host", &Source::default())) - before;
     // Both count ticks, and those of each core may be one behind.
     assert!(rose >= 0.4, "{rose} s");

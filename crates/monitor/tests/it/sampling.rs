@@ -240,6 +240,7 @@ fn lines_of_statsd_are_taken_as_they_come() {
         if left_out >= 500 {
             break;
         }
+        // tidy: allow(waits, a pause between datagrams)
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     assert_eq!(left_out, 500);

@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use plimsoll_testing::wait_for;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// A server that runs until this is dropped.
@@ -133,16 +134,11 @@ impl Server {
 
     /// Waits until it listens; false where it has ended.
     fn is_up(&mut self) -> bool {
-        for _ in 0..3000 {
-            if self.child.try_wait().unwrap().is_some() {
-                return false;
-            }
-            if self.listens() {
-                return true;
-            }
-            sleep(Duration::from_millis(10));
-        }
-        panic!("{} does not listen within 30 s", self.program.display());
+        let name = format!("{} to listen", self.program.display());
+        wait_for(&name, || {
+            let has_ended = self.child.try_wait().unwrap().is_some();
+            (has_ended || self.listens()).then_some(!has_ended)
+        })
     }
 
     /// Whether it listens, itself. Nobody connects to find out: a server counts connections.
@@ -190,6 +186,7 @@ impl Server {
             if self.child.try_wait().is_ok_and(|status| status.is_some()) {
                 return;
             }
+            // tidy: allow(waits, a server that does not end in time is killed)
             sleep(Duration::from_millis(10));
         }
         let _ = self.child.kill();

@@ -6,9 +6,9 @@
 use std::net::{Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use plimsoll_monitor::{Source, Watched};
+use plimsoll_testing::wait_until;
 use rustix::fs::symlink;
 
 /// The counts that are not 0.
@@ -68,11 +68,7 @@ fn in_a_namespace() {
     let wanted = wanted.map(|(state, count)| (state.to_owned(), count));
     // The kernel may not have acknowledged the last end yet.
     let netlink = Source::default();
-    let is_settled = (0..500).any(|_| {
-        std::thread::sleep(Duration::from_millis(20));
-        states(&netlink) == wanted
-    });
-    assert!(is_settled, "{:?}", states(&netlink));
+    wait_until(&format!("{wanted:?}"), || states(&netlink) == wanted);
     let entered = Source { net: Some(PathBuf::from("/proc/self/net")), ..Source::default() };
     assert_eq!(states(&entered), wanted);
     // A folder that is of no process tells of no namespace: its tables are read.

@@ -123,6 +123,7 @@ fn parts_come_as_they_are_made_until_their_end_or_that_of_their_client() {
         let next = move || {
             // Dropped with the function that gives the parts.
             let _ = &left;
+            // tidy: allow(waits, the answer takes its time)
             std::thread::sleep(Duration::from_millis(100));
             n += 1;
             match n {

@@ -13,7 +13,7 @@ use plimsoll_testbed::recipe::Content;
 use plimsoll_testbed::role::Role;
 use plimsoll_testbed::thing::{Thing, started_at};
 use plimsoll_testbed::{Bed, Op, TestbedError};
-use plimsoll_testing::installed;
+use plimsoll_testing::{installed, wait_until};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -216,14 +216,4 @@ fn between_ledger_and_start_nothing_can_be_lost() {
 fn is_zombie(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.contains(") Z ")
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    for _ in 0..500 {
-        if is_so() {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    panic!("{what}: not after 5 s");
 }

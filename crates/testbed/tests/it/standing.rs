@@ -10,7 +10,7 @@ use plimsoll_testbed::role::{CopiedFile, Instance, Role};
 use plimsoll_testbed::standing::{Borrowed, leave_up};
 use plimsoll_testbed::thing::Thing;
 use plimsoll_testbed::{Bed, TestbedError};
-use plimsoll_testing::installed;
+use plimsoll_testing::{installed, wait_until};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -74,9 +74,7 @@ fn a_bed_that_is_left_is_found_and_used_by_one() {
     });
     let pid = rustix::process::Pid::from_raw(process.unwrap().try_into().unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-    while found[0].things.iter().all(Thing::lives) {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("its end", || !found[0].things.iter().all(Thing::lives));
     let mut bed = bed;
     let roles = bed.roles.clone();
     let mut borrowed = borrow(&place, &mut bed, &roles);

@@ -4,8 +4,8 @@
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
+use plimsoll_testing::wait_until;
 use serde_json::{Value, json};
 
 /// A browser with one page.
@@ -86,15 +86,11 @@ impl Browser {
 
     /// Waits until an expression is so on the page.
     pub(crate) fn until(&mut self, expression: &str, so: &Value) {
-        for _ in 0..600 {
-            // While the page changes there may be nothing to look at.
-            let ask = json!({"expression": expression, "returnByValue": true});
-            if self.send("Runtime.evaluate", &ask)["result"]["value"] == *so {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        panic!("{expression} is {}, not {so}", self.look(expression));
+        // While the page changes there may be nothing to look at.
+        let ask = json!({"expression": expression, "returnByValue": true});
+        wait_until(&format!("{expression} to be {so}"), || {
+            self.send("Runtime.evaluate", &ask)["result"]["value"] == *so
+        });
     }
 
     /// Presses a key on what has the focus.

@@ -11,6 +11,7 @@ use plimsoll_shoal::geo::Geography;
 use plimsoll_shoal::order::Sites;
 use plimsoll_shoal::registry::{Kept, Settings};
 use plimsoll_shoal::server::{Auth, Clock, Options, Order, Server, Shared};
+pub(crate) use plimsoll_testing::wait_for as until;
 use serde_json::{Value, json};
 
 use super::door::Door;
@@ -210,19 +211,6 @@ impl Drop for Live {
             server.stop();
         }
     }
-}
-
-/// Waits until there is one.
-#[expect(clippy::disallowed_methods, reason = "the test waits for a server")]
-pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let step = Duration::from_millis(20);
-    for _ in 0..PATIENCE.as_millis() / step.as_millis() {
-        if let Some(found) = look() {
-            return found;
-        }
-        std::thread::sleep(step);
-    }
-    panic!("{what}: not within {PATIENCE:?}");
 }
 
 /// The wall clock, seconds since 1970.

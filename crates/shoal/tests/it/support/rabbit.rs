@@ -7,7 +7,6 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
 
 use plimsoll_shoal::amqp::{Broker, Tls};
 
@@ -94,7 +93,6 @@ impl Rabbit {
             .stderr(log);
         *self.node.lock().unwrap() = Some(command.spawn().unwrap());
         until("the broker takes connections", || {
-            std::thread::sleep(Duration::from_millis(100));
             let wrote = fs::read(self.folder.path().join("pid")).is_ok_and(|pid| !pid.is_empty());
             wrote
                 && [self.port, self.tls_port]

@@ -3,7 +3,7 @@
 
 use crate::place::{Place, test_name};
 use crate::program::PLIMSOLL;
-use plimsoll_testing::skip;
+use plimsoll_testing::{Weight, skip};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ impl Drop for Group {
 
 #[test]
 fn a_generator_that_is_the_limit_says_so() {
-    let place = Place::alone();
+    let place = Place::weighing(Weight::ALONE);
     let Some(group) = Group::make() else { return };
     let target = place.target(&[]);
     let script = format!("echo $$ > {} && exec \"$@\"", group.processes());
