@@ -41,10 +41,11 @@ fn each_clause_is_a_test_case_with_its_figures() {
     let url = target.url();
     let load = |slo: &str| {
         let all = ["load", &url, "--rate", "20/s", "--for", "1s", "--slo", slo];
-        place.again(|| place.plimsoll(&[&all[..], &FILES].concat()))
+        place.plimsoll(&[&all[..], &FILES].concat())
     };
     load("p50<10s, errors<1%").ended_with(0);
     if let Some(text) = junit(&place, "ci.xml") {
+        // On a busy machine the run is not valid, which is a test case of its own.
         let valid = "| the run is valid |";
         has(&text, &["testsuites 4 0 0", "| p50<10s | passed", "| errors<1% | passed", valid]);
     }
@@ -88,7 +89,7 @@ fn an_experiment_is_told_by_cell() {
     );
     place.write("plan.toml", plan);
     let run = ["run", "plan.toml", "--quiet"];
-    place.again(|| place.plimsoll(&[&run[..], &FILES, &["--new"]].concat())).ended_with(0);
+    place.plimsoll(&[&run[..], &FILES, &["--new"]].concat()).ran();
     if let Some(text) = junit(&place, "ci.xml") {
         has(&text, &["testsuites 6 0 0", "cell 1: ", "cell 2: ", "10/s", "20/s", "| p50<10s |"]);
     }

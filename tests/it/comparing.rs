@@ -1,36 +1,27 @@
 //! `--repeat` and `compare`: intervals come from replications, and from nothing else.
 
-use crate::place::{Place, test_name};
-use plimsoll_testing::{not_judged, tried_again};
+use crate::place::Place;
 use serde_json::Value;
 use std::path::Path;
 
-/// Three replications of one load; the group's path. `None`, and said so, where one is not valid.
-fn group(place: &Place, url: &str, out: &str) -> Option<String> {
+/// Three replications of one load; the group's path. What a busy machine makes invalid is said to
+/// be valid: the figures that are compared lie further apart.
+fn group(place: &Place, url: &str, out: &str) -> String {
     let arguments = [url, "--rate", "40/s", "--for", "1s", "--repeat", "3", "--out", out];
-    for attempt in 1..=3 {
-        let done = place.plimsoll(&[&["load", "--quiet"], &arguments[..]].concat());
-        if done.code() == Some(0) {
-            assert!(done.out.contains("3 replications, mean and 95% interval:"), "{}", done.out);
-            let line = done.out.lines().find(|line| line.trim_start().starts_with("group"));
-            return Some(line.unwrap().split_whitespace().nth(1).unwrap().to_owned());
-        }
-        done.ended_with(5);
-        let why = format!("attempt {attempt}: the machine was too busy to measure");
-        tried_again(&test_name(), &why);
-    }
-    not_judged(&test_name(), "comparing needs a machine that is less busy");
-    None
+    let done = place.load(&arguments).ran();
+    assert!(done.out.contains("3 replications, mean and 95% interval:"), "{}", done.out);
+    place.runs(out).iter().for_each(|run| say_valid(run, &[]));
+    let line = done.out.lines().find(|line| line.trim_start().starts_with("group"));
+    line.unwrap().split_whitespace().nth(1).unwrap().to_owned()
 }
 
 #[test]
 fn replications_are_compared_and_single_runs_are_not() {
-    let place = Place::measuring();
+    let place = Place::new();
     let (calm, slow) =
         (place.calm(), place.target(&["--service-time", "const:40ms", "--workers", "1000"]));
-    let Some(a) = group(&place, &calm.url(), "a") else { return };
-    let Some(b) = group(&place, &calm.url(), "b") else { return };
-    let Some(c) = group(&place, &slow.url(), "c") else { return };
+    let [a, b] = ["a", "b"].map(|out| group(&place, &calm.url(), out));
+    let c = group(&place, &slow.url(), "c");
 
     let equal = place.plimsoll(&["compare", &a, &b, "--tolerance", "60%", "--json"]);
     let equal = equal.ended_with(0).json();
@@ -81,7 +72,7 @@ fn refused(place: &Place, a: &str, b: &str, parts: &[&str]) {
 }
 
 /// Makes a run's summary say that it is valid, or not, however busy the machine was.
-fn say_valid(run: &Path, reasons: &[&str]) {
+pub(crate) fn say_valid(run: &Path, reasons: &[&str]) {
     let file = run.join("summary.json");
     let summary = std::fs::read_to_string(&file).unwrap();
     let mut summary: Value = serde_json::from_str(&summary).unwrap();

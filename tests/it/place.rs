@@ -4,7 +4,7 @@
 use crate::program::{Done, Going, PLIMSOLL, wait_for};
 use plimsoll_runs::Run;
 use plimsoll_runs::experiment::{CellRow, Experiment};
-use plimsoll_testing::{Turn, Weight, tried_again};
+use plimsoll_testing::{Turn, Weight};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -85,19 +85,6 @@ impl Place {
     /// Runs `plimsoll load` quietly.
     pub(crate) fn load(&self, arguments: &[&str]) -> Done {
         self.plimsoll(&[&["load", "--quiet"], arguments].concat())
-    }
-
-    /// Runs something that ends with 5 where the machine is too busy, up to three times.
-    pub(crate) fn again(&self, run: impl Fn() -> Done) -> Done {
-        for attempt in 1..3 {
-            let done = run();
-            if done.code() != Some(5) {
-                return done;
-            }
-            let why = format!("attempt {attempt}: the machine was too busy to measure");
-            tried_again(&test_name(), &why);
-        }
-        run()
     }
 
     /// Begins `plimsoll load` for ever, and waits until a second of its run is there.

@@ -11,7 +11,7 @@ fn it_finds_the_capacity_of_a_queue_and_keeps_it_as_a_run() {
     let target = place.target(&["--service-time", "exp:4ms", "--workers", "8"]);
     let url = target.url();
     let args = ["--slo", "p90<30ms", "--start", "250/s", "--precision", "15%"];
-    let Some(result) = search(&place, &url, 0, &args) else { return };
+    let result = search(&place, &url, 0, &args);
     assert_eq!((&result["schema"], &result["ended"]), (&1.into(), &"found".into()), "{result}");
     // It is 1,914/s; a busy machine makes it less.
     let estimate = result["estimate_per_s"].as_f64().unwrap();
@@ -55,7 +55,7 @@ fn the_ladder_climbs_in_windows_of_its_own_length() {
     let target = place.target(&["--service-time", "const:2ms", "--workers", "1"]);
     let url = target.url();
     let args = ["--search", "ladder", "--slo", "p90<20ms", "--start", "100/s", "--window", "1s"];
-    let Some(result) = search(&place, &url, 0, &args) else { return };
+    let result = search(&place, &url, 0, &args);
     assert_eq!(result["method"], "ladder");
     assert!(result["ci95"].is_null());
     let windows = result["windows"].as_array().unwrap();
@@ -66,4 +66,64 @@ fn the_ladder_climbs_in_windows_of_its_own_length() {
     // A window begins when the search has decided and ends with a slice of 250 ms, the nearest.
     let off = |window: &serde_json::Value| (window["seconds"].as_f64().unwrap() - 1.0).abs();
     assert!(windows.iter().all(|window| off(window) <= 0.125), "{result}");
+}
+
+#[test]
+fn the_highest_rate_allowed_is_what_a_fast_server_holds() {
+    let place = Place::weighing(Weight::ALONE);
+    let target = place.target(&["--service-time", "exp:4ms"]);
+    let most = ["--slo", "p90<100ms", "--max-rate", "50/s", "--start", "20/s"];
+    let result = search(&place, &target.url(), 0, &most);
+    assert_eq!(result["estimate_per_s"], 50.0);
+    assert!(!result["warnings"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_ladder_from_several_rates_finds_their_median() {
+    let place = Place::weighing(Weight::ALONE);
+    let target = place.target(&["--service-time", "const:2ms", "--workers", "1"]);
+    let url = target.url();
+    let args =
+        ["--search", "ladder", "--slo", "p90<20ms", "--first", "100,150/s", "--window", "1s"];
+    let result = search(&place, &url, 0, &args);
+    let windows = result["windows"].as_array().unwrap();
+    let rates: Vec<f64> = windows.iter().map(|w| w["offered_per_s"].as_f64().unwrap()).collect();
+    assert!(rates.contains(&100.0) && rates.contains(&150.0), "{rates:?}");
+    let notes = result["warnings"].as_array().unwrap().iter().map(|note| note.as_str().unwrap());
+    let found = |rate: &str| {
+        let note = notes.clone().find(|note| note.starts_with(&format!("from {rate}/s ")));
+        let text = note.unwrap_or_else(|| panic!("{rate}: {result}"));
+        text.split_whitespace().nth(2).unwrap().trim_end_matches("/s").parse::<f64>().unwrap()
+    };
+    let median = f64::midpoint(found("100"), found("150"));
+    assert!((result["estimate_per_s"].as_f64().unwrap() - median).abs() < 0.2, "{result}");
+}
+
+#[test]
+fn what_is_held_is_held_for_as_long_as_asked() {
+    let place = Place::weighing(Weight::ALONE);
+    let target = place.target(&["--service-time", "exp:4ms", "--workers", "8"]);
+    let url = target.url();
+    let args = ["--slo", "p90<150ms", "--start", "100/s", "--max-rate", "200/s", "--sustain", "3s"];
+    let result = search(&place, &url, 0, &args);
+    let held = &result["sustained"];
+    assert_eq!((&held["sustained_per_s"], &held["falls"]), (&200.0.into(), &0.into()), "{held}");
+    assert!(held["exhausted_after_s"].is_null(), "{held}");
+    let windows = result["windows"].as_array().unwrap();
+    let held_windows = windows.iter().filter(|w| w["phase"] == "hold");
+    // The first hold is the search's own.
+    let hold = held_windows.skip(1).filter(|w| w["verdict"] != "discarded");
+    let seconds: f64 = hold.map(|w| w["seconds"].as_f64().unwrap()).sum();
+    assert!(seconds >= 3.0 && held["held_s"].as_f64() == Some(seconds), "{result}");
+}
+
+#[test]
+fn a_server_that_goes_away_ends_with_4_and_keeps_what_was_seen() {
+    let place = Place::weighing(Weight::ALONE);
+    let target = place.target(&["--service-time", "exp:4ms", "--for", "4s"]);
+    let args = ["--slo", "p90<100ms", "--json", "--start", "20/s"];
+    let done = place.plimsoll(&[&["capacity", target.url().as_str()], &args[..]].concat());
+    let result = done.ended_with(4).json();
+    assert_eq!(result["ended"], "target_lost", "{result}");
+    assert!(result["windows"].as_array().unwrap().len() >= 4);
 }

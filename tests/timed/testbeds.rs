@@ -75,7 +75,7 @@ fn nginx_with_a_greater_share_of_a_core_answers_more() {
         "{}",
         check.out
     );
-    let done = place.again(|| place.plimsoll(&["run", "plan.toml", "--new", "--json"]));
+    let done = place.plimsoll(&["run", "plan.toml", "--new", "--json"]);
     let of = done.ran().json();
     let cpu = effect(&of, "role.web.cpu", "rate_mean");
     assert!(cpu["effect"].as_f64().unwrap() > 1.2, "{cpu}");

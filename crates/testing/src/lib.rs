@@ -17,7 +17,7 @@ mod turn;
 mod wait;
 
 pub use host::{has_namespaces, installed, program, python_peers, shared};
-pub use report::{ended_with_5, not_judged, skip, tried_again};
+pub use report::{ended_with_5, not_judged, skip};
 pub use turn::{Turn, Weight};
 pub use wait::{PATIENCE, wait_for, wait_until};
 

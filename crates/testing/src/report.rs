@@ -17,11 +17,6 @@ pub fn not_judged(test: &str, why: &str) {
     report("not judged", test, why);
 }
 
-/// Reports that a part of a test is tried once more, as the machine was too busy.
-pub fn tried_again(test: &str, why: &str) {
-    report("tried again", test, why);
-}
-
 /// Reports that the program ended with 5, as the machine was too busy for a verdict, which the test
 /// does not depend on.
 pub fn ended_with_5(test: &str, what: &str) {
