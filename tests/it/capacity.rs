@@ -75,6 +75,7 @@ fn wrong_use_says_what_is_wrong() {
         (vec!["--precision", "90%"], "a share from 1% to 50%"),
         (vec!["--start", "0/s"], "a rate above zero"),
         (vec!["--search", "ladder", "--window", "10ms"], "1 s or more"),
+        (vec!["--search", "ladder", "--window", "1s", "--slo", "p90<1s"], "say --window 2000ms"),
     ] {
         let done = place.plimsoll(&[&["capacity", url], &args[..]].concat());
         let stderr = done.ended_with(2).err;

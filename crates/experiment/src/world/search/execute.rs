@@ -219,6 +219,22 @@ fn check_timeout((_, bound_ns): (f64, u64), timeout: Duration) -> Result<(), Exp
     )))
 }
 
+/// Whether a window of the ladder can be judged: what is due within the bound before its end is not
+/// counted, as it may still be answered in time.
+fn check_window((_, bound_ns): (f64, u64), window: Duration) -> Result<(), ExperimentError> {
+    let window_ns = u64::try_from(window.as_nanos()).unwrap_or(u64::MAX);
+    if bound_ns < window_ns {
+        return Ok(());
+    }
+    let (bound, window) = (show_duration(bound_ns), show_duration(window_ns));
+    let typed = format!("{}ms", bound_ns.saturating_mul(2).div_ceil(1_000_000));
+    Err(ExperimentError::Conflict(format!(
+        "search for responses within {bound} by windows of {window}: what is due within the bound \
+         before the end of a window tells nothing, which would be all of it; say --window {typed} \
+         or more, or a shorter bound"
+    )))
+}
+
 fn method(search: &plan::Search, goal: &Goal) -> Result<Method, ExperimentError> {
     let Goal { slo, comparison, most_errors } = *goal;
     let plan::Search { start_per_s, max_rate_per_s, precision, .. } = *search;
@@ -234,21 +250,21 @@ fn method(search: &plan::Search, goal: &Goal) -> Result<Method, ExperimentError>
                         search by the method adaptive";
             Err(ExperimentError::Conflict(text.to_owned()))
         }
-        SearchMethod::Ladder => Ok(Method::Ladder {
-            settings: ladder::Settings {
+        SearchMethod::Ladder => {
+            check_window(slo, search.window)?;
+            let near = |near: Duration| u64::try_from(near.as_nanos()).unwrap_or(u64::MAX);
+            let settings = ladder::Settings {
                 slo,
                 comparison,
                 start_per_s,
                 window_s: search.window.as_secs_f64(),
                 tuning: search.tuning,
-                near_rtt_ns: search
-                    .near_rtt
-                    .map(|near| u64::try_from(near.as_nanos()).unwrap_or(u64::MAX)),
+                near_rtt_ns: search.near_rtt.map(near),
                 step_of: search.step_of,
                 max_rate_per_s,
-            },
-            first_per_s: search.first_per_s.clone(),
-        }),
+            };
+            Ok(Method::Ladder { settings, first_per_s: search.first_per_s.clone() })
+        }
     }
 }
 
