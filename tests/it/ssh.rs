@@ -13,7 +13,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const SSHD: &str = "/usr/sbin/sshd";
 
@@ -281,7 +281,7 @@ fn a_host_that_goes_away_fails_its_cell_and_is_kept_in_the_ledger() {
         let plan = std::fs::read_to_string(place.path("plan.toml")).unwrap();
         place.write(
             "plan.toml",
-            plan.replace("rate = '50/s'\nfor = '2s'", "users = 1\nfor = '60s'"),
+            plan.replace("rate = '50/s'\nfor = '2s'", "users = 1\nfor = '20m'"),
         );
         let run = ["run", "plan.toml", "--out", out, "--fail-fast"];
         let going = place.start(place.command(PLIMSOLL, &run));
@@ -298,11 +298,9 @@ fn a_host_that_goes_away_fails_its_cell_and_is_kept_in_the_ledger() {
             cells.flatten().any(is_part).then_some(())
         };
         wait_for("its load", loads);
-        let began = Instant::now();
         second.signal(signal);
+        // It is ended long before the load would be over, for which nobody here has the patience.
         let done = going.wait().ended_with(4);
-        // It is ended long before the load would be over.
-        assert!(began.elapsed() < Duration::from_secs(55), "{:?}", began.elapsed());
         assert!(done.err.contains("second"), "{}", done.err);
         let experiment = experiment(&place.path(out)).unwrap();
         let failed = [1, 2].map(|number| cell(&experiment, number));
