@@ -107,13 +107,13 @@ impl Place {
     pub(crate) fn loads(&self, going: &mut Going) -> PathBuf {
         wait_for("a second of the load", || {
             assert!(!going.has_ended(), "{}{}", going.out(), going.err());
-            loaded_by(self.folder.path(), going.id())
+            loaded_by(self.folder.path(), going.id()).pop()
         })
     }
 
-    /// Whether a process has put a load on something for a second.
-    pub(crate) fn is_loaded_by(&self, going: &Going) -> bool {
-        loaded_by(self.folder.path(), going.id()).is_some()
+    /// How many loads a process has put on something for a second.
+    pub(crate) fn loads_of(&self, going: &Going) -> usize {
+        loaded_by(self.folder.path(), going.id()).len()
     }
 
     /// Asks a load or an experiment that goes on to end; returns what came of it.
@@ -150,18 +150,18 @@ impl Place {
     }
 }
 
-/// The run of a second at least that a process writes, below a folder: `out/RUN`, or a cell there,
-/// `out/E/cells/0007.part`.
-fn loaded_by(place: &Path, process: i32) -> Option<PathBuf> {
+/// The runs of a second at least that a process writes, below a folder: `out/RUN`, and the cells
+/// there, `out/E/cells/0007.part`.
+fn loaded_by(place: &Path, process: i32) -> Vec<PathBuf> {
     let outs = run_folders(place);
     let runs: Vec<PathBuf> = outs.iter().flat_map(|out| run_folders(out)).collect();
     let cells = runs.iter().flat_map(|run| run_folders(&run.join("cells")));
-    let all: Vec<PathBuf> = cells.chain(runs.iter().cloned()).collect();
-    all.into_iter().find(|folder| {
+    let is_its = |folder: &PathBuf| {
         let Ok(run) = Run::open(folder) else { return false };
         let is_its = run.writer().ok().flatten() == u32::try_from(process).ok();
         is_its && run.intervals().is_ok_and(|all| !all.is_empty())
-    })
+    };
+    cells.chain(runs.iter().cloned()).filter(is_its).collect()
 }
 
 /// The name of the test that runs: libtest names threads after their tests.

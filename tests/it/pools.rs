@@ -204,7 +204,10 @@ fn what_a_killed_pool_leaves_is_undone_where_it_does_not_serve_any_more() {
     }
     assert!(!beds(&place).is_empty());
     // Who goes on with it undoes what was left, and goes on where it was.
-    let again = place.stopped(place.run_for_ever(&[])).ran();
+    let again = place.run_for_ever(&[]);
+    // A cell that has not begun when it is asked to stop does not begin.
+    wait_for("both policies", || (place.loads_of(&again) == 2).then_some(()));
+    let again = place.stopped(again).ran();
     again.says(&["going on with", "undoes what a killed process has left of it"]);
     assert_eq!(beds(&place), Vec::<Value>::new());
 }
