@@ -18,6 +18,9 @@ use crate::error::RunError;
 /// The plan's file in a run folder.
 pub(crate) const PLAN: &str = "plan.toml";
 
+/// How long is waited for whoever writes just now.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+
 /// A database open for reading.
 pub(crate) struct Opened {
     // Dropped, hence closed, before the copy it may lie in.
@@ -64,6 +67,19 @@ pub(crate) fn open(file: &Path, known: i64) -> Result<Opened, RunError> {
     Ok(opened)
 }
 
+/// Opens a database that another process holds, to write a request into it.
+pub(crate) fn to_ask(file: &Path, known: i64) -> Result<Connection, RunError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let open = || -> rusqlite::Result<Connection> {
+        let database = Connection::open_with_flags(file, flags)?;
+        database.busy_timeout(PATIENCE)?;
+        Ok(database)
+    };
+    let database = open().map_err(RunError::database("open", file))?;
+    check_format(&database, file, known)?;
+    Ok(database)
+}
+
 /// Whether a database is of a format of up to `known`; the format.
 pub(crate) fn check_format(
     database: &Connection,
@@ -82,7 +98,7 @@ pub(crate) fn check_format(
 
 fn probe(file: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let database = Connection::open_with_flags(file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    database.busy_timeout(std::time::Duration::from_secs(5))?;
+    database.busy_timeout(PATIENCE)?;
     database.execute_batch("PRAGMA cache_size = -256; PRAGMA temp_store = MEMORY;")?;
     // Opening is lazy: only a read meets the WAL.
     database.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;

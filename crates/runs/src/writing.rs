@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::error::RunError;
@@ -40,9 +40,6 @@ pub fn is_written(run: &Path) -> Result<bool, RunError> {
     }
 }
 
-/// How long a request to end waits for whoever writes the run just now.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
-
 /// Asks whoever writes a run to end it with its next second, `at_ns` after its start. Returns
 /// whether it was asked: a run that has ended meanwhile is left as it is.
 ///
@@ -50,14 +47,7 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
 /// Where there is no run, or its database cannot be written.
 pub fn ask_to_end(run: &Path, at_ns: u64) -> Result<bool, RunError> {
     let file = run.join(schema::FILE);
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let open = || -> rusqlite::Result<Connection> {
-        let database = Connection::open_with_flags(&file, flags)?;
-        database.busy_timeout(PATIENCE)?;
-        Ok(database)
-    };
-    let database = open().map_err(RunError::database("open", &file))?;
-    opened::check_format(&database, &file, schema::FORMAT)?;
+    let database = opened::to_ask(&file, schema::FORMAT)?;
     let (class, kind) = (Class::Action, Stop::AfterCell.kind().to_owned());
     let event = Event { at_ns, class, kind, text: "asked to end".to_owned() };
     let ask = || -> rusqlite::Result<bool> {

@@ -160,11 +160,7 @@ fn a_stop_offers_no_more_and_finishes_what_is_in_flight() {
 
 #[test]
 fn an_end_that_is_asked_for_is_that_of_the_time() {
-    let server = Server::tcp(|mut peer| {
-        while peer.request().is_some() {
-            peer.write(OK);
-        }
-    });
+    let server = Server::plain();
     for offer in [open(200.0, 60_000), closed(5, 60_000, None)] {
         let config = to(server.address());
         let seen = watched(&config, &offer, &mut At(250 * MS, Wish::End));
@@ -183,11 +179,7 @@ fn an_end_that_is_asked_for_is_that_of_the_time() {
 
 #[test]
 fn a_time_that_is_over_anyhow_is_not_ended_earlier() {
-    let server = Server::tcp(|mut peer| {
-        while peer.request().is_some() {
-            peer.write(OK);
-        }
-    });
+    let server = Server::plain();
     let config = to(server.address());
     let seen = watched(&config, &open(200.0, 1000), &mut At(0, Wish::End));
     assert!(!seen.ended.asked && !seen.ended.stopped, "{:?}", seen.ended);
@@ -196,11 +188,7 @@ fn a_time_that_is_over_anyhow_is_not_ended_earlier() {
 
 #[test]
 fn a_stop_wins_over_an_end() {
-    let server = Server::tcp(|mut peer| {
-        while peer.request().is_some() {
-            peer.write(OK);
-        }
-    });
+    let server = Server::plain();
     struct Both(bool);
     impl Watch for Both {
         fn watch(&mut self, _: &Interval, _: bool) -> Wish {

@@ -5,15 +5,11 @@
 use std::fs::File;
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::error::RunError;
 use crate::experiment::{read, tables};
 use crate::{Class, Event, opened};
-
-/// How long the request waits for a holder that writes just now.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// When an experiment is to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,14 +62,7 @@ pub fn is_held(folder: &Path) -> Result<bool, RunError> {
 /// Where there is no experiment, or its journal cannot be written.
 pub fn ask_to_stop(folder: &Path, stop: Stop, at_ns: u64) -> Result<(), RunError> {
     let (journal, _) = read::place_of(folder)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let open = || -> rusqlite::Result<Connection> {
-        let database = Connection::open_with_flags(&journal, flags)?;
-        database.busy_timeout(PATIENCE)?;
-        Ok(database)
-    };
-    let database = open().map_err(RunError::database("open", &journal))?;
-    opened::check_format(&database, &journal, tables::FORMAT)?;
+    let database = opened::to_ask(&journal, tables::FORMAT)?;
     let (class, kind) = (Class::Action, stop.kind().to_owned());
     let event = Event { at_ns, class, kind, text: stop.text().to_owned() };
     tables::write_event(&database, None, &event).map_err(RunError::database("write", &journal))
