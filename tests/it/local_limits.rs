@@ -82,8 +82,7 @@ fn ports_that_run_out_are_our_failure() {
     let serve = "python3 server.py & server=$!; \
                   until [ -e listening ]; do kill -0 $server || exit 77; sleep 0.1; done; \
                   \"$0\" load http://127.0.0.1:21206/ \"$@\"; code=$?; kill $server; exit $code";
-    // tidy: allow(waits, ports run out by count, fifty of two hundred)
-    let load = ["--quiet", "--json", "--rate", "50/s", "--for", "4s", "--slo", "errors<1%"];
+    let load = ["--quiet", "--json", "--rate", "100/s", "--for", "2s", "--slo", "errors<1%"];
     let each = ["--connection", "per-request", "--connections", "1"];
     place.write("server.py", SERVER);
     let script = format!("{few} || exit 77; {serve}");

@@ -35,7 +35,7 @@ metric = '{metric}'
 target = {target}
 period = '500ms'
 [measure]
-slo = 'p90<2s, errors<90%'
+slo = 'p90<1m, errors<90%'
 "
     )
 }

@@ -44,7 +44,7 @@ down_window = '1s'
 kind = 'fixed'
 instances = 3
 [measure]
-slo = 'p90<2s, errors<90%'
+slo = 'p90<1m, errors<90%'
 ";
 
 pub(crate) fn number(of: &Value, name: &str) -> f64 {
@@ -271,7 +271,7 @@ pub(crate) fn one_policy(pool: &str, policy: &str) -> String {
         .replace("at_once = 2", "")
         .replace("max = 5", &format!("max = 5\n{pool}"))
         .replace(SCHEDULE, &for_ever("40/s"));
-    format!("{plan}[policy.one]\n{policy}\n[measure]\nslo = 'p90<2s, errors<90%'\n")
+    format!("{plan}[policy.one]\n{policy}\n[measure]\nslo = 'p90<1m, errors<90%'\n")
 }
 
 #[test]

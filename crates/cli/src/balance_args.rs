@@ -56,7 +56,7 @@ pub(crate) struct Balance {
     /// How often each instance is checked; 0s: never
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub(crate) check_every: String,
-    /// An instance is out when it has not answered a check for so long
+    /// An instance is out when it has not answered a check for so long, and then for half of it
     #[arg(long, value_name = "TIME", default_value = "2s")]
     pub(crate) check_within: String,
     /// The path that a check asks for, which must answer with a status below 500 [default: to take

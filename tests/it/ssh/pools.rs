@@ -52,7 +52,7 @@ every = '200ms'
 kind = 'fixed'
 instances = {instances}
 [measure]
-slo = 'p90<2s, errors<90%'
+slo = 'p90<1m, errors<90%'
 ",
         for_ever("40/s"),
         if cgroups().is_ok() { ", 'cgroup'" } else { "" }

@@ -12,12 +12,16 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use super::forward::connect;
 use super::pool::{Instance, Pool, State, add};
 
+/// A limit that another one comes before.
+const FOR_EVER: Duration = Duration::from_hours(1);
+
 /// How it is told whether an instance is well.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     /// How often it is asked; zero: never.
     pub every: Duration,
-    /// It is out when it has not answered for so long.
+    /// It is out when it has not answered for so long, and, asked again at once, for half of it:
+    /// a host that stood still meanwhile is no reason to call its instances ill.
     pub within: Duration,
     /// The path that it must answer with a status below 500; without one it must take connections.
     /// A process that is frozen takes connections.
@@ -44,7 +48,10 @@ pub(crate) async fn watch(pool: Rc<Pool>, instance: Rc<Instance>, check: Rc<Chec
         if !is_there || instance.state.get() == State::Draining {
             return;
         }
-        let is_well = timeout(check.within, ask(&instance, &check)).await == Ok(Some(()));
+        let is_well = match answers(&instance, &check, check.within).await {
+            Some(is_well) => is_well,
+            None => answers(&instance, &check, check.within / 2).await == Some(true),
+        };
         if !is_well {
             add(&instance.counts.checks_failed, 1);
         }
@@ -52,15 +59,21 @@ pub(crate) async fn watch(pool: Rc<Pool>, instance: Rc<Instance>, check: Rc<Chec
     }
 }
 
-async fn ask(instance: &Instance, check: &Check) -> Option<()> {
+/// Whether an instance answers that it is well; `None` where it does not answer in time.
+async fn answers(instance: &Instance, check: &Check, within: Duration) -> Option<bool> {
+    timeout(within, ask(instance, check)).await.ok()
+}
+
+/// Whether an instance is well, however long its answer takes.
+async fn ask(instance: &Instance, check: &Check) -> bool {
     let Some(path) = &check.path else {
-        return TcpStream::connect(instance.address).await.ok().map(drop);
+        return TcpStream::connect(instance.address).await.is_ok();
     };
-    let mut sender = connect(instance.address, check.within).await.ok()?;
+    let Ok(mut sender) = connect(instance.address, FOR_EVER).await else { return false };
     let mut request = Request::new(Either::Right(Empty::new()));
     *request.uri_mut() = path.clone();
-    let host = HeaderValue::from_str(&instance.address.to_string()).ok()?;
+    let Ok(host) = HeaderValue::from_str(&instance.address.to_string()) else { return false };
     request.headers_mut().insert(HOST, host);
-    let response = sender.send_request(request).await.ok()?;
-    (response.status().as_u16() < 500).then_some(())
+    let response = sender.send_request(request).await;
+    response.is_ok_and(|response| response.status().as_u16() < 500)
 }

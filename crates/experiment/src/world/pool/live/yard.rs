@@ -23,8 +23,8 @@ use super::patience::Patience;
 use crate::world::watch::Gate;
 
 /// The longest time until the balancer knows that an instance has failed, seconds: it asks once a
-/// second, and waits 2 s for the answer.
-const DETECTED_S: f64 = 3.0;
+/// second, waits 2 s for the answer, and asks again for another second.
+const DETECTED_S: f64 = 4.0;
 /// The kind of the events that say what becomes of an instance, and how they begin: with its number
 /// behind that, and then its state.
 pub(crate) const EVENT: &str = "instance";
