@@ -76,7 +76,7 @@ impl<'a> Written<'a> {
     /// Flags alone.
     #[must_use]
     pub fn flags(settings: &'a [Setting]) -> Self {
-        let (origin, environment) = ("command line", Environment::Unread);
+        let (origin, environment) = ("the command line", Environment::Unread);
         Self { text: None, origin, settings, places: None, environment, testbed: None }
     }
 

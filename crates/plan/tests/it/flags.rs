@@ -247,9 +247,9 @@ fn what_is_missing_is_missing_from_the_command_line() {
     let errors = crate::assemble(&[]).unwrap_err();
     assert_eq!(
         errors.to_string(),
-        "command line: expected `url`, found none\n\
+        "the command line: expected `url`, found none\n\
          hint: for example http://127.0.0.1:8080/\n\n\
-         command line: expected one of `schedule`, `rate`, `trace`, `profile` and `users`, found \
+         the command line: expected one of `schedule`, `rate`, `trace`, `profile` and `users`, found \
          none\nhint: for example --schedule 500/s for 30s"
     );
     let error = &errors.errors[0];
