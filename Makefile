@@ -39,8 +39,14 @@ demo: build ## three policies in charge of real servers, in two minutes, and a r
 mediawiki: ## make ready what the plans of examples/mediawiki need (PAGES=1000; DUMP=FILE: your own wiki)
 	@bash examples/mediawiki/prepare.sh
 
+# Benches measure the program as it is given away. It takes the place of `make build`'s, which is made
+# again by the next `make build`, within seconds where nothing changed.
+.PHONY: build-bench
+build-bench: toolchain
+	$(CARGO) build --profile bench --package plimsoll $(CARGO_FLAGS)
+
 .PHONY: bench-load
-bench-load: build ## compare the load engine with its peers (benches/load)
+bench-load: build-bench ## compare the load engine with its peers (benches/load)
 	bash benches/load/run.sh
 
 .PHONY: bench-capacity
@@ -64,15 +70,15 @@ bench-shoal: toolchain ## look caches up while others come and go (benches/shoal
 	bash benches/shoal/run.sh
 
 .PHONY: bench-scenario
-bench-scenario: build ## steps a second of users with state, beside Locust and Artillery (benches/scenario)
+bench-scenario: build-bench ## steps a second of users with state, beside Locust and Artillery (benches/scenario)
 	bash benches/scenario/run.sh
 
 .PHONY: bench-websocket
-bench-websocket: build ## echoes a second beside tsung and Artillery, and how exact broadcasts are (benches/websocket)
+bench-websocket: build-bench ## echoes a second beside tsung and Artillery, and how exact broadcasts are (benches/websocket)
 	bash benches/websocket/run.sh
 
 .PHONY: bench-balance
-bench-balance: build ## compare the balancers of pools on one core, and change a pool under load (benches/balance)
+bench-balance: build-bench ## compare the balancers of pools on one core, and change a pool under load (benches/balance)
 	bash benches/balance/run.sh rate
 	bash benches/balance/run.sh changes
 

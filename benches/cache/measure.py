@@ -24,6 +24,8 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import builds
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PLIMSOLL = os.environ.get("PLIMSOLL", os.path.join(ROOT, "target/release/plimsoll"))
 PEERS = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")),
@@ -33,8 +35,6 @@ CORE = "1"
 SIZES = (962, 9620, 96205)
 # The least ratio at every size, and at the largest.
 GOALS = {"lru": (8, 8), "sieve": (15, 15), "s3fifo": (15, 15), "gdsf": (3, 6)}
-# The most that a row may lose against BASELINE where its own runs lie closer together than this.
-LOSS = 0.03
 
 
 def peer_python():
@@ -148,17 +148,10 @@ def baseline(runs, traces, before):
               lambda program, size=size: ours(traces["oracle"], "lru", size, program)[2])
              for size in SIZES]
     rows.append(("all sizes of LRU", lambda program: every_size(traces["plt"], program)))
-    print("| | now / before | spread before | |\n| --- | ---: | ---: | --- |")
-    worse = 0
-    for name, speed in rows:
-        taken = [(speed(before), speed(PLIMSOLL)) for _ in range(runs)]
-        were, are = zip(*taken)
-        ratio = statistics.median(are) / statistics.median(were)
-        spread = (max(were) - min(were)) / statistics.median(were)
-        is_worse = 1 - ratio > max(LOSS, spread)
-        worse += is_worse
-        print(f"| {name} | {ratio:.3f} | {spread:.1%} | {'worse' if is_worse else ''} |", flush=True)
-    print(f"worse: {worse} of {len(rows)}")
+    programs = (before, PLIMSOLL)
+    builds.table(
+        builds.compare(name, lambda speed=speed: builds.taking_turns(runs, speed, programs))
+        for name, speed in rows)
 
 
 def memory(folder, out):
@@ -222,7 +215,7 @@ def limit(out):
     out.append("## What memory gives\n")
     program = [PLIMSOLL.replace("plimsoll", "examples/memory_limit")]
     if not os.path.exists(program[0]):
-        subprocess.run(["cargo", "build", "--release", "--package", "plimsoll-cache", "--example",
+        subprocess.run(["cargo", "build", "--profile", "bench", "--package", "plimsoll-cache", "--example",
                         "memory_limit"], check=True, cwd=ROOT)
     done = subprocess.run(["taskset", "-c", CORE, *program], capture_output=True, text=True,
                           check=True)
@@ -248,7 +241,7 @@ def main():
                f"`benches/cache/measure.py {' '.join(sys.argv[1:])}`, libcachesim {PEER} from its "
                "package. The reference trace: 10 million requests, Zipf 0.8 over a million "
                "objects.\n".replace(" `", "`"))
-    before = os.environ.get("BASELINE")
+    before = builds.before()
     if before:
         try:
             baseline(arguments.runs, traces, before)

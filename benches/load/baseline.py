@@ -1,11 +1,7 @@
-"""This program against another build of it, cell by cell, taking turns.
-
-`BASELINE` names the other program. A cell is worse where it loses more than 3%, or more than the
-baseline's own spread where that is wider.
-"""
+"""This program against another build of it, which `BASELINE` names: see benches/builds.py."""
 
 import os
-import statistics
+import sys
 
 import page
 import servers
@@ -13,14 +9,14 @@ from host import Absent
 from rates import CONNECTIONS, OPEN_RATE
 from tools import Plimsoll, interleaved
 
-# The most that a cell may lose where the baseline's rounds lie closer together than this.
-LOSS = 0.03
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+import builds
 
 
 def _programs(bench):
-    program = os.environ.get("BASELINE", "")
-    if not os.access(program, os.X_OK):
-        raise Absent(f"BASELINE is no program: `{program}`")
+    program = builds.before()
+    if not program:
+        raise Absent("BASELINE names no program")
     return Plimsoll(bench.place, program, "plimsoll before"), bench.ours
 
 
@@ -45,24 +41,22 @@ def _cells(bench):
 
 def baseline(bench):
     """This program against BASELINE."""
-    before, now = _programs(bench)
+    programs = _programs(bench)
     rows, worse = [], []
     for name, start, command, figure in _cells(bench):
-        with start(bench.host, bench.place) as server:
-            commands = [(tool, command(tool, server)) for tool in (before, now)]
-            loads = interleaved(bench.host, server, commands, bench.rounds)
-        were = [figure(one) for one in loads[before.name]]
-        are = [figure(one) for one in loads[now.name]]
-        ratio = statistics.median(are) / statistics.median(were)
-        spread = (max(were) - min(were)) / statistics.median(were)
-        is_worse = 1 - ratio > max(LOSS, spread)
-        if is_worse:
-            worse.append(f"{name} {ratio:.3f}")
-        rows.append([
-            name, f"{ratio:.3f}", f"{spread:.1%}", page.spread(were, "{:.4g}"),
-            page.spread(are, "{:.4g}"), "**worse**" if is_worse else "",
-        ])
-        print(f"  {name}: {ratio:.3f}, spread {spread:.1%}", flush=True)
+        def measure():
+            with start(bench.host, bench.place) as server:
+                commands = [(tool, command(tool, server)) for tool in programs]
+                loads = interleaved(bench.host, server, commands, bench.rounds)
+            return [[figure(one) for one in loads[tool.name]] for tool in programs]
+
+        row = builds.compare(name, measure)
+        if row.is_worse:
+            worse.append(f"{name} {row.ratio:.3f}")
+        figures = [page.spread(of, "{:.4g}") for of in (row.were, row.are)]
+        *cells, said = row.cells()
+        rows.append([*cells, *figures, said])
+        print(f"  {name}: {row.ratio:.3f}, spread {row.spread:.1%}", flush=True)
     said = ", ".join(worse) or f"none of {len(rows)} cells"
     bench.row("worse than before", "none", "", said, met=not worse)
     head = ["", "now / before", "spread before", "before", "now", ""]

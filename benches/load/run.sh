@@ -51,7 +51,7 @@ build_servers() {
     release=$(dirname "$PLIMSOLL")
     export SERVERS="${SERVERS:-$release/examples}"
     [ "$(basename "$release")" = release ] && command -v cargo >/dev/null || return
-    CARGO_TARGET_DIR=$(dirname "$release") cargo build --release --package plimsoll-load \
+    CARGO_TARGET_DIR=$(dirname "$release") cargo build --profile bench --package plimsoll-load \
         --example trivial --example http2_answer \
         || echo 'the bare servers could not be built; plimsoll target and nghttpd stand in'
 }

@@ -2,15 +2,14 @@
 # How fast a day is simulated, against a textbook's heap of events, SSJ, NeXosim, SimPy and Ciw, and
 # what a request costs in instructions and cache misses: prints the tables of RESULTS.md.
 #   benches/simulate/run.sh [CPU, 0]
-# BASELINE=PROGRAM, a bench_simulate of another commit: both take turns instead, five times, and each
-# line's medians are compared.
+# BASELINE=PROGRAM, a bench_simulate of another commit: both take turns instead (benches/builds.py).
 # Pinned to one processor. The others go into the user's cache; what cannot be had is said.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export PYTHONDONTWRITEBYTECODE=1
 
 cpu=${1:-0}
-cargo build --quiet --release --package plimsoll-elastic --example bench_simulate
+cargo build --quiet --profile bench --package plimsoll-elastic --example bench_simulate
 bench=${CARGO_TARGET_DIR:-target}/release/examples/bench_simulate
 # So many requests of the day for cachegrind, and for the other simulators.
 few=2000000
@@ -20,31 +19,7 @@ compared=400000
 pinned() { taskset -c "$cpu" "$@"; }
 
 if [ -n "${BASELINE:-}" ]; then
-    times=$(mktemp)
-    trap 'rm -f "$times"' EXIT
-    for round in 1 2 3 4 5; do
-        for which in before now; do
-            program=$bench
-            [ "$which" = now ] || program=$BASELINE
-            pinned "$program" | awk -v which="$which" -F ' *[|] *' -v OFS='\t' \
-                'NF >= 5 && $3 + 0 > 0 { print which, $2, $3 }' >>"$times"
-        done
-        printf 'round %s of 5\n' "$round" >&2
-    done
-    printf '| | before, processor s | now | now / before |\n| --- | --- | --- | --- |\n'
-    sort -t "$(printf '\t')" -k 2,2 -k 1,1 -k 3,3n "$times" | awk -F '\t' '
-        { n = ++count[$2, $1]; value[$2, $1, n] = $3; if (!seen[$2]++) names[++lines] = $2 }
-        function median(name, which) {
-            return value[name, which, int((count[name, which] + 1) / 2)]
-        }
-        END {
-            for (i = 1; i <= lines; i++) {
-                before = median(names[i], "before"); now = median(names[i], "now")
-                if (before && now)
-                    printf "| %s | %.3f | %.3f | %.3f |\n", names[i], before, now, now / before
-            }
-        }'
-    exit
+    exec python3 benches/simulate/baseline.py "$bench" --core "$cpu"
 fi
 
 printf '## One run, processor %s\n\n' "$cpu"
