@@ -214,6 +214,7 @@ fn pause_for(span: Duration) {
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "numbers of tests are small")]
 mod tests {
     use super::*;
     use plimsoll_units::hash::mix;

@@ -111,6 +111,7 @@ fn width(of: &Estimate) -> String {
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "numbers of tests are small")]
 mod tests {
     use super::*;
     use plimsoll_analysis::state;

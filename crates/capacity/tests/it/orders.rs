@@ -180,7 +180,7 @@ fn search(seed: u64, search: &mut dyn Search) -> Run {
 /// highest rate: to fit a curve to hundreds of windows takes its time.
 fn fitted(seed: u64, search: &mut dyn Search) -> Run {
     let (limits, mut world) = (limits(seed), Drawn::new(seed));
-    if mix(seed) % 8 > 0 {
+    if !mix(seed).is_multiple_of(8) {
         world.capacity = f64::INFINITY;
     }
     conducted(seed, Limits { seconds: limits.seconds.min(60.0), ..limits }, world, search)

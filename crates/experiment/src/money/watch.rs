@@ -170,7 +170,7 @@ mod tests {
                 }
                 state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
                 let drawn = mix(state);
-                let still_s = if drawn % 50 == 0 { drawn % 400 } else { 0 };
+                let still_s = if drawn.is_multiple_of(50) { drawn % 400 } else { 0 };
                 passed += STEP + Duration::from_millis(drawn % 90) + Duration::from_secs(still_s);
             }
         }

@@ -1,5 +1,7 @@
 //! When a load begins to be measured, and when it is ended before its end, second by second.
 
+#![expect(clippy::cast_possible_truncation, reason = "numbers of tests are small")]
+
 use super::*;
 use plimsoll_units::hash::mix;
 use std::sync::mpsc::channel;

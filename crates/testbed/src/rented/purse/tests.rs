@@ -1,5 +1,7 @@
 //! The books of an experiment by time that is moved by hand.
 
+#![expect(clippy::cast_possible_truncation, reason = "numbers of tests are small")]
+
 use super::*;
 use plimsoll_units::hash::mix;
 use std::cell::Cell;
