@@ -119,7 +119,8 @@ impl Outcome {
     }
 }
 
-/// So many windows in a row that the generator could not keep up with end the search.
+/// So many windows that the generator could not keep up with end the search, where none counts
+/// between them.
 const MOST_LIMITED: u32 = 3;
 /// So many windows in a row without an answer end it.
 const MOST_LOST: u32 = 4;
@@ -199,14 +200,20 @@ impl Conductor {
         if self.lost >= MOST_LOST {
             return Err(Ended::TargetLost);
         }
-        self.limited = if window.generator_limited { self.limited + 1 } else { 0 };
+        self.limited += u32::from(window.generator_limited);
         if self.limited >= MOST_LIMITED {
             return Err(Ended::GeneratorLimited);
         }
         match self.guard.rule(window) {
             Ruling::Unstable => Err(Ended::UnstableNetwork),
+            // The row of those that the generator could not keep up with goes on behind it: where
+            // either hinders the search in turn, it would not end.
             Ruling::Repeat => Ok(false),
-            Ruling::Steady => Ok(!window.generator_limited),
+            Ruling::Steady if window.generator_limited => Ok(false),
+            Ruling::Steady => {
+                self.limited = 0;
+                Ok(true)
+            }
         }
     }
 

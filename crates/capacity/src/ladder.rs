@@ -6,9 +6,10 @@
 //! first window that is refused (it halves), and a last accepted rate that does not keep the SLO
 //! when it is looked at again (it is the estimate then, marked as a bound).
 
+use crate::bracket::{Bracket, By, Seen};
 use crate::hold::Hold;
 use crate::search::{Check, Found, Search, Step};
-use crate::window::{Offer, Phase, Verdict, Window};
+use crate::window::{Offer, Phase, SLICE_S, Verdict, Window};
 use plimsoll_stats::slo::Comparison;
 pub use plimsoll_workload::search::StepOf;
 
@@ -58,6 +59,8 @@ pub struct Ladder {
     settings: Settings,
     state: State,
     verdict: Verdict,
+    /// The rates of whole windows that kept the SLO, and of those that did not, so far.
+    seen: Vec<Seen>,
     notes: Vec<String>,
 }
 
@@ -66,7 +69,7 @@ impl Ladder {
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let state = State::Ramp { rate: settings.start_per_s, accepted: None };
-        Self { settings, state, verdict: Verdict::Accepted, notes: Vec::new() }
+        Self { settings, state, verdict: Verdict::Accepted, seen: Vec::new(), notes: Vec::new() }
     }
 
     /// Takes over the verdict on the last window of a ladder before this one.
@@ -104,8 +107,16 @@ impl Ladder {
     }
 
     fn judge(&mut self, window: &Window) {
+        if window.seconds + SLICE_S < self.settings.window_s {
+            // The search's time cut it short: it has kept nothing for as long as it is to.
+            self.verdict = Verdict::Discarded;
+            return;
+        }
         let ramping = matches!(self.state, State::Ramp { .. } | State::Down { .. });
-        let good = if ramping { self.accepts(window) } else { self.keeps_slo(window) };
+        let keeps = self.keeps_slo(window);
+        let good = if ramping { self.accepts(window) } else { keeps };
+        let check = if keeps { Check::Held } else { Check::Broken };
+        self.seen.push(Seen { rate_per_s: window.rate_per_s, check, by: By::Windows });
         self.verdict = match (ramping, good) {
             (true, true) => Verdict::Accepted,
             (true, false) => Verdict::Refused,
@@ -182,18 +193,15 @@ impl Search for Ladder {
     }
 
     fn so_far(&self) -> Found {
-        let kept = match self.state {
-            State::Ramp { accepted, .. } => accepted,
-            State::Tune { kept, .. } => kept,
-            State::Down { .. } | State::Done => None,
-        };
-        let notes = self.notes.clone();
+        // What the ramp accepts may have broken the SLO: it goes by the median.
+        let Bracket { held_per_s, broken_per_s } = Bracket::between(&self.seen);
         Found {
-            estimate_per_s: kept,
-            lower_bound_per_s: kept,
-            held_per_s: kept,
+            estimate_per_s: held_per_s,
+            lower_bound_per_s: held_per_s,
+            held_per_s,
+            broken_per_s,
             is_bound: true,
-            notes,
+            notes: self.notes.clone(),
             ..Found::default()
         }
     }

@@ -1,37 +1,27 @@
 //! What instances that are rented from a cloud may cost: how many there are and for how long at
 //! most, and the watch over them while a cell goes on.
 
+mod watch;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use plimsoll_load::clock::Clock;
 use plimsoll_plan::{Plan, Provider as Kind, Testbed};
-use plimsoll_runs::event::Class;
-use plimsoll_runs::experiment::Cell;
 use plimsoll_testbed::cloud::{Surroundings, Where};
 use plimsoll_testbed::ec2::{Ec2, Wants};
 use plimsoll_testbed::image::AtCloud;
 use plimsoll_testbed::rented::{Terms, lasting};
-use plimsoll_testbed::rents::Rents;
-use plimsoll_units::failure::{FileError, chain};
+use plimsoll_units::failure::FileError;
 use plimsoll_workload::pool::BillingUnit;
 
-use crate::control::News;
-use crate::engine::Execution;
 use crate::error::ExperimentError;
 use crate::image_folder::images;
 use crate::prepare::Place;
+pub(crate) use watch::watched;
 
-/// How often the clouds are asked what has become of instances.
-const LOOK: Duration = Duration::from_secs(10);
-/// How often what was spent is summed up; a plan that charges by less than a minute, each second.
-const MINUTE: Duration = Duration::from_secs(60);
 /// How long instances are planned to be there beside the load of a cell: they start, and they end.
 const BESIDE: Duration = Duration::from_secs(120);
-/// How often the end of a cell is looked for.
-const STEP: Duration = Duration::from_millis(50);
 
 /// The most that a plan can cost.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,7 +104,7 @@ pub fn cost(
     )]
     let each_s = longest_s.map(|s| (s + BESIDE.as_secs_f64()).ceil() as u64);
     let most = each_s.map(|s| cells as f64 * terms.cost(hourly * share, s));
-    if let Some(most) = most.filter(|most| *most > terms.budget) {
+    if let Some(most) = most.filter(|most| terms.is_too_much(*most)) {
         return conflict(format!(
             "rent instances for up to {}: `budget` in [testbed] is {}",
             terms.show(most),
@@ -210,84 +200,5 @@ pub(crate) fn cloud(of: &Testbed) -> Where {
         region: of.region.clone(),
         api_version: of.api_version.clone(),
         profile: of.profile.clone(),
-    }
-}
-
-/// Does something while the instances of a provider are watched: one that ends although nobody here
-/// has ended it is told, and where the budget is reached, the experiment ends.
-pub(crate) fn watched<T>(
-    rents: Option<&dyn Rents>,
-    (cell, to): (&Cell, &Execution<'_>),
-    act: impl FnOnce() -> T,
-) -> T {
-    let Some(rents) = rents else { return act() };
-    let is_over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let watch = scope.spawn(|| watch(rents, (cell, to), &is_over));
-        let _ends = Ends(&is_over);
-        let done = act();
-        is_over.store(true, Ordering::Relaxed);
-        drop(watch);
-        done
-    })
-}
-
-/// Ends the watch, also where what is done panics.
-struct Ends<'a>(&'a AtomicBool);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "looks at clouds now and then")]
-fn watch(rents: &dyn Rents, (cell, to): (&Cell, &Execution<'_>), is_over: &AtomicBool) {
-    // It ends before the units begin that would be too much: instances take a moment to end.
-    let (every, ahead) = match rents.terms().unit_s {
-        0..60 => (Duration::from_secs(1), Duration::from_secs(2)),
-        _ => (MINUTE, MINUTE * 3 / 2),
-    };
-    let clock = Clock::start();
-    let passed = || Duration::from_nanos(clock.now());
-    let (mut looked, mut summed) = (Duration::ZERO, Duration::ZERO);
-    let happened = |class, text: &str| {
-        to.control.tell(News::Warns(text));
-        // Where the journal cannot be written, the cell's end tells it.
-        let _ = to.record.happened(Some(cell), class, ("cloud", text));
-    };
-    let mut is_told = false;
-    while !is_over.load(Ordering::Relaxed) {
-        std::thread::sleep(STEP);
-        if passed() >= summed + every {
-            summed = passed();
-            if let Ok(Some(why)) = rents.is_spent(ahead)
-                && to.record.is_spent().is_none()
-            {
-                happened(Class::Failure, &why);
-                to.record.end_spent(why);
-            }
-        }
-        if passed() >= looked + LOOK {
-            looked = passed();
-            match rents.gone() {
-                Ok(gone) => {
-                    for (name, why) in gone {
-                        let text = format!("{name} is gone, and nobody here has ended it: {why}");
-                        happened(Class::Infrastructure, &text);
-                    }
-                    is_told = false;
-                }
-                Err(error) if !is_told => {
-                    // What runs is left alone.
-                    is_told = true;
-                    happened(
-                        Class::Failure,
-                        &format!("cannot look at instances: {}", chain(&error)),
-                    );
-                }
-                Err(_) => {}
-            }
-        }
     }
 }

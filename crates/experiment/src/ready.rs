@@ -31,6 +31,7 @@ use crate::ready::designed::Designed;
 pub use crate::ready::most::Scaled;
 use crate::record::{CellPlan, Record, Subject};
 use crate::scale::{note, scaled};
+use crate::series::Pace;
 use crate::world::caches::{self, Clusters, Policies, Requests};
 use crate::world::pool::tuning::{Tuning, write_tuned};
 use crate::world::pool::{self, Grid, Model, Pool};
@@ -512,6 +513,7 @@ fn execute_search(
     go: &dyn Fn(&dyn World) -> Result<(), ExperimentError>,
 ) -> Result<(), ExperimentError> {
     let series = plan.search.as_ref();
+    let every_s = series.and_then(|of| of.every).map(|every| every.as_secs_f64());
     let world = search::Search {
         plan,
         prepared,
@@ -519,12 +521,11 @@ fn execute_search(
         path: with.path.to_owned(),
         locks: with.locks,
         restarts: series.is_some_and(|search| search.restarts.is_some()),
-        every_s: series.and_then(|of| of.every).map(|every| every.as_secs_f64()),
         of: plan.repeat,
         killed: 0,
         place: with.place,
         take: &|came| came.is_whole(&prepared.subject),
-        due_us: Mutex::default(),
+        pace: Mutex::new(Pace::new(every_s)),
         text: None,
         before: &[],
         sources: &sources(plan, &[], with.place.system)?,

@@ -111,9 +111,11 @@ fn width(of: &Estimate) -> String {
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "numbers of tests are small")]
 mod tests {
     use super::*;
     use plimsoll_analysis::state;
+    use plimsoll_units::hash::mix;
 
     fn outcome(users: u32, replication: u32, p99: Option<f64>) -> CellResult {
         CellResult {
@@ -170,5 +172,92 @@ mod tests {
         assert!(matches!(rule.next(&all, 5), Next::Enough(why) if why.contains("was reached")));
         let broken: Vec<CellResult> = (0..5).map(noisy).collect();
         assert!(matches!(rule.next(&broken, 5), Next::Enough(why) if why.contains("not waited")));
+    }
+
+    /// Student's t, two-sided 95%, from one degree of freedom on.
+    const T: [f64; 29] = [
+        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+        2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
+        2.052, 2.048, 2.045,
+    ];
+
+    /// Half the interval of the mean, wider by its n-th part, as a share of the mean.
+    fn half_width(values: &[f64]) -> f64 {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        T[values.len() - 2] * (squares / (n - 1.0) / n).sqrt() * (1.0 + 1.0 / n) / mean
+    }
+
+    /// The cells of so many replications of three combinations: some fail, and of some the
+    /// availability breaks.
+    fn drawn(seed: u64, replications: u32) -> Vec<CellResult> {
+        let mut state = seed;
+        let mut draw = |below: u64| {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            mix(state) % below
+        };
+        let (fails, breaks, spread) = (draw(2) * 9, draw(2) * 40, 1 + draw(40));
+        let mut cell = |(users, replication): (u32, u32)| {
+            let value = 100.0 + draw(spread) as f64;
+            let is_failed = fails > 0 && draw(fails) == 0;
+            let is_broken = breaks > 0 && draw(breaks) == 0;
+            let gate = Some(if is_broken { "broken" } else { "held" });
+            CellResult { gate, ..outcome(users, replication, (!is_failed).then_some(value)) }
+        };
+        (0..replications).flat_map(|n| [(1, n), (2, n), (3, n)]).map(&mut cell).collect()
+    }
+
+    /// Replications are added until every combination whose availability holds is known well
+    /// enough, from five values on, and no more than asked: whichever of the two is first.
+    #[test]
+    fn replications_end_with_the_precision_or_with_their_limit() {
+        let (mut reached, mut limited, mut given_up) = (0, 0, 0);
+        for seed in 0..256 {
+            let at_most = 3 + mix(seed) as u32 % 26;
+            let within = [0.02, 0.05, 0.1][seed as usize % 3];
+            let rule = until(&format!("p99 within {}%", within * 100.0), at_most);
+            let cells = drawn(seed, at_most);
+            let least = 5.min(at_most as usize);
+            // It is asked of a block more each time, and sees no block that is to come.
+            for n in 1..=at_most {
+                let known = &cells[..n as usize * 3];
+                let is_broken = |users: usize| {
+                    known.iter().skip(users).step_by(3).any(|cell| cell.is_done() && !cell.counts())
+                };
+                let values = |users: usize| -> Vec<f64> {
+                    let of = known.iter().skip(users).step_by(3).filter(|cell| cell.is_done());
+                    of.map(|cell| cell.figures["response_us.p99"]).collect()
+                };
+                let open: Vec<Vec<f64>> =
+                    (0..3).filter(|users| !is_broken(*users)).map(values).collect();
+                let widths = || open.iter().filter(|of| of.len() >= 2).map(|of| half_width(of));
+                if widths().any(|width| (width / within - 1.0).abs() < 0.001) {
+                    // A table of three digits cannot tell.
+                    break;
+                }
+                let is_known = |of: &Vec<f64>| of.len() >= least && half_width(of) <= within;
+                let is_reached = !open.is_empty() && open.iter().all(is_known);
+                let Next::Enough(why) = rule.next(known, n) else {
+                    assert!(!is_reached && n < at_most, "{seed}: it goes on at {n}");
+                    assert!(!open.is_empty() || known.iter().all(|of| !of.is_done()), "{seed}");
+                    continue;
+                };
+                assert_eq!(rule.next(&cells, n), Next::Enough(why.clone()), "{seed}: of others");
+                if open.is_empty() {
+                    assert!(why.contains("is not waited for"), "{seed}: {why}");
+                    given_up += 1;
+                } else if is_reached {
+                    assert!(why.ends_with(&format!("was reached after {n} replications")), "{why}");
+                    reached += 1;
+                } else {
+                    assert_eq!(n, at_most, "{seed}: {why}");
+                    assert!(why.contains(&format!("was not reached with {n}")), "{seed}: {why}");
+                    limited += 1;
+                }
+                break;
+            }
+        }
+        assert!(reached > 50 && limited > 50 && given_up > 5, "{reached}, {limited}, {given_up}");
     }
 }

@@ -257,6 +257,11 @@ struct Waiting<'a> {
 /// threads hear of it meanwhile.
 const AHEAD_NS: u64 = 300_000_000;
 
+/// The first whole second of which all threads have heard when it begins.
+fn second_after(now_ns: u64) -> u64 {
+    (now_ns + AHEAD_NS).next_multiple_of(SECOND_NS)
+}
+
 impl<'a> Waiting<'a> {
     /// The settings have the longest that it may take as the beginning of the measured phase.
     fn of(config: &Config, offer: &'a Offer) -> Self {
@@ -332,7 +337,7 @@ impl Fold<'_> {
         }
         let Some(why) = self.watch.may_measure() else { return Ok(()) };
         let Some(Waiting { next, measured_ns }) = self.waiting.take() else { return Ok(()) };
-        let from_ns = (session.clock().now() + AHEAD_NS).next_multiple_of(SECOND_NS);
+        let from_ns = second_after(session.clock().now());
         session.measure_from(from_ns);
         let mut at_ns = from_ns;
         for times in next {
@@ -351,7 +356,7 @@ impl Fold<'_> {
 
     /// Ends with the next whole second, unless the time is over then anyhow.
     fn end_early(&mut self, session: &mut Session) -> Result<(), RunError> {
-        let end_ns = (session.clock().now() + AHEAD_NS).next_multiple_of(SECOND_NS);
+        let end_ns = second_after(session.clock().now());
         if end_ns >= self.length_ns {
             return Ok(());
         }
@@ -400,5 +405,19 @@ impl Failure for RunError {
             Self::Sink(error) => error.hint(),
             Self::Engine(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_takes_effect_with_the_first_second_that_all_can_hear_of() {
+        const MS: u64 = 1_000_000;
+        for (now_ms, second) in [(0, 1), (699, 1), (700, 1), (701, 2), (1000, 2), (1700, 2)] {
+            assert_eq!(second_after(now_ms * MS), second * SECOND_NS, "{now_ms}");
+        }
+        assert_eq!(second_after(700 * MS + 1), 2 * SECOND_NS);
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::TestbedError;
-pub use crate::time::Deadline;
+pub use crate::time::{Clock, Deadline, Time};
 
 /// The most that is kept of what a command says, bytes.
 const MOST_OUTPUT: u64 = 64 << 10;
@@ -134,14 +134,7 @@ fn pipe() -> std::io::Result<(std::io::PipeReader, std::io::PipeWriter)> {
 
 /// How a process ended; `None` where it had not within the limit.
 pub(crate) fn wait(child: &mut Child, deadline: &Deadline) -> Option<std::io::Result<ExitStatus>> {
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Some(Ok(status)),
-            Err(error) => return Some(Err(error)),
-            Ok(None) if deadline.is_over() => return None,
-            Ok(None) => deadline.pause(),
-        }
-    }
+    deadline.until(|| child.try_wait()).transpose()
 }
 
 fn kill(child: &Child) {
@@ -179,6 +172,7 @@ pub fn is_there(program: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::hand::Hand;
     use std::time::Duration;
 
     fn sh(text: &str, limit: Duration) -> Result<String, TestbedError> {
@@ -220,6 +214,19 @@ mod tests {
     fn one_that_hangs_is_ended_with_all_that_it_started() {
         let hung = sh("sleep 1000 & sleep 1000", Duration::from_millis(200)).unwrap_err();
         assert!(matches!(hung, TestbedError::TooLong { .. }), "{hung}");
+    }
+
+    /// Whatever its limit, a command that hangs is ended when that is over, and no sooner.
+    #[test]
+    fn one_that_hangs_is_ended_when_its_limit_is_over() {
+        for limit in [0, 15, 3000, 60_000].map(Duration::from_millis) {
+            let hand = Hand::new();
+            let words = Words::of(&["sh", "-c", "echo here; sleep 1000"]);
+            let hung = run(&words, Path::new("/"), &hand.time().within(limit)).unwrap_err();
+            let TestbedError::TooLong { what, limit: told, .. } = hung else { panic!("{hung}") };
+            assert!(what.contains("sleep 1000"), "{what}");
+            assert_eq!((told, hand.now()), (limit, limit));
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::rented::{self, BED_TAG, NAME_TAG, Purse, Terms};
 use crate::rents::{RENT, Rents, unreached};
 use crate::role::{Instance, Role};
 use crate::thing::Thing;
-use crate::time::Deadline;
+use crate::time::{Deadline, Time};
 
 /// Where an instance listens that was not rented yet: an address that is nobody's (RFC 5737).
 const NOWHERE: &str = "192.0.2.1";
@@ -57,6 +57,8 @@ pub struct Ec2 {
     clouds: BTreeMap<String, Cloud>,
     terms: Terms,
     surroundings: Surroundings,
+    /// What its pauses and limits are counted by.
+    time: Time,
     /// How long it is planned to last, seconds.
     planned_s: AtomicU64,
     /// The bed's id and its purse.
@@ -101,11 +103,19 @@ impl Ec2 {
             clouds,
             terms,
             surroundings,
+            time: Time::HOST,
             planned_s: AtomicU64::new(3600),
             of: OnceLock::new(),
             books: Mutex::default(),
             baked: Mutex::default(),
         })
+    }
+
+    /// The same provider, whose pauses and limits are counted by another clock.
+    #[must_use]
+    pub fn timed(self, time: Time) -> Self {
+        let clouds = self.clouds.into_iter().map(|(region, of)| (region, of.timed(time)));
+        Self { clouds: clouds.collect(), time, ..self }
     }
 
     fn books(&self) -> MutexGuard<'_, BTreeMap<String, Kept>> {
@@ -160,6 +170,8 @@ impl Ec2 {
     ) -> Result<Rented, CloudError> {
         let mut pause = Duration::from_millis(250);
         loop {
+            // What was asked before this host stood still says nothing of now.
+            let is_last = deadline.is_over();
             // A cloud may take a moment until it knows what it has just started.
             let found = cloud.describe(&[Filter::new("instance-id", &[id])])?.pop();
             match found {
@@ -173,7 +185,7 @@ impl Ec2 {
             if is_ended() {
                 return Err(CloudError::Interrupted);
             }
-            if deadline.is_over() {
+            if is_last {
                 let (what, limit) = (format!("wait for {id}"), RENT);
                 return Err(CloudError::TooLong { what, limit });
             }
@@ -210,7 +222,7 @@ impl Rents for Ec2 {
             let Thing::Rented { instance, token, cloud, .. } = thing else { continue };
             let id = list.get(token).map(|of| of.id.clone()).unwrap_or_default();
             let rented = Rented { id, token: token.clone(), ..Rented::default() };
-            let (region, looked) = (cloud.region.clone(), Deadline::within(LOOK));
+            let (region, looked) = (cloud.region.clone(), self.time.within(LOOK));
             let kept = Kept { rented, region, looked, is_gone: false };
             books.insert(instance.clone(), kept);
         }
@@ -249,7 +261,7 @@ impl Rents for Ec2 {
         let mut order = self.order(wants, bed, (instance, token))?;
         let baked = self.baked.lock().unwrap_or_else(PoisonError::into_inner).get(role).cloned();
         order.image = baked.unwrap_or(order.image);
-        let deadline = Deadline::within(RENT);
+        let deadline = self.time.within(RENT);
         let found = match cloud.run(&order, is_ended) {
             Ok(found) => found,
             Err(error) => {
@@ -261,7 +273,7 @@ impl Rents for Ec2 {
         };
         let id = found.id.clone();
         purse.list()?.has_id(token, &id)?;
-        let (region, looked) = (wants.region.clone(), Deadline::within(LOOK));
+        let (region, looked) = (wants.region.clone(), self.time.within(LOOK));
         let kept = Kept { rented: found, region, looked, is_gone: false };
         self.books().insert(instance.clone(), kept);
         let runs = Self::runs(cloud, &id, &deadline, is_ended)?;
@@ -307,7 +319,7 @@ impl Rents for Ec2 {
         let kept = books.get_mut(instance)?;
         let is_due = kept.looked.is_over();
         if is_due {
-            kept.looked = Deadline::within(LOOK);
+            kept.looked = self.time.within(LOOK);
         }
         drop(books);
         if is_due {
@@ -352,8 +364,8 @@ impl Rents for Ec2 {
         Ok(())
     }
 
-    fn is_spent(&self, ahead: Duration) -> Result<Option<String>, TestbedError> {
-        self.of.get().map_or(Ok(None), |(_, purse)| purse.is_reached(ahead.as_secs()))
+    fn is_spent(&self) -> Result<Option<String>, TestbedError> {
+        self.of.get().map_or(Ok(None), |(_, purse)| purse.is_reached())
     }
 }
 
@@ -444,3 +456,6 @@ impl Provider for Ec2 {
         !self.is_rented(role)
     }
 }
+
+#[cfg(test)]
+mod tests;

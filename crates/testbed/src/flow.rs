@@ -8,7 +8,7 @@ use std::time::Duration;
 use plimsoll_units::secret::hidden;
 
 use crate::error::TestbedError;
-use crate::time::Deadline;
+use crate::time::{Deadline, Time};
 
 /// What kind of step it is, for those who read events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +89,8 @@ pub struct Flow<'a> {
     told: Told<'a>,
     /// Whether the user has ended it.
     is_ended: &'a (dyn Fn() -> bool + Sync),
+    /// What the limits of its steps are counted by.
+    time: Time,
 }
 
 /// How far the steps are.
@@ -105,7 +107,13 @@ impl<'a> Flow<'a> {
     /// A flow without a step. `is_ended` tells whether the user has ended it.
     #[must_use]
     pub fn new(told: Told<'a>, is_ended: &'a (dyn Fn() -> bool + Sync)) -> Self {
-        Self { steps: Vec::new(), told, is_ended }
+        Self { steps: Vec::new(), told, is_ended, time: Time::HOST }
+    }
+
+    /// The same flow, whose limits are counted by another clock.
+    #[must_use]
+    pub fn timed(self, time: Time) -> Self {
+        Self { time, ..self }
     }
 
     /// Adds a step; returns its place. Those that it follows stand before it.
@@ -213,7 +221,7 @@ impl<'a> Flow<'a> {
         deed: &Deed<'_>,
         name: String,
     ) -> (Result<(), TestbedError>, Action) {
-        let deadline = Deadline::within(step.limit);
+        let deadline = self.time.within(step.limit);
         let result = deed(&deadline);
         let output = match &result {
             Ok(output) => output.clone(),
@@ -234,6 +242,8 @@ impl<'a> Flow<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::hand::Hand;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     /// Steps a, b and c, where b and c follow a; `bad` fails. Tells what was done, in order.
     fn flow(bad: &str, retries: u32) -> (Result<(), TestbedError>, Vec<String>) {
@@ -302,6 +312,47 @@ mod tests {
             });
         }
         assert!(flow.up().is_ok());
+    }
+
+    /// A step that waits until its limit is over: it has all of its limit each time it is tried, is
+    /// tried as often as it may be, and no more once the user has ended it; what undoes it has all
+    /// of its limit too.
+    #[test]
+    fn each_attempt_has_the_whole_limit_of_its_step() {
+        for (retries, ended_after, attempts) in [(0, 9, 1), (2, 9, 3), (5, 2, 2), (5, 9, 6)] {
+            let (hand, tried, log) = (Hand::new(), AtomicU32::new(0), Mutex::new(Vec::new()));
+            let told = |action: &Action| {
+                log.lock().unwrap().push((action.name.clone(), action.took, action.is_failed));
+            };
+            let is_ended = || tried.load(Ordering::Relaxed) >= ended_after;
+            let limit = Duration::from_secs(600);
+            let waits = |deadline: &Deadline| -> Result<String, TestbedError> {
+                deadline.until_there(|| None::<()>);
+                assert_eq!((deadline.passed(), deadline.left()), (limit, Duration::ZERO));
+                Err(TestbedError::Wrong("it waited in vain".to_owned()))
+            };
+            let mut flow = Flow::new(&told, &is_ended).timed(hand.time());
+            flow.add(Step {
+                name: "a".to_owned(),
+                instance: String::new(),
+                class: Class::Service,
+                after: vec![],
+                limit,
+                retries,
+                act: Box::new(|deadline| {
+                    tried.fetch_add(1, Ordering::Relaxed);
+                    waits(deadline)
+                }),
+                undo: Some(Box::new(waits)),
+            });
+            assert!(flow.up().is_err());
+            drop(flow);
+            let log: Vec<(String, Duration, bool)> = log.into_inner().unwrap();
+            let mut names = vec!["a"; attempts];
+            names.push("undo: a");
+            assert_eq!(log.iter().map(|of| of.0.as_str()).collect::<Vec<_>>(), names);
+            assert!(log.iter().all(|of| of.1 == limit && of.2), "{log:?}");
+        }
     }
 
     #[test]

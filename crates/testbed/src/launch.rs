@@ -153,8 +153,9 @@ pub fn wait_and_become() -> Option<std::io::Error> {
 fn once_written(mut attempt: impl FnMut() -> std::io::Error) -> std::io::Error {
     let deadline = Deadline::within(MOST_BUSY);
     loop {
+        let is_last = deadline.is_over();
         let error = attempt();
-        if error.kind() != ErrorKind::ExecutableFileBusy || deadline.is_over() {
+        if error.kind() != ErrorKind::ExecutableFileBusy || is_last {
             return error;
         }
         deadline.pause();

@@ -116,16 +116,12 @@ const MOMENT: Duration = Duration::from_millis(250);
 /// Takes the lock of a ledger. What a holder that was killed was about to start has the lock for a
 /// moment more, until it becomes another program.
 pub(crate) fn is_free(file: &File, patience: Duration) -> bool {
-    let deadline = Deadline::within(patience);
-    loop {
-        if flock(file, FlockOperation::NonBlockingLockExclusive).is_ok() {
-            return true;
-        }
-        if deadline.is_over() {
-            return false;
-        }
-        deadline.pause();
-    }
+    is_free_by(file, &Deadline::within(patience))
+}
+
+pub(crate) fn is_free_by(file: &File, deadline: &Deadline) -> bool {
+    let look = || flock(file, FlockOperation::NonBlockingLockExclusive).ok();
+    deadline.until_there(look).is_some()
 }
 
 /// A line of the file.

@@ -52,6 +52,8 @@ mod texts;
 pub mod thing;
 mod time;
 mod users;
+#[cfg(test)]
+mod waits;
 mod work;
 
 pub use agent::Agent;

@@ -36,18 +36,16 @@ pub(crate) fn all(folder: &Path, most: u64) -> String {
 /// # Errors
 /// One that does not say so in time, with what it says.
 pub(crate) fn port(folder: &Path, deadline: &Deadline) -> Result<String, TestbedError> {
-    loop {
+    let found = deadline.until_there(|| {
         let said = end(folder);
         let address = said.lines().find_map(|line| line.strip_prefix(LISTENS));
-        if let Some((_, port)) = address.and_then(|address| address.trim().rsplit_once(':')) {
-            return Ok(port.to_owned());
-        }
-        if deadline.is_over() {
-            let (what, limit) = ("wait for the agent".to_owned(), deadline.limit());
-            return Err(TestbedError::TooLong { what, limit, output: said });
-        }
-        deadline.pause();
-    }
+        let port = address.and_then(|address| address.trim().rsplit_once(':'));
+        port.map(|(_, port)| port.to_owned())
+    });
+    found.ok_or_else(|| {
+        let (what, limit) = ("wait for the agent".to_owned(), deadline.limit());
+        TestbedError::TooLong { what, limit, output: end(folder) }
+    })
 }
 
 /// The beginning and the end of a file, with a line between them that says what is left out. A

@@ -51,7 +51,7 @@ impl<'a> Row<'a> {
     pub(crate) fn goes_on(&mut self, deadline: &Deadline) -> bool {
         let path = &self.when.http[self.asked % self.when.http.len()];
         self.asked += 1;
-        let clock = Deadline::within(deadline.left());
+        let clock = deadline.part(deadline.left());
         if !answers(self.address, path, deadline.left()) {
             self.took.clear();
             return false;
@@ -79,6 +79,7 @@ fn is_steady(took: &[Duration], when: &Steady) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::hand::Hand;
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
@@ -114,6 +115,46 @@ mod tests {
             }
         });
         assert!(answers(address, "/", REQUEST));
+    }
+
+    /// Asks a server for pages that take so long each, milliseconds by a clock that is moved by
+    /// hand, of which 503 ones fail, until its answers are steady. Returns how many that took.
+    fn steady_after(when: &Steady, took: impl Fn(usize) -> Option<u64> + Send + 'static) -> usize {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let (address, hand) = (listener.local_addr().unwrap(), Hand::new());
+        std::thread::spawn(move || {
+            for (number, mut stream) in listener.incoming().flatten().enumerate() {
+                let _ = stream.read(&mut [0; 1024]);
+                let took = took(number);
+                hand.passes(Duration::from_millis(took.unwrap_or(1)));
+                let status = if took.is_some() { "200 OK" } else { "503 No" };
+                let text = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n");
+                let _ = stream.write_all(text.as_bytes());
+            }
+        });
+        let deadline = hand.time().within(Duration::from_secs(3600));
+        let mut row = Row::new(address, when);
+        (1..).find(|_| row.goes_on(&deadline)).unwrap()
+    }
+
+    /// A server that becomes fast: its answers are steady when the slow ones are out of the row.
+    #[test]
+    fn answers_are_steady_when_the_slowest_of_a_row_is_near_its_median() {
+        let times = [900, 400, 200, 100, 50, 25, 20, 12, 10, 11, 10, 10];
+        let took = move |number: usize| times.get(number).copied().or(Some(10));
+        // 25, 20, 12, 10: at most twice 16; with 50 before it, twice 22.5 is less.
+        assert_eq!(steady_after(&when(4), took), 9);
+        assert_eq!(steady_after(&when(1), took), 1, "one answer is its own median");
+    }
+
+    /// A host that stands still for a minute in the midst of an answer, and a page that fails: both
+    /// delay it, and neither ends it.
+    #[test]
+    fn one_slow_or_failed_answer_delays_what_is_steady() {
+        let still = |number: usize| Some(if number == 2 { 60_000 } else { 10 });
+        assert_eq!(steady_after(&when(4), still), 7);
+        let failed = |number: usize| (number != 2).then_some(10);
+        assert_eq!(steady_after(&when(4), failed), 7);
     }
 
     /// A server whose third answer is an error: the row begins behind it.

@@ -92,11 +92,12 @@ pub trait Rents: Sync {
         is_ended: &dyn Fn() -> bool,
     ) -> Result<(), TestbedError>;
 
-    /// Why nothing more may be spent, where the budget is reached, or will be that soon.
+    /// Why nothing more may be spent, where the budget is exceeded, or will be by the units that
+    /// begin soon.
     ///
     /// # Errors
     /// Where the list of what was spent cannot be read.
-    fn is_spent(&self, ahead: Duration) -> Result<Option<String>, TestbedError>;
+    fn is_spent(&self) -> Result<Option<String>, TestbedError>;
 }
 
 /// Why a role cannot do on an instance what needs commands there.

@@ -447,17 +447,13 @@ impl<'a> Worker<'a> {
         let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
         let sent = number.map_or(Ok(()), |number| kill_process(number, signal));
         sent.map_err(|error| TestbedError::file("signal", format!("/proc/{pid}"))(error.into()))?;
-        while before.iter().any(|(pid, started)| runs(*pid, *started)) {
-            if deadline.is_over() {
-                return Err(TestbedError::TooLong {
-                    what: format!("reload {instance}: wait for the end of its processes of before"),
-                    limit: deadline.limit(),
-                    output: output::end(folder),
-                });
-            }
-            deadline.pause();
-        }
-        Ok(String::new())
+        let have_ended = || !before.iter().any(|(pid, started)| runs(*pid, *started));
+        let ended = deadline.until_there(|| have_ended().then(String::new));
+        ended.ok_or_else(|| TestbedError::TooLong {
+            what: format!("reload {instance}: wait for the end of its processes of before"),
+            limit: deadline.limit(),
+            output: output::end(folder),
+        })
     }
 
     fn until_ready(
@@ -468,23 +464,19 @@ impl<'a> Worker<'a> {
         deadline: &Deadline,
         mut is_ready: impl FnMut() -> bool,
     ) -> Result<String, TestbedError> {
-        loop {
+        let ready = deadline.until(|| {
             if let Some(how) = self.ended(instance) {
                 let instance = instance.to_owned();
                 return Err(TestbedError::Ended { instance, how, output: output::end(folder) });
             }
-            if is_ready() {
-                return Ok(format!("ready after {} ms", deadline.passed().as_millis()));
-            }
-            if deadline.is_over() {
-                return Err(TestbedError::TooLong {
-                    what: format!("wait for {instance} at {address}"),
-                    limit: deadline.limit(),
-                    output: output::end(folder),
-                });
-            }
-            deadline.pause();
-        }
+            let ready = || format!("ready after {} ms", deadline.passed().as_millis());
+            Ok(is_ready().then(ready))
+        })?;
+        ready.ok_or_else(|| TestbedError::TooLong {
+            what: format!("wait for {instance} at {address}"),
+            limit: deadline.limit(),
+            output: output::end(folder),
+        })
     }
 
     /// Asks a server to end, and kills it where it does not.
@@ -505,7 +497,7 @@ impl<'a> Worker<'a> {
         {
             let _ = kill_process(pid, signal);
         }
-        let patience = Deadline::within(Duration::from_secs(how.within_s).min(deadline.left()));
+        let patience = deadline.part(Duration::from_secs(how.within_s));
         while matches!(child.try_wait(), Ok(None)) && !patience.is_over() {
             patience.pause();
         }
@@ -532,8 +524,7 @@ impl<'a> Worker<'a> {
             if let (Some(number), Some(signal)) = (number, signal_of(&how.signal)) {
                 let _ = kill_process(number, signal);
             }
-            let limit = Duration::from_secs(how.within_s).min(deadline.left());
-            let patience = Deadline::within(limit);
+            let patience = deadline.part(Duration::from_secs(how.within_s));
             while thing.lives() && !patience.is_over() {
                 patience.pause();
             }

@@ -9,6 +9,7 @@ mod guard;
 mod hand;
 mod infer;
 mod ladder;
+mod orders;
 mod saturation;
 mod stalls;
 mod sustain;

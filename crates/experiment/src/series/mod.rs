@@ -6,6 +6,7 @@
 //! come from outside, so they are bounded and checked.
 
 mod course;
+mod pace;
 
 use plimsoll_capacity::compared::Search;
 use plimsoll_capacity::result::{CapacityResult, RESULT};
@@ -17,6 +18,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 pub use course::{done, gap, killed, next_number, show_seconds, sum_up, take_in};
+pub use pace::Pace;
 
 /// The most bytes of a file that are read.
 const MOST_BYTES: u64 = 16 << 20;

@@ -446,3 +446,6 @@ impl Watch for Steering<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -121,17 +121,78 @@ impl<D: Driver> Worker<D> {
             until = until.min(self.back_off_until);
         }
         let left = until.saturating_sub(self.now);
-        if self.config.pacing == Pacing::Precise {
-            if left <= SPIN_NS {
-                return 0;
-            }
-            let awaits = self.in_flight.len() > 0 || self.source.awaiting() > 0;
-            if awaits && self.spins < SPINS {
-                self.spins += 1;
-                return 0;
-            }
-            return (left - SPIN_NS / 2).min(LONGEST_NS);
+        let awaits = || self.in_flight.len() > 0 || self.source.awaiting() > 0;
+        sleep_ns(self.config.pacing, left, awaits, &mut self.spins)
+    }
+}
+
+/// How long a thread sleeps that has so much time until something is due; 0 where it polls on.
+/// `awaits` tells whether answers are on their way, and `spins` how many polls in a row were empty.
+#[inline]
+fn sleep_ns(pacing: Pacing, left: u64, awaits: impl FnOnce() -> bool, spins: &mut u32) -> u64 {
+    if pacing == Pacing::Thrifty {
+        return left.clamp(1, LONGEST_NS);
+    }
+    if left <= SPIN_NS {
+        return 0;
+    }
+    if *spins < SPINS && awaits() {
+        *spins += 1;
+        return 0;
+    }
+    (left - SPIN_NS / 2).min(LONGEST_NS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_units::hash::mix;
+
+    const US: u64 = 1000;
+
+    #[test]
+    fn a_precise_thread_polls_where_a_request_is_due_soon_or_an_answer_on_its_way() {
+        let mut spins = 0;
+        for left in [0, 1, 149 * US, 150 * US] {
+            assert_eq!(sleep_ns(Pacing::Precise, left, || true, &mut spins), 0, "{left}");
         }
-        left.clamp(1, LONGEST_NS)
+        assert_eq!(spins, 0, "what is due soon is polled for without counting");
+        for _ in 0..200 {
+            assert_eq!(sleep_ns(Pacing::Precise, 1000 * US, || true, &mut spins), 0);
+        }
+        assert_eq!(sleep_ns(Pacing::Precise, 1000 * US, || true, &mut spins), 925 * US);
+        assert_eq!(sleep_ns(Pacing::Precise, 1000 * US, || false, &mut 0), 925 * US);
+        assert_eq!(sleep_ns(Pacing::Precise, u64::MAX, || false, &mut 0), 50_000 * US);
+    }
+
+    #[test]
+    fn a_thrifty_thread_always_sleeps_and_no_longer_than_it_may() {
+        for (left, slept) in [(0, 1), (1, 1), (700 * US, 700 * US), (u64::MAX, 50_000 * US)] {
+            assert_eq!(sleep_ns(Pacing::Thrifty, left, || true, &mut 0), slept);
+        }
+    }
+
+    /// A thread whose sleeps last up to 60 µs longer than it asks, by a clock that is moved by
+    /// hand: a precise one is awake when a request is due, and none polls longer than it has to.
+    #[test]
+    fn nobody_sleeps_over_what_is_due() {
+        for seed in 0..256_u64 {
+            let (mut now, mut spins, mut polls) = (0, 0, 0);
+            let due = mix(seed) % 200_000_000;
+            let awaits = seed % 2 == 0;
+            while now < due {
+                let sleep = sleep_ns(Pacing::Precise, due - now, || awaits, &mut spins);
+                if sleep == 0 {
+                    (now, polls) = (now + US, polls + 1);
+                } else {
+                    spins = 0;
+                    now += sleep + mix(seed ^ now) % (60 * US);
+                    assert!(now < due, "{seed}: it woke {} ns late", now - due);
+                }
+            }
+            let sleeps = due / LONGEST_NS + 2;
+            let most = SPIN_NS / US + u64::from(awaits) * sleeps * u64::from(SPINS);
+            assert!(polls <= most, "{seed}: {polls} polls");
+        }
     }
 }

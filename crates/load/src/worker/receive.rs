@@ -19,7 +19,6 @@
 use super::explain::Why;
 use super::race::Close;
 use super::{WAKE, Worker};
-use crate::clock::Clock;
 use crate::connection::{State, interest};
 use crate::driver::{Driver, Event, Fate, Slot};
 use crate::recorder::Ended;
@@ -40,8 +39,8 @@ const DISCARD_MOST: u64 = 1 << 20;
 const STAMP_AGE_NS: u64 = 1_000_000_000;
 
 /// When received bytes arrived: as the kernel has stamped them, or now.
-fn arrival(clock: &Clock, stamps: Option<i64>, stamp: Option<i64>) -> u64 {
-    let now = clock.now();
+#[inline]
+fn arrival(now: u64, stamps: Option<i64>, stamp: Option<i64>) -> u64 {
     match (stamps, stamp) {
         // A wall clock that was set back or forth meanwhile must not bend the run: never in the
         // future, never further back than a tick could explain.
@@ -147,7 +146,7 @@ impl<D: Driver> Worker<D> {
         Some(match result {
             Ok((0, _)) => self.ended(at, None),
             Ok((n, stamp)) => {
-                self.now = arrival(&self.clock, self.stamps, stamp);
+                self.now = arrival(self.clock.now(), self.stamps, stamp);
                 let fate = self.driver.discarded(protocol, n as u64, &mut self.events);
                 self.settle(at, fate)
             }
@@ -174,7 +173,7 @@ impl<D: Driver> Worker<D> {
                 return self.ended(at, error);
             }
             Ok((n, stamp)) => {
-                self.now = arrival(&self.clock, self.stamps, stamp);
+                self.now = arrival(self.clock.now(), self.stamps, stamp);
                 n
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Read::Blocked,
@@ -459,5 +458,47 @@ impl<D: Driver> Worker<D> {
         self.expire_messages();
         self.expire_held();
         self.send_gathered();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The wall clock is this much before ours.
+    const OFFSET: i64 = 1_800_000_000_000_000_000;
+    const NOW: u64 = 5_000_000_000;
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn an_arrival_is_when_the_kernel_stamped_it_and_never_in_the_future() {
+        let stamped = |at: i64| arrival(NOW, Some(OFFSET), Some(OFFSET + at));
+        for (at, is) in [
+            (5000 * MS, 5000 * MS),
+            (4999 * MS, 4999 * MS),
+            (4000 * MS, 4000 * MS),
+            // No tick explains more than a second.
+            (4000 * MS - 1, 5000 * MS),
+            (-7 * MS, 5000 * MS),
+            (5000 * MS + 1, 5000 * MS),
+        ] {
+            assert_eq!(stamped(at), is.cast_unsigned(), "{at}");
+        }
+        assert_eq!(arrival(NOW, None, Some(OFFSET)), NOW);
+        assert_eq!(arrival(NOW, Some(OFFSET), None), NOW);
+    }
+
+    /// A wall clock that is set back or forth between the offset that was read and the stamp, by
+    /// anything: an arrival moves by a second at most, and to no moment that has not come.
+    #[test]
+    fn a_wall_clock_that_is_set_bends_no_arrival() {
+        let hour = 3_600_000 * MS;
+        let jumps = [i64::MIN, -OFFSET, -24 * hour, -hour, -999 * MS, -1, 0, 1, hour, i64::MAX];
+        for (jump, stamp) in jumps.into_iter().flat_map(|jump| [(jump, OFFSET), (0, jump)]) {
+            for offset in [OFFSET.saturating_add(jump), jump] {
+                let at = arrival(NOW, Some(offset), Some(stamp.saturating_add(jump)));
+                assert!(at <= NOW && NOW - at <= STAMP_AGE_NS, "{at} by {jump}, {stamp}");
+            }
+        }
     }
 }

@@ -128,13 +128,12 @@ impl<'a> Nginx<'a> {
         let before = children(master);
         self.reach.signal("HUP", &deadline)?;
         // New workers are there when it has taken the file.
-        while children(master).iter().all(|of| before.contains(of)) {
-            if deadline.is_over() || self.reach.process() != Some(master) {
-                return Err(self.reach.is_gone());
-            }
-            deadline.pause();
-        }
-        Ok(before)
+        let has_taken = || children(master).iter().any(|of| !before.contains(of));
+        let taken = deadline.until(|| match self.reach.process() == Some(master) {
+            true => Ok(has_taken().then_some(())),
+            false => Err(self.reach.is_gone()),
+        })?;
+        taken.map(|()| before.clone()).ok_or_else(|| self.reach.is_gone())
     }
 
     /// Changes the servers; where nginx does not take them, they are as before.

@@ -18,7 +18,7 @@ use super::credentials::{Credentials, Keys};
 use super::error::CloudError;
 use super::sign::{Scope, Unsigned, escape, headers, stamp};
 use super::xml::Element;
-use crate::time::Deadline;
+use crate::time::{Deadline, Time};
 
 /// The version of the API that is spoken where a plan names none.
 pub const API_VERSION: &str = "2016-11-15";
@@ -158,6 +158,8 @@ pub struct Cloud {
     keys: Mutex<Option<Keys>>,
     dial: Box<dyn Dial>,
     now_ns: fn() -> u64,
+    /// What its pauses and limits are counted by.
+    time: Time,
 }
 
 /// A list of parameters of a request.
@@ -192,7 +194,19 @@ impl Cloud {
             Box::new(plimsoll_net::http::client::Plain)
         };
         let credentials = Credentials { environment, profile: at.profile.clone() };
-        Ok(Self { at, service, url, credentials, keys: Mutex::default(), dial, now_ns })
+        let (keys, time) = (Mutex::default(), Time::HOST);
+        Ok(Self { at, service, url, credentials, keys, dial, now_ns, time })
+    }
+
+    /// The same cloud, whose pauses and limits are counted by another clock.
+    #[must_use]
+    pub fn timed(self, time: Time) -> Self {
+        Self { time, ..self }
+    }
+
+    /// A limit that begins now.
+    pub(crate) fn within(&self, limit: Duration) -> Deadline {
+        self.time.within(limit)
     }
 
     /// Where it is.
@@ -315,7 +329,7 @@ impl Cloud {
         between: impl Fn(&CloudError) -> Result<Option<T>, CloudError>,
         is_ended: &dyn Fn() -> bool,
     ) -> Result<T, CloudError> {
-        let deadline = Deadline::within(CALL);
+        let deadline = self.within(CALL);
         let mut pause = PAUSES.0;
         loop {
             let error = match self.ask(action, with).and_then(|answer| read(&answer)) {
@@ -338,7 +352,7 @@ impl Cloud {
     pub(crate) fn wait(&self, pause: Duration) {
         let draw = mix((self.now_ns)() ^ fnv_1a(self.url.host.as_bytes())) % 1000;
         let share = 0.5 + 0.5 * draw as f64 / 1000.0;
-        let waited = Deadline::within(pause.mul_f64(share));
+        let waited = self.within(pause.mul_f64(share));
         while !waited.is_over() {
             waited.pause();
         }

@@ -10,7 +10,6 @@ use super::answer::is_plain;
 use super::client::{Cloud, parameter, tags_of};
 use super::error::CloudError;
 use super::xml::Element;
-use crate::time::Deadline;
 
 /// How long it may take until an image can be started from.
 const MADE: Duration = Duration::from_secs(3600);
@@ -100,15 +99,17 @@ impl Cloud {
         id: &str,
         is_ended: &dyn Fn() -> bool,
     ) -> Result<(), CloudError> {
-        let deadline = Deadline::within(MADE);
+        let deadline = self.within(MADE);
         let mut pause = PAUSES.0;
         loop {
+            // What was asked before this host stood still says nothing of now.
+            let (is_last, is_unknown) = (deadline.is_over(), deadline.passed() > KNOWN);
             match self.images(&[parameter("ImageId.1", id)], is_ended)?.pop() {
                 Some(of) if of.state == "available" => return Ok(()),
                 Some(Made { state, reason, .. }) if state != "pending" => {
                     return Err(CloudError::Gone { instance: id.to_owned(), state, reason });
                 }
-                None if deadline.passed() > KNOWN => {
+                None if is_unknown => {
                     let (state, reason) = ("not there".to_owned(), String::new());
                     return Err(CloudError::Gone { instance: id.to_owned(), state, reason });
                 }
@@ -117,7 +118,7 @@ impl Cloud {
             if is_ended() {
                 return Err(CloudError::Interrupted);
             }
-            if deadline.is_over() {
+            if is_last {
                 let (what, limit) = (format!("wait for the image {id}"), MADE);
                 return Err(CloudError::TooLong { what, limit });
             }

@@ -13,6 +13,8 @@
 //! | `user_data` | what an instance executes first: the timer that ends it |
 
 mod answer;
+#[cfg(test)]
+pub(crate) mod by_hand;
 mod client;
 mod credentials;
 mod error;

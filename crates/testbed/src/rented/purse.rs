@@ -16,6 +16,11 @@ use crate::error::TestbedError;
 
 /// No list is longer.
 const MOST: u64 = 64 << 20;
+/// What is rented is ended so long before the unit begins that would be too much, as instances take
+/// a moment to end: seconds, where less than a minute is charged and where it is more.
+const AHEAD_S: (u64, u64) = (2, 90);
+/// Sums of prices differ from what they are by no more than this share of the budget.
+const ROUNDING: f64 = 1e-9;
 
 /// What a plan allows.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +41,18 @@ impl Terms {
     pub fn cost(&self, price: f64, seconds: u64) -> f64 {
         let unit_s = self.unit_s.max(1);
         price * (seconds.div_ceil(unit_s) * unit_s) as f64 / 3600.0
+    }
+
+    /// How long before a unit begins it is charged for, seconds.
+    #[must_use]
+    pub fn ahead_s(&self) -> u64 {
+        if self.unit_s < 60 { AHEAD_S.0 } else { AHEAD_S.1 }
+    }
+
+    /// Whether an amount is more than may be spent.
+    #[must_use]
+    pub fn is_too_much(&self, amount: f64) -> bool {
+        amount > self.budget * (1.0 + ROUNDING)
     }
 
     /// An amount, as it is shown.
@@ -146,12 +163,15 @@ impl List {
         self.add(Line { token: token.to_owned(), id: id.to_owned(), ..Line::default() })
     }
 
-    /// Notes the end of an instance; of one that was never started, that it was not.
-    pub(crate) fn ends(&mut self, token: &str, at_s: Option<u64>) -> Result<(), TestbedError> {
+    /// Notes the end of an instance, nanoseconds since 1970; of one that was never started, that it
+    /// was not.
+    pub(crate) fn ends(&mut self, token: &str, at_ns: Option<u64>) -> Result<(), TestbedError> {
         let Some(entry) = self.entries.get(token).filter(|entry| !entry.is_over()) else {
             return Ok(());
         };
-        let to_s = Some(at_s.unwrap_or(entry.from_s).max(entry.from_s));
+        // The second in which it ends is charged for, were it that in which it began.
+        let ended_s = |at_ns: u64| at_ns.div_ceil(1_000_000_000).max(entry.from_s + 1);
+        let to_s = Some(at_ns.map_or(entry.from_s, ended_s));
         self.add(Line { token: token.to_owned(), to_s, ..Line::default() })
     }
 
@@ -205,7 +225,7 @@ impl Purse {
     /// Takes an instance into the list that is about to be ordered. Returns its token.
     ///
     /// # Errors
-    /// One more than the plan allows; more than its budget.
+    /// One more than the plan allows; more than its budget, with the units that begin soon.
     pub(crate) fn begins(&self, bed: &str, name: &str, price: f64) -> Result<String, TestbedError> {
         let (mut list, now_s, terms) = (self.list()?, self.now_s(), &self.terms);
         let there = list.entries.values().filter(|of| !of.is_over()).count();
@@ -216,13 +236,15 @@ impl Purse {
             ))
             .into());
         }
-        let (spent, next) = (list.spent(terms, now_s), terms.cost(price, 1));
-        if spent + next > terms.budget {
+        // What would have the run end at once is not begun.
+        let (ahead_s, spent) = (terms.ahead_s(), list.spent(terms, now_s));
+        let (soon, next) = (list.spent(terms, now_s + ahead_s), terms.cost(price, ahead_s));
+        if terms.is_too_much(soon + next) {
+            let shown = [next, spent, terms.budget, soon].map(|of| terms.show(of));
+            let [next, spent, budget, soon] = shown;
             return Err(CloudError::Money(format!(
-                "rent {name} for {}: {} of the budget of {} are spent",
-                terms.show(next),
-                terms.show(spent),
-                terms.show(terms.budget)
+                "rent {name} for {next}: {spent} of the budget of {budget} are spent, and {soon} \
+                 are in {ahead_s} s"
             ))
             .into());
         }
@@ -235,16 +257,14 @@ impl Purse {
         Ok(token)
     }
 
-    /// What to tell where the budget is reached, or is exceeded by the units that begin within so
-    /// many seconds.
-    pub(crate) fn is_reached(&self, ahead_s: u64) -> Result<Option<String>, TestbedError> {
-        let (list, now_s) = (self.list()?, self.now_s());
+    /// What to tell where the budget is exceeded, or will be by the units that begin soon.
+    pub(crate) fn is_reached(&self) -> Result<Option<String>, TestbedError> {
+        let (list, now_s, ahead_s) = (self.list()?, self.now_s(), self.terms.ahead_s());
         let soon = list.spent(&self.terms, now_s + ahead_s);
-        let Terms { budget, .. } = self.terms;
-        Ok((soon > budget).then(|| {
+        Ok(self.terms.is_too_much(soon).then(|| {
             format!(
                 "its budget of {} is reached: {} are spent on instances, and {} are in {ahead_s} s",
-                self.terms.show(budget),
+                self.terms.show(self.terms.budget),
                 self.terms.show(list.spent(&self.terms, now_s)),
                 self.terms.show(soon)
             )
@@ -253,54 +273,4 @@ impl Purse {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::atomic::{AtomicU64, Ordering};
-
-    static NOW_S: AtomicU64 = AtomicU64::new(1_000_000);
-
-    fn now_ns() -> u64 {
-        NOW_S.load(Ordering::Relaxed) * 1_000_000_000
-    }
-
-    #[test]
-    fn instances_are_counted_and_charged_by_begun_units() {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, ledgers) = (folder.path().join("a/list.jsonl"), folder.path());
-        let terms = Terms { budget: 0.5, currency: "USD".to_owned(), most: 2, unit_s: 3600 };
-        std::fs::create_dir(ledgers.join("bed")).unwrap();
-        let open = || Purse::open((&path, ledgers), terms.clone(), now_ns).unwrap();
-        let purse = open();
-        let first = purse.begins("bed", "web-1", 0.2).unwrap();
-        assert_eq!(first, "plimsoll-bed-web-1-1");
-        purse.begins("bed", "web-2", 0.2).unwrap();
-        let full = purse.begins("bed", "web-3", 0.1).unwrap_err().to_string();
-        assert!(full.contains("`max` in [testbed] is 2"), "{full}");
-        // Another process sees the same.
-        purse.list().unwrap().has_id(&first, "i-1").unwrap();
-        purse.list().unwrap().ends(&first, Some(now_ns() / 1_000_000_000 + 5)).unwrap();
-        let purse = open();
-        assert_eq!(purse.list().unwrap().get(&first).unwrap().id, "i-1");
-        let poor = purse.begins("bed", "web-1", 0.2).unwrap_err().to_string();
-        assert!(poor.contains("0.40 USD of the budget of 0.50 USD are spent"), "{poor}");
-        assert_eq!(purse.begins("bed", "web-1", 0.05).unwrap(), "plimsoll-bed-web-1-2");
-        assert_eq!(purse.is_reached(90).unwrap(), None);
-        // The hours of those that go on end soon: what would begin then is too much.
-        NOW_S.fetch_add(3540, Ordering::Relaxed);
-        assert_eq!(purse.is_reached(10).unwrap(), None);
-        let told = purse.is_reached(90).unwrap().unwrap();
-        assert!(told.contains("0.45 USD are spent on instances, and 0.70 USD"), "{told}");
-    }
-
-    #[test]
-    fn what_was_never_ordered_costs_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("list.jsonl");
-        let terms = Terms { budget: 1.0, currency: "USD".to_owned(), most: 1, unit_s: 60 };
-        let open = || Purse::open((&path, folder.path()), terms.clone(), now_ns).unwrap();
-        open().begins("gone", "web-1", 30.0).unwrap();
-        // Its bed has no ledger.
-        let purse = open();
-        assert_eq!(purse.begins("gone", "web-1", 30.0).unwrap(), "plimsoll-gone-web-1-2");
-    }
-}
+mod tests;

@@ -38,7 +38,7 @@ pub(crate) fn end(
     for id in &ids {
         cloud.terminate(id)?;
     }
-    List::open(list)?.ends(token, Some(now_ns() / 1_000_000_000))?;
+    List::open(list)?.ends(token, Some(now_ns()))?;
     Ok(!ids.is_empty())
 }
 

@@ -17,7 +17,7 @@ use std::time::Duration;
 use crate::command::{ENVIRONMENT, Words, run_command, wait};
 use crate::error::TestbedError;
 use crate::route::{Route, quoted};
-use crate::time::Deadline;
+use crate::time::{Deadline, Time};
 
 /// How long a connection may take until it can be used.
 const CONNECTS: Duration = Duration::from_secs(20);
@@ -59,16 +59,25 @@ const RESTS: Duration = Duration::from_secs(30);
 /// The hosts whose connections broke, as all who use a client see them: by their names, with their
 /// addresses and how long each is left alone.
 #[derive(Debug, Clone, Default)]
-pub struct Lost(Arc<Mutex<BTreeMap<String, (String, Deadline)>>>);
+pub struct Lost {
+    all: Arc<Mutex<BTreeMap<String, (String, Deadline)>>>,
+    time: Time,
+}
 
 impl Lost {
+    /// None, whose rest is counted by a clock that is given.
+    #[must_use]
+    pub fn timed(time: Time) -> Self {
+        Self { time, ..Self::default() }
+    }
+
     fn all(&self) -> MutexGuard<'_, BTreeMap<String, (String, Deadline)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes that the connection to a host broke, or that it could not be reached again.
     pub(crate) fn note(&self, host: &Route) {
-        let rests = Deadline::within(RESTS);
+        let rests = self.time.within(RESTS);
         self.all().insert(host.name.clone(), (host.to_string(), rests));
     }
 

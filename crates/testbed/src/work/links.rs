@@ -29,25 +29,23 @@ impl Worker<'_> {
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
         children.insert(NAME.to_owned(), child);
         drop(children);
-        loop {
+        let found = deadline.until(|| {
             let said = output::all(folder, MOST_SAID);
             if let Some((found, _)) = said.split_once(&format!("{READY}\n")) {
-                return Ok(found.trim_end().to_owned());
+                return Ok(Some(found.trim_end().to_owned()));
             }
-            let failed = match self.router_ended() {
-                Some(how) => Some(ended(how, folder)),
-                None if deadline.is_over() => {
-                    let (what, limit) = ("make the links".to_owned(), deadline.limit());
-                    Some(TestbedError::TooLong { what, limit, output: said })
-                }
-                None => None,
-            };
-            if let Some(failed) = failed {
-                self.end_router()?;
-                return Err(failed);
-            }
-            deadline.pause();
+            self.router_ended().map_or(Ok(None), |how| Err(ended(how, folder)))
+        });
+        let found = found.and_then(|found| {
+            found.ok_or_else(|| {
+                let (what, limit) = ("make the links".to_owned(), deadline.limit());
+                TestbedError::TooLong { what, limit, output: output::all(folder, MOST_SAID) }
+            })
+        });
+        if found.is_err() {
+            self.end_router()?;
         }
+        found
     }
 
     /// Ends the router. One that had ended before has left instances without their links.

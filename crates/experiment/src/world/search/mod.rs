@@ -8,7 +8,7 @@ pub(super) use execute::{write_result, write_windows};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use plimsoll_capacity::result::CapacityResult;
 use plimsoll_capacity::series::SeriesRun;
@@ -27,7 +27,7 @@ use crate::error::ExperimentError;
 use crate::locks::{Holder, Lock, Locks, Tried, pause};
 use crate::prepare::{Place, Prepared};
 use crate::record::{CellPlan, Subject};
-use crate::series::{due_us, gap, record, show_seconds};
+use crate::series::{Pace, gap, record, show_seconds};
 use crate::world::load::execute::{Setting, meta};
 use crate::world::steer::Rules;
 use crate::world::watch::Watching;
@@ -50,8 +50,6 @@ pub struct Search<'a> {
     pub locks: &'a Locks,
     /// Whether the target is restarted before each search.
     pub restarts: bool,
-    /// From the start of a search to that of the next, seconds.
-    pub every_s: Option<f64>,
     /// How many searches there are in all.
     pub of: u32,
     /// How many searches were killed, so that others are made in their place.
@@ -60,8 +58,8 @@ pub struct Search<'a> {
     pub place: Place<'a>,
     /// Takes what comes of each search, as it comes.
     pub take: Take<'a>,
-    /// When the next search is due, microseconds since 1970.
-    pub due_us: Mutex<Option<u64>>,
+    /// When each begins.
+    pub pace: Mutex<Pace>,
     /// The plan as its run keeps it, where that is not the complete one.
     pub text: Option<&'a str>,
     /// What happened before the search.
@@ -157,11 +155,15 @@ impl Search<'_> {
         (self.place.now_ns)() / 1000
     }
 
+    fn pace(&self) -> MutexGuard<'_, Pace> {
+        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Waits until the next search is due; says so, and where that is past.
-    fn wait_until(&self, due: u64, control: &dyn Control) {
-        let left = due.saturating_sub(self.now_us());
+    fn wait(&self, pace: &Pace, control: &dyn Control) {
+        let Some(left) = pace.left_us(self.now_us()) else { return };
         if left == 0 {
-            let every = show_seconds(self.every_s.unwrap_or(0.0));
+            let every = show_seconds(pace.every_s());
             let text = format!("the search took longer than {every}: the next one starts at once");
             control.tell(News::Says(&text));
             return;
@@ -169,7 +171,7 @@ impl Search<'_> {
         let shown = show_seconds((left as f64 / 1e6).ceil());
         control.tell(News::Says(&format!("next search in {shown}")));
         while control.goes_on() {
-            let left = due.saturating_sub(self.now_us());
+            let left = pace.left_us(self.now_us()).unwrap_or(0);
             if left == 0 {
                 return;
             }
@@ -183,19 +185,14 @@ impl Search<'_> {
     /// What `take` makes of what came of it; what could not be kept.
     pub(crate) fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
         let control = to.control;
-        let due = *self.due_us.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(due) = due {
-            self.wait_until(due, control);
-        }
+        let pace = *self.pace();
+        self.wait(&pace, control);
         let _turn = self.turn(control);
         if !control.goes_on() {
             return Ok(());
         }
         // A restart is part of the search that comes after it.
-        let began_us = self.now_us();
-        let late_s = due.map_or(0.0, |due| began_us.saturating_sub(due) as f64 / 1e6);
-        let next = self.every_s.map(|every| due_us(began_us, Some(every)));
-        *self.due_us.lock().unwrap_or_else(PoisonError::into_inner) = next;
+        let late_s = self.pace().begins(self.now_us());
         let before = if self.restarts || is_cold(self.plan) {
             make_ready(self.plan, self.prepared, &self.path, self.place.system, control)?
         } else {
