@@ -5,14 +5,21 @@
 //! nothing that it had committed; a power cut may lose the latest transactions, and what is left is
 //! consistent. What can be made again is not synced at all ([`Syncs::Never`]): a killed process
 //! still loses nothing, and after a power cut it has to be made again.
+//!
+//! A folder of runs may be a stranger's. So each file is opened where it lies, over no link
+//! ([`connect`]), and nothing in it is executed: no views, triggers or functions of its schema, and
+//! no value is longer than [`LONGEST`].
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::RunError;
+use crate::series;
 
 /// How long a writer waits for another program that reads or writes the same database.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -27,9 +34,63 @@ pub(crate) enum Syncs {
     Never,
 }
 
+/// The longest value of a database, bytes: the text of a plan, with its trace's name and all.
+const LONGEST: i32 = 64 << 20;
+
 /// How often, and how many times, is looked whether a database is still read.
 const LOOK: Duration = Duration::from_millis(10);
 const LOOKS: u32 = 100;
+
+/// Connects to a file, over no link: its folder may be reached by some, the file is none.
+///
+/// # Errors
+/// A link, or what cannot be opened.
+pub(crate) fn connect(file: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let flags = flags | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let database = Connection::open_with_flags(in_real_folder(file), flags)?;
+    database.busy_timeout(PATIENCE)?;
+    for (setting, is_on) in [
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+    ] {
+        database.set_db_config(setting, is_on)?;
+    }
+    database.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST)?;
+    limit_memory(&database)?;
+    Ok(database)
+}
+
+/// A file by the real path of its folder. SQLite follows no link at all on its way then.
+pub(crate) fn in_real_folder(file: &Path) -> PathBuf {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+    match (folder, file.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => file.to_path_buf(),
+    }
+}
+
+/// The first of its schema that none of our databases has: `view meta`, `virtual table run`. The
+/// view for other programs may be there: none of ours reads it, nor could it.
+pub(crate) fn stranger(database: &Connection) -> rusqlite::Result<Option<String>> {
+    let mut statement = database.prepare("SELECT type, name, sql FROM sqlite_schema")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (kind, name): (String, String) = (row.get(0)?, row.get(1)?);
+        let sql: Option<String> = row.get(2)?;
+        let is_virtual = sql.is_some_and(|sql| {
+            sql.get(..14).is_some_and(|begin| begin.eq_ignore_ascii_case("CREATE VIRTUAL"))
+        });
+        let is_for_others = kind == "view" && name == series::HOST;
+        if is_virtual || !(is_for_others || matches!(kind.as_str(), "table" | "index")) {
+            let kind = if is_virtual { "virtual table" } else { &kind };
+            return Ok(Some(format!("{kind} {name}")));
+        }
+    }
+    Ok(None)
+}
 
 /// Makes a database, fills it by `tables`, and puts it into WAL mode. What `tables` writes is in
 /// the file itself, so that even a folder that has lost its WAL has it; and the file has its name
@@ -44,9 +105,9 @@ pub(crate) fn make(
 ) -> Result<Connection, RunError> {
     let new = file.with_extension("new");
     let fill = || {
-        let database = Connection::open(&new)?;
+        let database =
+            connect(&new, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         database.execute_batch("PRAGMA page_size = 4096;")?;
-        limit_memory(&database)?;
         if syncs == Syncs::Never {
             database.pragma_update(None, "synchronous", "OFF")?;
         }
@@ -64,11 +125,7 @@ pub(crate) fn reopen(file: &Path) -> rusqlite::Result<Connection> {
 }
 
 fn open(file: &Path, syncs: Syncs) -> rusqlite::Result<Connection> {
-    use rusqlite::OpenFlags;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let database = Connection::open_with_flags(file, flags)?;
-    database.busy_timeout(PATIENCE)?;
-    limit_memory(&database)?;
+    let database = connect(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     if syncs == Syncs::Never {
         database.pragma_update(None, "synchronous", "OFF")?;
     }

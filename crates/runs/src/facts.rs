@@ -12,6 +12,9 @@ use crate::meta::{End, Ended, Kind, LoadMeta, RunMeta, World};
 /// How much of `latency.hlog` was written when the last transaction was made.
 pub(crate) const HLOG_BYTES: &str = "hlog_bytes";
 
+/// How much of `artifacts/samples.bin` was written when the run ended.
+pub(crate) const SAMPLES_BYTES: &str = "samples_bytes";
+
 /// How long the warm-up was.
 pub(crate) const WARMUP_NS: &str = "warmup_ns";
 

@@ -118,9 +118,11 @@ impl Samples {
         Ok(Self { file, encoder: samples::Encoder::new(), encoded: Vec::new() })
     }
 
-    fn close(mut self) -> Result<(), RunError> {
+    /// Writes what waits. Returns how long the file is.
+    fn close(mut self) -> Result<u64, RunError> {
         self.write(&[], true).map_err(RunError::Unfinished)?;
-        self.file.sync()
+        self.file.sync()?;
+        Ok(self.file.len)
     }
 
     fn write(&mut self, samples: &[Sample], close_block: bool) -> Result<(), SinkError> {
@@ -195,10 +197,12 @@ impl Store {
         transaction.commit()
     }
 
-    /// Writes the facts of the end.
-    fn end(&self, end: &End) -> Result<(), RunError> {
+    /// Writes the facts of the end, with how long the file of samples is.
+    fn end(&self, end: &End, samples: Option<u64>) -> Result<(), RunError> {
+        let mut of_end = facts::of_end(end);
+        of_end.extend(samples.map(|bytes| (facts::SAMPLES_BYTES, bytes.to_string())));
         let written = self.database.unchecked_transaction().and_then(|transaction| {
-            write_facts(&transaction, &facts::of_end(end))?;
+            write_facts(&transaction, &of_end)?;
             transaction.commit()
         });
         written.map_err(RunError::database("finish", &self.path))
@@ -470,12 +474,12 @@ impl RunWriter {
         let named = named.map_err(RunError::Unfinished);
         let flushed = if self.store.series.is_empty() { Ok(()) } else { self.flush() };
         let flushed = named.and(flushed.map_err(RunError::Unfinished));
-        let kept = self.samples.take().map_or(Ok(()), Samples::close);
+        let kept = self.samples.take().map(Samples::close).transpose();
         let synced = match syncs(self.world) {
             Syncs::WhereNeeded => self.store.log.sync(),
             Syncs::Never => Ok(()),
         };
-        let ended = self.store.end(&end);
+        let ended = self.store.end(&end, kept.as_ref().ok().copied().flatten());
         let summary = self.sum_up();
         let stored = match &summary {
             Ok(Some((summary, watched))) if self.kind == Kind::Load => {
@@ -490,7 +494,7 @@ impl RunWriter {
         let write = |(of, _): (Summary, _)| summary_file::write(&path, &of);
         let summed = summary.and_then(|of| of.map_or(Ok(()), write));
         root.iter().for_each(|root| index::enter(root, &path));
-        let written = flushed.and(kept).and(synced).and(ended).and(stored).and(closed);
+        let written = flushed.and(kept.map(drop)).and(synced).and(ended).and(stored).and(closed);
         written.and(summed).map(|()| run)
     }
 

@@ -13,13 +13,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use crate::database;
 use crate::error::RunError;
 
 /// The plan's file in a run folder.
 pub(crate) const PLAN: &str = "plan.toml";
-
-/// How long is waited for whoever writes just now.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// A database open for reading.
 pub(crate) struct Opened {
@@ -69,13 +67,8 @@ pub(crate) fn open(file: &Path, known: i64) -> Result<Opened, RunError> {
 
 /// Opens a database that another process holds, to write a request into it.
 pub(crate) fn to_ask(file: &Path, known: i64) -> Result<Connection, RunError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let open = || -> rusqlite::Result<Connection> {
-        let database = Connection::open_with_flags(file, flags)?;
-        database.busy_timeout(PATIENCE)?;
-        Ok(database)
-    };
-    let database = open().map_err(RunError::database("open", file))?;
+    let database = database::connect(file, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        .map_err(RunError::database("open", file))?;
     check_format(&database, file, known)?;
     Ok(database)
 }
@@ -88,6 +81,11 @@ pub(crate) fn check_format(
 ) -> Result<i64, RunError> {
     let version = database.pragma_query_value(None, "user_version", |row| row.get(0));
     let version: i64 = version.map_err(RunError::database("read", file))?;
+    let stranger = database::stranger(database).map_err(RunError::database("read", file))?;
+    if let Some(what) = stranger {
+        let problem = "expected tables and indexes only".to_owned();
+        return Err(RunError::Damaged { path: file.to_path_buf(), at: what, problem });
+    }
     match version {
         // Killed while the tables were made.
         0 => Err(RunError::NotARun { path: file.to_path_buf(), missing: "tables" }),
@@ -97,9 +95,7 @@ pub(crate) fn check_format(
 }
 
 fn probe(file: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
-    let database = Connection::open_with_flags(file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    database.busy_timeout(PATIENCE)?;
-    database.execute_batch("PRAGMA cache_size = -256; PRAGMA temp_store = MEMORY;")?;
+    let database = database::connect(file, flags)?;
     // Opening is lazy: only a read meets the WAL.
     database.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     Ok(database)
@@ -124,8 +120,10 @@ fn elsewhere(file: &Path) -> rusqlite::Result<Opened> {
     if has_wal && let Some(opened) = copied(file, &wal) {
         return Ok(opened);
     }
-    let database =
-        probe(&immutable_uri(file), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?;
+    let database = probe(
+        &immutable_uri(&database::in_real_folder(file)),
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
+    )?;
     let warning = has_wal.then(|| {
         "the run was not ended, lies in a read-only place, and could not be copied from there: \
          its last seconds are missing"

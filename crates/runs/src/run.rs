@@ -13,7 +13,7 @@ use crate::by_name::NameBooks;
 use crate::database::uint;
 use crate::decision::{self, DecisionRow};
 use crate::error::RunError;
-use crate::facts::{Facts, HLOG_BYTES};
+use crate::facts::{Facts, HLOG_BYTES, SAMPLES_BYTES};
 use crate::hlog::{self, LogReader};
 use crate::label_table;
 use crate::meta::{End, Ended, Kind, RunMeta};
@@ -469,6 +469,10 @@ impl Run {
     /// Where the file cannot be read.
     pub fn samples(&self) -> Result<Option<SampleReader>, RunError> {
         let file = self.path.join(samples::FILE);
+        // Runs of earlier versions do not say it.
+        let sql = "SELECT CAST(coalesce(max(value), 0) AS INTEGER) FROM meta WHERE key = ?";
+        let written = self.query(sql, &[&SAMPLES_BYTES], |row| row.get(0)).map(uint)?;
+        check_length(&file, written)?;
         if file.exists() { SampleReader::open(&file).map(Some) } else { Ok(None) }
     }
 
@@ -549,13 +553,17 @@ impl Run {
         (!self.goes_on).then(begin).transpose()
     }
 
-    /// Visits the log's histograms that `wanted` accepts; none where there is no log.
+    /// Visits the log's histograms that `wanted` accepts; none where there is no log. What is left of
+    /// the log of a run that has ended is no distribution of it: it is refused.
     pub(crate) fn for_each_line(
         &self,
         wanted: impl FnMut(&hlog::Line<'_>) -> bool,
         visit: impl FnMut(&hlog::Line<'_>, &Histogram) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
         let file = self.path.join(hlog::FILE);
+        if self.end.is_some() {
+            check_length(&file, self.hlog_bytes()?)?;
+        }
         match file.exists() {
             true => LogReader::open(&file, self.hlog_bytes()?)?.for_each(wanted, visit),
             false => Ok(()),
@@ -576,6 +584,17 @@ impl Run {
     pub(crate) fn unreadable(&self) -> impl Fn(rusqlite::Error) -> RunError + '_ {
         |source| RunError::database("read", &self.path.join(schema::FILE))(source)
     }
+}
+
+/// Refuses a file that is shorter than what was written into it; one that is gone has no byte.
+fn check_length(file: &Path, written: u64) -> Result<(), RunError> {
+    let found = fs::metadata(file).map_or(0, |found| found.len());
+    if found >= written {
+        return Ok(());
+    }
+    let (path, at) = (file.to_path_buf(), format!("byte {found}"));
+    let problem = format!("it ends there, and {written} bytes were written");
+    Err(RunError::Damaged { path, at, problem })
 }
 
 impl std::fmt::Debug for Run {

@@ -177,12 +177,12 @@ pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
     ))
 }
 
-/// Lets a database of version 1 be read as one of this version: by views for this connection,
-/// which leave the file as it is.
+/// Lets a database be read as one of this version: by views for this connection, which leave the
+/// file as it is. No view of the file itself is read.
 pub(crate) fn adapt(database: &Connection) -> rusqlite::Result<()> {
     let version: i64 = database.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if version >= FORMAT {
-        return Ok(());
+        return database.execute_batch(&series::host_of_connection());
     }
     let figure = figures::TABLE.replace("CREATE TABLE", "CREATE TEMP TABLE");
     let window = window::TABLE.replace("CREATE TABLE", "CREATE TEMP TABLE");

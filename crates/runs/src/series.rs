@@ -47,8 +47,25 @@ pub(crate) fn text<'a>(labels: impl IntoIterator<Item = (&'a str, &'a str)>) -> 
     serde_json::to_string(&sorted).unwrap_or_else(|_| unreachable!("texts serialise"))
 }
 
+/// The view for other programs; none of ours reads it.
+pub(crate) const HOST: &str = "host";
+
 /// Makes the table, and the view that shows the host's samples as version 1 had them.
 pub(crate) fn tables() -> String {
+    format!(
+        "CREATE TABLE series (cell INTEGER NOT NULL, name TEXT NOT NULL, labels TEXT NOT NULL,
+           at_ns INTEGER NOT NULL, value REAL);
+         CREATE VIEW {HOST} AS {};",
+        host()
+    )
+}
+
+/// The same view for a connection that only reads, in the place of whatever stands in the file.
+pub(crate) fn host_of_connection() -> String {
+    format!("CREATE TEMP VIEW {HOST} AS {};", host())
+}
+
+fn host() -> String {
     let late = |quantile: &str, column: &str| {
         format!(
             "CAST(max(value) FILTER (WHERE name = '{TIMER_LATE}' AND labels = '{}') AS INTEGER)
@@ -60,10 +77,7 @@ pub(crate) fn tables() -> String {
     let late = [late(p50, "p50"), late(p99, "p99"), late(max, "max")].join(", ");
     // A second belongs to the phase in which it began: where the sample before it was taken.
     format!(
-        "CREATE TABLE series (cell INTEGER NOT NULL, name TEXT NOT NULL, labels TEXT NOT NULL,
-           at_ns INTEGER NOT NULL, value REAL);
-         CREATE VIEW host AS
-           SELECT cell,
+        "SELECT cell,
              CASE WHEN lag(at_ns, 1, 0) OVER (PARTITION BY cell ORDER BY at_ns) <
                (SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'warmup_ns')
                THEN 'warm-up' ELSE 'measured' END AS phase,
@@ -72,7 +86,7 @@ pub(crate) fn tables() -> String {
            FROM (SELECT cell, at_ns,
                max(value) FILTER (WHERE name = '{STEAL}') AS steal_share, {late}
              FROM series WHERE name IN ('{STEAL}', '{TIMER_LATE}') GROUP BY cell, at_ns)
-           ORDER BY cell, at_ns;"
+           ORDER BY cell, at_ns"
     )
 }
 

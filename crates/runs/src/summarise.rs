@@ -208,6 +208,10 @@ impl Log {
             turn: Histogram::new(),
             timer_late: Histogram::new(),
         };
+        // What is left of the log of a run that has ended is no distribution of it.
+        if run.end().is_some() && run.hlog_len() < run.hlog_bytes()? {
+            return Ok(log);
+        }
         let within = |line: &hlog::Line<'_>| span.contains(&line.start_ns);
         run.for_each_line(
             |line| match line.tag {
@@ -421,9 +425,12 @@ fn warnings(run: &Run, log: &Log, span: &Range<u64>) -> Result<Vec<String>, RunE
     let (wanted, found) = (run.hlog_bytes()?, run.hlog_len());
     if found < wanted {
         warnings.push(format!(
-            "{} has {found} bytes of the {wanted} that were written: percentiles are over fewer \
-             requests than the counts",
-            hlog::FILE
+            "{} has {found} bytes of the {wanted} that were written: {}",
+            hlog::FILE,
+            match run.end() {
+                Some(_) => "no percentile is told of the run",
+                None => "percentiles are over fewer requests than the counts",
+            }
         ));
     }
     if let Some(steal) = steal(run, span)?.filter(|&share| share > NOTABLE_STEAL) {

@@ -3,15 +3,19 @@
 //! The index is only ever a copy of what the folders say. A row carries a stamp of its folder's
 //! files; where the stamp differs, the row is made anew, where the folder is gone, dropped. So a
 //! lost, stale or damaged index costs time and nothing else, and one that cannot be written (a
-//! read-only root) is done without. Several programs may use it at once.
+//! read-only root) is done without. So is what has its name and is none of ours: a link, another
+//! database. Several programs may use it at once.
+//!
+//! A stamp holds what a received archive cannot set, when the system last wrote of a file: rows that
+//! came with an archive are not believed.
 
 mod entry;
 mod store;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 pub use entry::{Entry, Headline, LoadEntry};
 
@@ -100,8 +104,7 @@ fn stamp(folder: &Path) -> String {
     let database = folder.join(if is_experiment { experiment::FILE } else { schema::FILE });
     let of = |file: &Path| {
         let Ok(found) = fs::metadata(file) else { return "-".to_owned() };
-        let changed = found.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-        format!("{}:{}", changed.map_or(0, |since| since.as_nanos()), found.len())
+        format!("{}.{:09}:{}:{}", found.ctime(), found.ctime_nsec(), found.ino(), found.len())
     };
     [of(&database), of(&wal_of(&database)), of(&folder.join(summary_file::FILE))].join(" ")
 }

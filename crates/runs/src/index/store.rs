@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read as _;
 use std::path::Path;
 
 use rusqlite::types::Type;
-use rusqlite::{Connection, ErrorCode, Row, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row, TransactionBehavior, params};
 
-use crate::database::{int, uint};
+use crate::database::{self, int, uint};
 use crate::experiment::Progress;
 use crate::index::entry::{Entry, Headline, LoadEntry};
 use crate::meta::Kind;
@@ -15,39 +16,50 @@ use crate::meta::Kind;
 /// The file's name below the root of all runs.
 const FILE: &str = "index.sqlite";
 /// The version of the index; another one is thrown away.
-const FORMAT: i64 = 2;
+const FORMAT: i32 = 3;
+/// What tells an index from other databases: its `application_id`.
+const MARK: [u8; 4] = *b"Plms";
 
 /// The columns of a row: the folder's name, the stamp of its files, and the entry.
 const COLUMNS: &str = "id, stamp, name, kind, subject, started, ended, cells_done, cells_of,
     valid, rate_mean, p50_us, p99_us, offered, failed, headline, headline_low, headline_high";
 
-/// The index, made where it is missing and made anew where it is damaged; `None` where it cannot
-/// be.
+/// The index, made where it is missing and made anew where it is damaged or of another version;
+/// `None` where it cannot be, and where what has its name is none of ours: that is left as it is.
 pub(super) fn open(root: &Path) -> Option<Connection> {
     let file = root.join(FILE);
     match open_or_make(&file) {
-        Ok(index) => Some(index),
+        Ok(index) => index,
         Err(rusqlite::Error::SqliteFailure(cause, _))
-            if matches!(cause.code, ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) =>
+            if matches!(cause.code, ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)
+                && begins_as_ours(&file) =>
         {
             fs::remove_file(&file).ok()?;
-            open_or_make(&file).ok()
+            open_or_make(&file).ok()?
         }
         Err(_) => None,
     }
 }
 
-fn open_or_make(file: &Path) -> rusqlite::Result<Connection> {
-    let mut index = Connection::open(file)?;
-    index.busy_timeout(std::time::Duration::from_secs(5))?;
-    index.execute_batch("PRAGMA cache_size = -256;")?;
-    let version = |index: &Connection| -> rusqlite::Result<i64> {
-        index.pragma_query_value(None, "user_version", |row| row.get(0))
-    };
-    if version(&index)? != FORMAT {
+/// Whether a file has the marks of an index in its head, whatever became of the rest: SQLite's, and
+/// at byte 68 ours.
+fn begins_as_ours(file: &Path) -> bool {
+    let is_file = fs::symlink_metadata(file).is_ok_and(|found| found.is_file());
+    let mut head = [0; 72];
+    let read = fs::File::open(file).and_then(|mut file| file.read_exact(&mut head));
+    is_file && read.is_ok() && head.starts_with(b"SQLite format 3\0") && head[68..] == MARK
+}
+
+fn open_or_make(file: &Path) -> rusqlite::Result<Option<Connection>> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let mut index = database::connect(file, flags)?;
+    let mut state = state(&index)?;
+    if matches!(state, State::Empty | State::Older) {
         let transaction = index.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Another program may have made it while we waited.
-        if version(&transaction)? != FORMAT {
+        state = self::state(&transaction)?;
+        if matches!(state, State::Empty | State::Older) {
+            let mark = i32::from_be_bytes(MARK);
             transaction.execute_batch(&format!(
                 "DROP TABLE IF EXISTS run;
                  CREATE TABLE run (id TEXT PRIMARY KEY, stamp TEXT NOT NULL, name TEXT NOT NULL,
@@ -55,12 +67,49 @@ fn open_or_make(file: &Path) -> rusqlite::Result<Connection> {
                    ended TEXT NOT NULL, cells_done INTEGER, cells_of INTEGER, valid INTEGER,
                    rate_mean REAL, p50_us REAL, p99_us REAL, offered INTEGER, failed INTEGER,
                    headline TEXT, headline_low REAL, headline_high REAL) WITHOUT ROWID;
+                 PRAGMA application_id = {mark};
                  PRAGMA user_version = {FORMAT};"
             ))?;
+            state = State::Ours;
         }
         transaction.commit()?;
     }
-    Ok(index)
+    Ok(matches!(state, State::Ours).then_some(index))
+}
+
+/// Whose a database is.
+enum State {
+    /// An index of this version.
+    Ours,
+    /// An index of another one.
+    Older,
+    /// Nobody's: it has nothing.
+    Empty,
+    /// Somebody else's.
+    Strange,
+}
+
+fn state(index: &Connection) -> rusqlite::Result<State> {
+    let number = |pragma| index.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
+    let (mark, version) = (number("application_id")?, number("user_version")?);
+    if database::stranger(index)?.is_some() {
+        return Ok(State::Strange);
+    }
+    if mark == i32::from_be_bytes(MARK) {
+        return Ok(if version == FORMAT { State::Ours } else { State::Older });
+    }
+    let mut statement = index.prepare("SELECT name, sql FROM sqlite_schema WHERE sql NOT NULL")?;
+    let has = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let has: Vec<(String, String)> = has.collect::<Result<_, _>>()?;
+    // The first versions had no mark.
+    let is_unmarked = |sql: &str| sql.starts_with("CREATE TABLE run (id TEXT PRIMARY KEY, stamp ");
+    Ok(match &*has {
+        [] if mark == 0 && version == 0 => State::Empty,
+        [(_, sql)] if mark == 0 && (1..FORMAT).contains(&version) && is_unmarked(sql) => {
+            State::Older
+        }
+        _ => State::Strange,
+    })
 }
 
 /// The rows by id, with their stamps; none where the index cannot be read.

@@ -1,6 +1,7 @@
 //! The index says what the folders say, whatever happens to it.
 
 use std::fs;
+use std::path::Path;
 
 use plimsoll_runs::experiment::{ExperimentMeta, Journal, Progress, State};
 use plimsoll_runs::index::{self, Headline};
@@ -44,7 +45,7 @@ fn an_entry_tells_the_run_at_a_glance() {
 }
 
 #[test]
-fn lost_damaged_or_foreign_it_is_made_anew() {
+fn lost_or_damaged_it_is_made_anew() {
     let root = tempfile::tempdir().unwrap();
     made::whole(root.path(), "b");
     made::whole(root.path(), "a");
@@ -54,12 +55,91 @@ fn lost_damaged_or_foreign_it_is_made_anew() {
     fs::remove_file(&file).unwrap();
     assert_eq!(index::list(root.path()).unwrap().runs, before);
     assert!(file.exists());
-    fs::write(&file, b"this was a database once, or so they say").unwrap();
+    // Its pages are lost, its head is not.
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[100..].fill(0x5a);
+    fs::write(&file, &bytes).unwrap();
     assert_eq!(index::list(root.path()).unwrap().runs, before);
-    // Another database altogether.
-    fs::copy(root.path().join("a/run.sqlite"), &file).unwrap();
+    assert_ne!(fs::read(&file).unwrap(), bytes);
     assert_eq!(index::list(root.path()).unwrap().runs, before);
-    assert_eq!(index::list(root.path()).unwrap().runs, before);
+}
+
+#[test]
+fn an_index_of_an_older_version_is_made_anew() {
+    let root = tempfile::tempdir().unwrap();
+    made::whole(root.path(), "a");
+    let before = index::list(root.path()).unwrap().runs;
+    let file = root.path().join("index.sqlite");
+    let version = || -> (i32, i32) {
+        let index = rusqlite::Connection::open(&file).unwrap();
+        let number = |name| index.pragma_query_value(None, name, |row| row.get(0)).unwrap();
+        (number("application_id"), number("user_version"))
+    };
+    let now = version();
+    for change in ["PRAGMA user_version = 1", "PRAGMA application_id = 0; PRAGMA user_version = 2"]
+    {
+        rusqlite::Connection::open(&file).unwrap().execute_batch(change).unwrap();
+        assert_ne!(version(), now);
+        assert_eq!(index::list(root.path()).unwrap().runs, before);
+        assert_eq!(version(), now);
+    }
+}
+
+/// Whatever has the index's name and is none of ours is left as it is.
+#[test]
+fn what_is_no_index_is_not_touched() {
+    let root = tempfile::tempdir().unwrap();
+    made::whole(root.path(), "a");
+    let before = index::list(root.path()).unwrap().runs;
+    let file = root.path().join("index.sqlite");
+    let other = root.path().join("other.sqlite");
+    let make = |path: &Path, sql: &str| {
+        let _ = fs::remove_file(path);
+        rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
+    };
+    let mut strangers: Vec<Vec<u8>> = vec![b"notes of mine".to_vec()];
+    for sql in [
+        "CREATE TABLE run (a); INSERT INTO run VALUES (1)",
+        "CREATE TABLE run (id TEXT PRIMARY KEY, stamp TEXT); PRAGMA user_version = 7",
+        "CREATE TABLE a (b); PRAGMA user_version = 2",
+        "CREATE TABLE a (b); CREATE VIEW run AS SELECT b FROM a; PRAGMA application_id = 1349283187",
+        "PRAGMA application_id = 7; CREATE TABLE a (b)",
+    ] {
+        make(&other, sql);
+        strangers.push(fs::read(&other).unwrap());
+    }
+    strangers.push(fs::read(root.path().join("a/run.sqlite")).unwrap());
+    for bytes in strangers {
+        fs::write(&file, &bytes).unwrap();
+        assert_eq!(index::list(root.path()).unwrap().runs, before);
+        assert_eq!(fs::read(&file).unwrap(), bytes);
+    }
+    // Over a link: to another database, to an index elsewhere, to nothing.
+    make(&other, "CREATE TABLE run (a); INSERT INTO run VALUES (1)");
+    let elsewhere = tempfile::tempdir().unwrap();
+    made::whole(elsewhere.path(), "b");
+    index::list(elsewhere.path()).unwrap();
+    let nothing = elsewhere.path().join("nothing");
+    for to in [other, elsewhere.path().join("index.sqlite"), nothing.clone()] {
+        let there = fs::read(&to).ok();
+        fs::remove_file(&file).unwrap();
+        std::os::unix::fs::symlink(&to, &file).unwrap();
+        assert_eq!(index::list(root.path()).unwrap().runs, before);
+        index::enter(root.path(), &root.path().join("a"));
+        assert_eq!(fs::read(&to).ok(), there, "{}", to.display());
+    }
+    assert!(!nothing.exists());
+}
+
+/// A folder that is reached by a link is a folder all the same.
+#[test]
+fn a_root_that_is_a_link_has_an_index() {
+    let (root, links) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    made::whole(root.path(), "a");
+    let link = links.path().join("runs");
+    std::os::unix::fs::symlink(root.path(), &link).unwrap();
+    assert_eq!(index::list(&link).unwrap().runs.len(), 1);
+    assert!(root.path().join("index.sqlite").is_file());
 }
 
 #[test]

@@ -15,5 +15,6 @@ mod made;
 mod mount;
 mod rows;
 mod samples;
+mod strangers;
 mod summary;
 mod sums;

@@ -20,7 +20,7 @@ fn read(file: &Path) -> Result<Vec<Sample>, RunError> {
 }
 
 /// An ordinary sample: the n-th request of 10,000 a second.
-fn ordinary(n: u64) -> Sample {
+pub(crate) fn ordinary(n: u64) -> Sample {
     let due_ns = n * 100_000;
     Sample {
         due_ns,
