@@ -13,15 +13,22 @@
 //! | [`SHARED`] | the folder of recorded data beside the project, where it is not `../shared` |
 
 mod host;
+mod kernel;
 mod ports;
 mod report;
+mod running;
 pub mod servers;
 mod turn;
 mod wait;
 
-pub use host::{has_namespaces, installed, program, python_peers, shared};
+pub use host::{has_namespaces, installed, program, python_peers, shared, websocket_peers};
+pub use kernel::{
+    cgroups, has_cgroups, has_instances, has_ipv6, has_own_network, has_rates, has_tun,
+    may_drop_caches,
+};
 pub use ports::{free_address, free_port};
 pub use report::{ended_with_5, not_judged, skip};
+pub use running::Running;
 pub use turn::{Turn, Weight};
 pub use wait::{PATIENCE, wait_for, wait_until};
 

@@ -13,18 +13,22 @@
 mod folder;
 mod mariadb;
 mod memcached;
+mod nginx;
 mod postgres;
 mod process;
 mod rabbitmq;
 mod redis;
+mod squid;
 
 pub use folder::Folder;
 pub use mariadb::{MariaDb, Schema};
 pub use memcached::Memcached;
+pub use nginx::Nginx;
 pub use postgres::{Database, Postgres};
 pub use process::{Process, listens};
 pub use rabbitmq::{Certificates, RabbitMq, VirtualHost};
 pub use redis::{Keys, Redis};
+pub use squid::Squid;
 
 use std::path::Path;
 use std::process::Command;

@@ -62,11 +62,10 @@ impl MariaDb {
         let folder = Folder::new();
         install(folder.path());
         let program = crate::program("mariadbd").unwrap();
-        let more: Vec<String> = more.iter().map(|&word| word.to_owned()).collect();
-        let begin = move |folder: &Path, ports: &[u16]| {
+        let begin = |folder: &Path, ports: &[u16]| {
             let mut command = Command::new(&program);
             command.args(SMALL).args(["--user=root", "--bind-address=127.0.0.1"]);
-            command.arg("--skip-name-resolve").args(&more);
+            command.arg("--skip-name-resolve").args(more);
             let files = [("datadir", "data"), ("pid-file", "pid"), ("socket", "socket")];
             command.args(files.map(|(name, file)| option(name, folder, file)));
             command.arg(format!("--port={}", ports[0]));
@@ -185,7 +184,8 @@ impl Schema {
 impl Drop for Schema {
     fn drop(&mut self) {
         let (name, user) = (&self.name, &self.user);
-        let drop = format!("DROP DATABASE {name}; DROP USER {user}@'127.0.0.1'");
+        let bound = "SET lock_wait_timeout = 60";
+        let drop = format!("{bound}; DROP DATABASE {name}; DROP USER {user}@'127.0.0.1'");
         // A server that was ended has nothing left to be dropped.
         let _ = self.root.asks(&drop).output();
     }

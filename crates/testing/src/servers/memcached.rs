@@ -31,11 +31,10 @@ impl Memcached {
 
     fn start(more: &[&str]) -> Self {
         let program = crate::program("memcached").unwrap();
-        let more: Vec<String> = more.iter().map(|&word| word.to_owned()).collect();
-        let process = Process::listening(move |_, port| {
+        let process = Process::listening(|_, port| {
             let mut command = Command::new(&program);
             command.args(["-u", "root", "-l", "127.0.0.1", "-U", "0", "-p", &port.to_string()]);
-            command.args(&more);
+            command.args(more);
             command
         });
         Self { process }

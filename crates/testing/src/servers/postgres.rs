@@ -63,7 +63,7 @@ impl Postgres {
         command.args(["--auth-local=trust", "--auth-host=scram-sha-256"]);
         printed(command.args(["--encoding=UTF8", "--locale=C"]).current_dir(folder.path()));
         let program = programs.join("postgres");
-        let begin = move |folder: &Path, ports: &[u16]| {
+        let begin = |folder: &Path, ports: &[u16]| {
             let mut command = as_its_user(&program);
             command.arg("-D").arg(folder.join("data")).arg("-k").arg(folder);
             command.args(["-p", &ports[0].to_string(), "-c", "listen_addresses=127.0.0.1"]);

@@ -13,7 +13,6 @@ use crate::{free_port, wait_for};
 /// So often another port is tried.
 const TRIES: usize = 10;
 
-type Begin = dyn Fn(&Path, &[u16]) -> Command + Send + Sync;
 type IsUp = dyn Fn(&Process) -> bool + Send + Sync;
 
 /// A process that serves on ports of 127.0.0.1 and keeps everything in a folder, which it works in.
@@ -21,7 +20,7 @@ type IsUp = dyn Fn(&Process) -> bool + Send + Sync;
 pub struct Process {
     child: Child,
     ports: Vec<u16>,
-    begin: Box<Begin>,
+    command: Command,
     is_up: Box<IsUp>,
     ends_by: Signal,
     folder: Arc<Folder>,
@@ -30,9 +29,9 @@ pub struct Process {
 impl Process {
     /// Starts a server that listens on one port, and waits until it does.
     #[must_use]
-    pub fn listening(begin: impl Fn(&Path, u16) -> Command + Send + Sync + 'static) -> Self {
-        let begin = move |folder: &Path, ports: &[u16]| begin(folder, ports[0]);
-        Self::start(Folder::new(), 1, begin, |own| own.listens_on(own.port()))
+    pub fn listening(command: impl Fn(&Path, u16) -> Command) -> Self {
+        let command = |folder: &Path, ports: &[u16]| command(folder, ports[0]);
+        Self::start(Folder::new(), 1, command, |own| own.listens_on(own.port()))
     }
 
     /// Starts a server in a folder, on so many ports, and waits until it is up. A port that is free
@@ -41,21 +40,23 @@ impl Process {
     pub fn start(
         folder: impl Into<Arc<Folder>>,
         ports: usize,
-        begin: impl Fn(&Path, &[u16]) -> Command + Send + Sync + 'static,
+        command: impl Fn(&Path, &[u16]) -> Command,
         is_up: impl Fn(&Self) -> bool + Send + Sync + 'static,
     ) -> Self {
-        let (folder, begin, is_up) = (folder.into(), Box::new(begin), Box::new(is_up));
-        let free = || -> Vec<u16> { (0..ports).map(|_| free_port()).collect() };
-        let ports = free();
-        let child = spawn(begin(folder.path(), &ports), folder.path());
-        let ends_by = Signal::KILL;
-        let mut own = Self { child, ports, begin, is_up, ends_by, folder };
+        let (folder, is_up) = (folder.into(), Box::new(is_up));
+        let begin = || {
+            let ports: Vec<u16> = (0..ports).map(|_| free_port()).collect();
+            let mut command = command(folder.path(), &ports);
+            (spawn(&mut command, folder.path()), ports, command)
+        };
+        let (child, ports, command) = begin();
+        let (ends_by, folder) = (Signal::KILL, folder.clone());
+        let mut own = Self { child, ports, command, is_up, ends_by, folder };
         for _ in 1..TRIES {
             if own.is_up() {
                 return own;
             }
-            own.ports = free();
-            own.child = spawn((own.begin)(own.folder.path(), &own.ports), own.folder.path());
+            (own.child, own.ports, own.command) = begin();
         }
         assert!(own.is_up(), "a server does not start: {}", own.log());
         own
@@ -85,6 +86,12 @@ impl Process {
     #[must_use]
     pub fn ports(&self) -> &[u16] {
         &self.ports
+    }
+
+    /// Its process.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Where it keeps everything.
@@ -133,8 +140,14 @@ impl Process {
     /// Starts it again where it was, and waits until it is up.
     pub fn again(&mut self) {
         assert!(self.has_ended(), "it goes on");
-        self.child = spawn((self.begin)(self.folder.path(), &self.ports), self.folder.path());
+        self.child = spawn(&mut self.command, self.folder.path());
         assert!(self.is_up(), "a server does not start again: {}", self.log());
+    }
+}
+
+impl AsMut<Self> for Process {
+    fn as_mut(&mut self) -> &mut Self {
+        self
     }
 }
 
@@ -163,7 +176,7 @@ pub fn listens(process: u32, port: u16) -> bool {
     files.map(|file| file.path()).any(|file| std::fs::read_link(file).is_ok_and(|to| to == socket))
 }
 
-fn spawn(mut command: Command, folder: &Path) -> Child {
+fn spawn(command: &mut Command, folder: &Path) -> Child {
     let log = File::create(folder.join("log")).unwrap();
     command.current_dir(folder).env("TMPDIR", folder).stdin(Stdio::null());
     command.stdout(log.try_clone().unwrap()).stderr(log);

@@ -27,7 +27,6 @@ pub struct RabbitMq {
 }
 
 /// Files of a broker that speaks TLS too, and wants certificates of who comes by it.
-#[derive(Clone)]
 pub struct Certificates {
     /// The authority of both sides.
     pub authority: PathBuf,
@@ -53,7 +52,7 @@ impl RabbitMq {
     }
 
     /// One of a test's own that speaks TLS too.
-    pub fn own_with_tls(test: &str, certificates: Certificates) -> Option<Self> {
+    pub fn own_with_tls(test: &str, certificates: &Certificates) -> Option<Self> {
         Self::is_installed(test).then(|| Self::start(Some(certificates)))
     }
 
@@ -63,7 +62,7 @@ impl RabbitMq {
         Self::is_installed(test).then(|| &*SHARED)
     }
 
-    fn start(tls: Option<Certificates>) -> Self {
+    fn start(tls: Option<&Certificates>) -> Self {
         let folder = Arc::new(Folder::new());
         let mapper = |_: &Path, ports: &[u16]| {
             let mut command = Command::new("epmd");
@@ -74,8 +73,8 @@ impl RabbitMq {
         let epmd = mapper.port();
         // Ports for clients, for clients by TLS, for the management interface, for other nodes.
         let listening = if tls.is_some() { 3 } else { 2 };
-        let begin = move |folder: &Path, ports: &[u16]| {
-            write_settings(folder, ports, tls.as_ref());
+        let begin = |folder: &Path, ports: &[u16]| {
+            write_settings(folder, ports, tls);
             server(folder, ports, epmd)
         };
         let is_up = move |own: &Process| {

@@ -37,13 +37,12 @@ impl Redis {
 
     fn start(more: &[&str]) -> Self {
         let program = crate::program("redis-server").unwrap();
-        let more: Vec<String> = more.iter().map(|&word| word.to_owned()).collect();
-        let process = Process::listening(move |folder, port| {
+        let process = Process::listening(|folder, port| {
             let mut command = Command::new(&program);
             command.args(["--port", &port.to_string(), "--bind", "127.0.0.1"]);
             command.args(["--save", "", "--appendonly", "no", "--loglevel", "warning"]);
             command.arg("--unixsocket").arg(folder.join("socket"));
-            command.arg("--dir").arg(folder).args(&more);
+            command.arg("--dir").arg(folder).args(more);
             command
         });
         Self { process, next: AtomicU32::new(0) }
