@@ -1,11 +1,10 @@
 //! A controller that is killed, and one that goes on: whichever balancer the pool has, it serves
 //! meanwhile, and is adopted as it stands.
 
-use crate::host::has_instances;
 use crate::place::Place;
 use crate::pools::{for_ever, kill, servers};
 use crate::program::{Going, wait_for};
-use plimsoll_testing::installed;
+use plimsoll_testing::{has_instances, installed};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;

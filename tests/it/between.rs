@@ -1,9 +1,8 @@
 //! What comes before each cell: rules that the host has to hold, a page cache that is dropped, a
 //! service that is restarted; and how long all of it takes.
 
-use crate::host::may_drop_caches;
 use crate::place::{Place, events, test_name};
-use plimsoll_testing::Weight;
+use plimsoll_testing::{Weight, may_drop_caches};
 
 /// A load on a target that is there, with what comes before each cell.
 pub(crate) fn plan(url: &str, experiment: &str, load: &str) -> String {

@@ -2,7 +2,7 @@
 
 use crate::nginx::nginx;
 use crate::place::Place;
-use crate::program::Going;
+use plimsoll_testing::servers::Nginx;
 use plimsoll_testing::{Weight, installed};
 use std::path::Path;
 
@@ -30,7 +30,7 @@ pub(crate) fn certificates(place: &Place) {
 }
 
 /// An nginx that answers whoever shows a certificate of the authority.
-fn server(place: &Place, test: &str) -> Option<(Going, u16)> {
+fn server(place: &Place, test: &str) -> Option<(Nginx, u16)> {
     let here = place.path("").display().to_string();
     nginx(place, test, |port| {
         format!(

@@ -1,9 +1,9 @@
-//! Databases: Debian's MariaDB and PostgreSQL, and Cassandra where its jars are, on ports and in
-//! folders of their own, and what they count themselves.
+//! Databases: Debian's MariaDB and PostgreSQL, and Cassandra where its jars are, and what they
+//! count themselves.
 
 mod cassandra;
 mod encrypted;
-pub(crate) mod mariadb;
+mod mariadb;
 mod postgres;
 
 use crate::place::Place;

@@ -2,9 +2,8 @@
 
 use crate::place::{Place, test_name};
 use crate::program::{Going, wait_for};
-use plimsoll_testing::installed;
+use plimsoll_testing::{free_port, installed};
 use serde_json::Value;
-use std::net::TcpListener;
 
 /// A server whose certificate is the usual self-signed one of a single line.
 struct Encrypted {
@@ -21,7 +20,7 @@ fn encrypted(place: &Place) -> Option<Encrypted> {
     let make: Vec<&str> = make.split(' ').collect();
     let made = place.command("openssl", &make).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let accept = port.to_string();
     let serve = ["s_server", "-accept", &accept, "-cert", "cert.pem", "-key", "key.pem", "-www"];
     let server = place.start(place.command("openssl", &serve));

@@ -5,12 +5,12 @@ use crate::place::{Place, Target, events};
 use crate::pools::for_ever;
 use crate::program::{Going, PLIMSOLL, wait_for};
 use plimsoll_runs::Run;
-use plimsoll_testing::Weight;
+use plimsoll_testing::{Weight, free_port};
 use rustix::process::Signal;
 use serde_json::Value;
 
 fn plan(place: &Place, more: &str) -> u16 {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let plan = format!(
         "name = 'followed'
 seed = 3

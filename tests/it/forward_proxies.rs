@@ -2,47 +2,35 @@
 
 use crate::nginx::{asked, nginx};
 use crate::place::Place;
-use crate::program::{Going, wait_for};
-use crate::stores::on_a_free_port;
+use crate::program::wait_for;
 use plimsoll_testing::installed;
+use plimsoll_testing::servers::Squid;
 use serde_json::Value;
-use std::net::TcpStream;
+use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::Command;
 
 /// What asks Squid's authenticator whether a user may pass.
 const AUTHENTICATOR: &str = "#!/bin/sh\nwhile read -r line; do\n\
     if [ \"$line\" = 'ann s3cret-word' ]; then echo OK; else echo ERR; fi\ndone\n";
 
-/// A Squid that lets in whoever has a password, and passes on to this host alone.
-fn squid(place: &Place, program: &Path, name: &str) -> (Going, u16) {
-    let folder = place.path(name);
-    std::fs::create_dir(&folder).unwrap();
-    // Squid lets go of root's rights, and must still read and write here.
-    for path in [place.path(""), folder.clone()] {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
-    }
-    let authenticator = folder.join("authenticator.sh");
-    std::fs::write(&authenticator, AUTHENTICATOR).unwrap();
-    std::fs::set_permissions(&authenticator, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let (at, authenticator) = (folder.display(), authenticator.display());
-    let command = |port| {
-        let config = format!(
-            "http_port 127.0.0.1:{port}\npid_filename none\ncache_log {at}/cache.log\n\
-             access_log stdio:{at}/access.log\ncoredump_dir {at}\ncache_mem 8 MB\ncache deny all\n\
-             shutdown_lifetime 0 seconds\npinger_enable off\nvisible_hostname proxy.example\n\
-             auth_param basic program {authenticator}\nauth_param basic children 2\n\
-             acl known proxy_auth REQUIRED\nhttp_access allow known\nhttp_access deny all\n"
-        );
-        std::fs::write(folder.join("squid.conf"), config).unwrap();
-        let mut command = Command::new(program);
-        command.args(["-N", "-n", &format!("plimsoll{port}"), "-f"]);
-        command.arg(folder.join("squid.conf"));
-        command
-    };
-    on_a_free_port(place, command, |going, port| {
-        going.listens_on(port) && TcpStream::connect(("127.0.0.1", port)).is_ok()
+/// A Squid that lets in whoever has a password, and passes on to this host alone. What it has
+/// passed on is in `NAME.log` of the place.
+fn squid(place: &Place, test: &str, name: &str) -> Option<Squid> {
+    // Squid lets go of root's rights, and must still write here.
+    std::fs::set_permissions(place.path(""), Permissions::from_mode(0o777)).unwrap();
+    let log = place.path(&format!("{name}.log"));
+    Squid::own(test, |folder| {
+        let authenticator = folder.join("authenticator.sh");
+        std::fs::write(&authenticator, AUTHENTICATOR).unwrap();
+        std::fs::set_permissions(&authenticator, Permissions::from_mode(0o755)).unwrap();
+        format!(
+            "access_log stdio:{}\ncache_mem 8 MB\ncache deny all\nvisible_hostname \
+             proxy.example\nauth_param basic program {}\nauth_param basic children 2\n\
+             acl known proxy_auth REQUIRED\nhttp_access allow known\nhttp_access deny all\n",
+            log.display(),
+            authenticator.display()
+        )
     })
 }
 
@@ -56,7 +44,7 @@ fn wait_for_passed(place: &Place, name: &str, method: &str, count: usize) {
 
 /// How many requests have gone through a Squid by a method, as its log has it.
 fn passed(place: &Place, name: &str, method: &str) -> usize {
-    let log = std::fs::read_to_string(place.path(name).join("access.log")).unwrap_or_default();
+    let log = std::fs::read_to_string(place.path(&format!("{name}.log"))).unwrap_or_default();
     log.lines().filter(|line| line.split_whitespace().nth(5) == Some(method)).count()
 }
 
@@ -75,9 +63,9 @@ fn twenty(place: &Place, url: &str, arguments: &[&str]) -> Value {
 #[test]
 fn plain_urls_are_asked_of_a_proxy_and_encrypted_ones_through_it() {
     let test = "plain_urls_are_asked_of_a_proxy_and_encrypted_ones_through_it";
-    let (Some(program), Some(_)) = (installed(test, "squid"), installed(test, "openssl")) else {
+    if installed(test, "openssl").is_none() {
         return;
-    };
+    }
     let place = Place::new();
     certificate(&place);
     let here = place.path("").display().to_string();
@@ -98,7 +86,8 @@ fn plain_urls_are_asked_of_a_proxy_and_encrypted_ones_through_it() {
     }) else {
         return;
     };
-    let (_squid, port) = squid(&place, &program, "squid");
+    let Some(squid) = squid(&place, test, "squid") else { return };
+    let port = squid.port();
     let through = format!("http://ann:s3cret-word@127.0.0.1:{port}");
     let by = ["--through", &through];
 
@@ -136,9 +125,9 @@ fn plain_urls_are_asked_of_a_proxy_and_encrypted_ones_through_it() {
 #[test]
 fn a_proxys_password_is_neither_printed_nor_stored() {
     let test = "a_proxys_password_is_neither_printed_nor_stored";
-    let Some(program) = installed(test, "squid") else { return };
     let place = Place::new();
-    let (_squid, port) = squid(&place, &program, "squid");
+    let Some(squid) = squid(&place, test, "squid") else { return };
+    let port = squid.port();
     let target = place.calm();
     let (url, through) = (target.url(), format!("http://127.0.0.1:{port}"));
     let load = ["load", &url, "--rate", "20/s", "--for", "1s", "--quiet", "--through"];

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::place::Place;
 use crate::program::wait_for;
+use plimsoll_testing::free_address;
 
 /// Fails unless the figures by label add up to those of all.
 #[track_caller]
@@ -78,8 +79,7 @@ fn labels_are_told_live_and_as_a_table() {
     place.write("accounts.csv", "region,path\neu,near\nasia,far\n");
     let paths = ["--path", "/near=const:2ms", "--path", "/far=const:60ms"];
     let target = place.target(&[&paths[..], &["--workers", "100"]].concat());
-    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let (url, address) = (target.url(), address.to_string());
+    let (url, address) = (target.url(), free_address().to_string());
     let load = [&url, "--scenario", "s.toml", "--users", "8", "--quiet", "--prometheus", &address];
     let going = place.soak(&load);
     let page = wait_for("figures by label", || {

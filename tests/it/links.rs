@@ -1,10 +1,9 @@
 //! Links between instances of a test-bed, and what is left of them; how long a round trip takes
 //! over them is held in `tests/timed`. Needs root and TUN devices.
 
-use crate::host::{has_instances, has_tun};
 use crate::place::{Place, SOAK};
 use crate::program::{Done, PLIMSOLL, wait_for};
-use plimsoll_testing::{Weight, not_judged};
+use plimsoll_testing::{Weight, has_instances, has_tun, not_judged};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::path::Path;

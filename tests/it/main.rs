@@ -42,7 +42,6 @@ mod for_ever;
 mod forward_proxies;
 mod full_disk;
 mod hlog;
-mod host;
 mod infer;
 mod inputs;
 mod interrupt;

@@ -1,12 +1,10 @@
 //! The market of `apps/market` under the users of its shipped scenario: alone, and on a test-bed
 //! behind nginx.
 
-use crate::databases::mariadb;
-use crate::host::has_instances;
 use crate::place::{Place, events};
 use crate::program::{Going, PLIMSOLL, wait_for};
-use crate::stores;
-use plimsoll_testing::{Weight, installed, skip};
+use plimsoll_testing::servers::{MariaDb, Redis};
+use plimsoll_testing::{Weight, has_instances, installed, skip};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -87,9 +85,12 @@ fn users_of_the_market_are_all_answered_and_hear_of_each_other() {
     let test = "users_of_the_market_are_all_answered_and_hear_of_each_other";
     let place = Place::weighing(Weight::DATABASE);
     let Some(program) = market(test) else { return };
-    let Some(database) = mariadb::Server::start(test, &place, &[]) else { return };
-    let Some(redis) = stores::Server::redis(test, &place, &[]) else { return };
-    let (_market, address) = start(&place, &program, &database.url(), redis.port);
+    let Some(database) = MariaDb::shared(test).map(|server| server.schema("market")) else {
+        return;
+    };
+    // What a market publishes reaches all that listen to a Redis.
+    let Some(redis) = Redis::own(test, &[]) else { return };
+    let (_market, address) = start(&place, &program, &database.url(), redis.port());
     place.write("users.toml", users());
     let url = format!("ws://{address}/");
     let mut load = place.command(PLIMSOLL, &["load", &url, "--scenario", "users.toml", "--json"]);

@@ -3,7 +3,7 @@
 use crate::paths::Paths;
 use crate::place::Place;
 use crate::program::{PLIMSOLL, wait_for};
-use plimsoll_testing::Weight;
+use plimsoll_testing::{Weight, free_address};
 use serde_json::Value;
 
 pub(crate) fn named<'a>(summary: &'a Value, name: &str) -> &'a Value {
@@ -76,8 +76,7 @@ fn names_are_merged_across_threads_and_told_live() {
     let place = Place::new();
     let server = Paths::start();
     place.write("list.csv", "url,name,weight\n/a,often,3\n/b,seldom,1\n");
-    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let (url, address) = (server.url(), address.to_string());
+    let (url, address) = (server.url(), free_address().to_string());
     let load = [
         "load",
         &url,

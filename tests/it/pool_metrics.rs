@@ -1,9 +1,8 @@
 //! Policies of pools that go by connections and by memory, live and simulated.
 
-use crate::host::has_instances;
 use crate::place::Place;
 use plimsoll_runs::Run;
-use plimsoll_testing::installed;
+use plimsoll_testing::{has_instances, installed};
 use serde_json::Value;
 
 fn plan(metric: &str, target: &str, kind: &str) -> String {

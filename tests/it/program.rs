@@ -90,25 +90,6 @@ impl Going {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// Whether it listens on a port itself: that somebody answers there may be chance, as another
-    /// process may have been quicker.
-    pub(crate) fn listens_on(&self, port: u16) -> bool {
-        let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
-        let local = format!(":{port:04X}");
-        let listener = table.lines().skip(1).find_map(|line| {
-            let fields: Vec<&str> = line.split_whitespace().collect();
-            (fields[1].ends_with(&local) && fields[3] == "0A").then(|| fields[9].to_owned())
-        });
-        let Some(inode) = listener else { return false };
-        let socket = PathBuf::from(format!("socket:[{inode}]"));
-        let files = std::fs::read_dir(format!("/proc/{}/fd", self.child.id()));
-        files
-            .into_iter()
-            .flatten()
-            .flatten()
-            .any(|file| std::fs::read_link(file.path()).is_ok_and(|target| target == socket))
-    }
-
     /// Its process id.
     pub(crate) fn id(&self) -> i32 {
         i32::try_from(self.child.id()).unwrap()

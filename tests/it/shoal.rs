@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use crate::place::Place;
 use crate::program::{Going, PLIMSOLL, wait_for};
-use plimsoll_testing::{Weight, installed};
+use plimsoll_testing::servers::Squid;
+use plimsoll_testing::{Weight, free_address, free_port};
 
 /// A registry on a free port, and its address.
 pub(crate) fn registry(place: &Place, more: &[&str]) -> (Going, String) {
@@ -39,22 +40,10 @@ pub(crate) fn caches(address: &str) -> Vec<Value> {
     list["caches"].as_array().unwrap().clone()
 }
 
-/// A Squid with a configuration and a folder of its own, once it accepts connections.
-fn squid(place: &Path, program: &Path, port: u16) -> Going {
-    let folder = place.join("squid");
-    std::fs::create_dir(&folder).unwrap();
-    let shown = folder.display();
-    let config = format!(
-        "http_port 127.0.0.1:{port}\nhttp_access allow all\ncache_mem 8 MB\n\
-         pid_filename {shown}/pid\ncache_log {shown}/cache.log\naccess_log none\n\
-         coredump_dir {shown}\nshutdown_lifetime 0 seconds\npinger_enable off\n"
-    );
-    std::fs::write(folder.join("squid.conf"), config).unwrap();
-    let mut command = Command::new(program);
-    command.args(["-N", "-f"]).arg(folder.join("squid.conf"));
-    let squid = Going::start(command, &folder, "squid");
-    wait_for("Squid", || TcpStream::connect(("127.0.0.1", port)).ok());
-    squid
+/// A Squid that everybody may use; `None`, said by name, where there is none.
+fn squid(test: &str) -> Option<Squid> {
+    let settings = |_: &_| "http_access allow all\ncache_mem 8 MB\naccess_log none\n".to_owned();
+    Squid::own(test, settings)
 }
 
 /// Says what a cache's agent says.
@@ -76,10 +65,9 @@ fn state(address: &str, host: &str) -> Option<Value> {
 #[test]
 fn only_what_delivers_is_given_where_only_that_is_wanted() {
     let name = "only_what_delivers_is_given_where_only_that_is_wanted";
-    let Some(program) = installed(name, "squid") else { return };
+    let Some(mut squid) = squid(name) else { return };
     let place = Place::new();
-    let port = free_port();
-    let squid = squid(&place.path("."), &program, port);
+    let port = squid.port();
     let dead = free_port();
     // The object: what another registry says to whoever asks.
     let (_origin, source) = registry(&place, &[]);
@@ -111,23 +99,18 @@ fn only_what_delivers_is_given_where_only_that_is_wanted() {
     let said = registry.err();
     assert!(said.contains("failing (refused)") && said.contains("verified (good)"), "{said}");
     // It dies as well: nobody is left to be given.
-    squid.signal(Signal::KILL);
+    squid.as_mut().signal(Signal::KILL);
     wait_for("the dead to be found", || (state(&address, "living")? == "failing").then_some(()));
     assert_eq!(get(&address, "/nearest"), "null");
-}
-
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 #[test]
 fn a_client_is_sent_to_a_cache_as_long_as_that_answers() {
     let name = "a_client_is_sent_to_a_cache_as_long_as_that_answers";
-    let Some(program) = installed(name, "squid") else { return };
+    let Some(mut squid) = squid(name) else { return };
     let place = Place::new();
     let (registry, address) = registry(&place, &["--external-ip", "192.0.2.7"]);
-    let port = free_port();
-    let squid = squid(&place.path("."), &program, port);
+    let port = squid.port();
     let mut command = Command::new(PLIMSOLL);
     command.args(["shoal", "agent", "--server", &format!("http://{address}")]);
     command.args(["--port", &port.to_string(), "--hostname", "squid.example"]);
@@ -146,7 +129,7 @@ fn a_client_is_sent_to_a_cache_as_long_as_that_answers() {
     assert!(told["value"].as_str().unwrap().contains(&format!(":{port}")), "{told}");
 
     // The cache dies beside its living agent: after two probes it is not listed any more.
-    squid.signal(Signal::KILL);
+    squid.as_mut().signal(Signal::KILL);
     wait_for("the dead cache to go", || caches(&address).is_empty().then_some(()));
     assert!(!agent.has_ended(), "{}", agent.err());
     agent.signal(Signal::TERM);
@@ -362,7 +345,7 @@ fn a_name_or_a_port_alone_can_be_listened_at() {
 #[test]
 fn a_peer_in_the_open_is_warned_of_and_one_that_fails_is_named() {
     let place = Place::weighing(Weight::WAITS);
-    let dead = format!("http://127.0.0.1:{}", free_port());
+    let dead = format!("http://{}", free_address());
     let told = ["--peer", "http://registry.example:1", "--peer", &dead];
     let (going, _) = registry(&place, &told);
     wait_for("the failure to be named", || {

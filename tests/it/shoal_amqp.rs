@@ -1,12 +1,13 @@
 //! `plimsoll shoal agent --amqp` against Debian's RabbitMQ: what it says, and to whom.
 
 use plimsoll_testing::Weight;
+use plimsoll_testing::servers::RabbitMq;
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::place::{Place, Target};
 use crate::program::{Going, PLIMSOLL, wait_for};
-use crate::rabbit::Rabbit;
+use crate::rabbit::{as_shoals_server, take};
 use crate::shoal::{caches, registry};
 
 /// An agent of a cache that answers.
@@ -44,19 +45,17 @@ fn is_understood(beat: &Value) {
 
 #[test]
 fn shoals_own_server_understands_our_agent() {
-    let place = Place::weighing(Weight::DATABASE);
-    let Some(mut rabbit) = Rabbit::new("shoals_own_server_understands_our_agent", &place) else {
-        return;
-    };
-    rabbit.begin(&place);
-    rabbit.as_shoals_server("old");
+    let place = Place::new();
+    let test = "shoals_own_server_understands_our_agent";
+    let Some(rabbit) = RabbitMq::shared(test).map(RabbitMq::virtual_host) else { return };
+    as_shoals_server(&rabbit, "old");
     let cache = place.calm();
     let url = rabbit.url();
     let plain = agent(&place, &cache, &["--amqp", &url]);
     let cloudy = agent(&place, &cache, &["--amqp", &url, "--cloud", "uvic.1"]);
     let mut all = Vec::new();
     wait_for("heartbeats of both", || {
-        all.extend(rabbit.take("old"));
+        all.extend(take(&rabbit, "old"));
         let enough = |key| bodies(&all, key).len() >= 2;
         (enough("info") && enough("uvic.1.info")).then_some(())
     });
@@ -66,7 +65,7 @@ fn shoals_own_server_understands_our_agent() {
     plain.wait().ended_with(0);
     cloudy.wait().ended_with(0);
     wait_for("both goodbyes", || {
-        all.extend(rabbit.take("old"));
+        all.extend(take(&rabbit, "old"));
         (bodies(&all, "bye").len() == 1 && bodies(&all, "uvic.1.bye").len() == 1).then_some(())
     });
     for message in &all {
@@ -94,12 +93,13 @@ fn shoals_own_server_understands_our_agent() {
 #[test]
 fn an_agent_outlives_its_broker() {
     let place = Place::weighing(Weight::DATABASE);
-    let Some(mut rabbit) = Rabbit::new("an_agent_outlives_its_broker", &place) else { return };
+    let Some(mut rabbit) = RabbitMq::own("an_agent_outlives_its_broker") else { return };
+    rabbit.end();
     let cache = place.calm();
     let url = rabbit.url();
     let mut agent = agent(&place, &cache, &["--amqp", &url]);
     wait_for("the agent to find nobody", || agent.err().contains("not delivered").then_some(()));
-    rabbit.begin(&place);
+    rabbit.begin();
     let (server, address) = registry(&place, &["--amqp", &url]);
     wait_for("the cache", || caches(&address).first().cloned());
     let renewed = || {
@@ -113,7 +113,7 @@ fn an_agent_outlives_its_broker() {
     });
     assert_eq!(caches(&address).len(), 1, "no known cache is lost");
     let before = renewed();
-    rabbit.begin(&place);
+    rabbit.begin();
     wait_for("a heartbeat after it came back", || (renewed() > before).then_some(()));
     assert!(!agent.has_ended());
     let kib = agent.resident_kib();

@@ -2,7 +2,7 @@
 //! leaves out.
 
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::place::Place;
 use crate::program::{Going, wait_for};
 use crate::shoal::{caches, get, registry};
-use plimsoll_testing::installed;
+use plimsoll_testing::{free_port, installed};
 
 /// What a proxy adds to what it passes on.
 const ADDS: [(&str, &str); 6] = [
@@ -74,10 +74,6 @@ impl Front {
         let place = ADDS.iter().position(|(name, _)| *name == adds).unwrap();
         format!("127.0.0.1:{}", self.ports[place])
     }
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// The status of an answer, and its reason where it is a problem.

@@ -3,13 +3,11 @@
 
 mod pools;
 
-use crate::host::has_cgroups;
 use crate::place::{Place, cell, events, test_name};
 use crate::program::{Done, Going, PLIMSOLL, wait_for};
 use plimsoll_runs::{Run, SeriesRow};
-use plimsoll_testing::{Weight, skip};
+use plimsoll_testing::{Weight, free_port, has_cgroups, skip};
 use rustix::process::{Pid, Signal, kill_process};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -50,9 +48,7 @@ impl Server {
     fn start(place: &Place, name: &str) -> Self {
         static LAST: AtomicU8 = AtomicU8::new(0);
         let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
+        let port = free_port();
         let path = |name: &str| place.path(name).display().to_string();
         let text = format!(
             "ListenAddress 127.0.0.1\nPort {port}\nHostKey {}\nAuthorizedKeysFile {}\n\

@@ -1,10 +1,9 @@
 //! Test-beds that stand from one experiment to the next: what a cell finds of the one before, what
 //! a kill leaves, and what is not ours.
 
-use crate::host::has_instances;
 use crate::place::{Place, events};
 use crate::program::{PLIMSOLL, wait_for};
-use plimsoll_testing::{has_namespaces, installed};
+use plimsoll_testing::{has_instances, has_namespaces, installed};
 use rustix::process::Signal;
 use std::path::Path;
 use std::process::Command;

@@ -1,133 +1,29 @@
-//! Key-value stores: Debian's Redis and memcached, on ports and in folders of their own, and what
-//! they count themselves.
+//! Key-value stores: Debian's Redis and memcached, and what they count themselves.
 
 pub(crate) mod encrypted;
 
 use crate::json::assert_sums;
 use crate::place::Place;
-use crate::program::{Going, PLIMSOLL, wait_for};
+use crate::program::{PLIMSOLL, wait_for};
 use crate::secrets::assert_nowhere;
 use plimsoll_plan::Written;
-use plimsoll_testing::installed;
+use plimsoll_testing::servers::{Memcached, Process, Redis};
 use plimsoll_workload::store::{Kind, Operation, Operations, Wanted};
 use rustix::process::Signal;
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::Path;
-use std::process::Command;
 
 const PASSWORD: &str = "pa55-Rd7KvQx3";
 
-/// A store that runs, ended by its id when dropped.
-pub(crate) struct Server {
-    going: Going,
-    pub(crate) port: u16,
-}
-
-/// Starts a server on a free port, and waits until it is up.
-pub(crate) fn on_a_free_port(
-    place: &Place,
-    command: impl Fn(u16) -> Command,
-    is_up: impl Fn(&Going, u16) -> bool,
-) -> (Going, u16) {
-    for _ in 0..10 {
-        // Free a moment ago: another one may be quicker.
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut going = place.start(command(port));
-        let up = wait_for("the server to be up", || {
-            let up = is_up(&going, port);
-            (up || going.has_ended()).then_some(up)
-        });
-        if up {
-            return (going, port);
-        }
-    }
-    panic!("no port is free");
-}
-
-impl AsMut<Going> for Server {
-    fn as_mut(&mut self) -> &mut Going {
-        &mut self.going
-    }
-}
-
-impl Server {
-    /// Starts a store; the folder is the place's own.
-    fn start(place: &Place, program: &Path, arguments: impl Fn(u16) -> Vec<String>) -> Self {
-        let command = |port| {
-            let mut command = Command::new(program);
-            command.args(arguments(port)).current_dir(place.path(""));
-            command
-        };
-        let (going, port) = on_a_free_port(place, command, Going::listens_on);
-        Self { going, port }
-    }
-
-    /// A Redis that keeps nothing.
-    pub(crate) fn redis(test: &str, place: &Place, more: &[&str]) -> Option<Self> {
-        let program = installed(test, "redis-server")?;
-        let arguments = |port: u16| {
-            let port = port.to_string();
-            let own = ["--port", &port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
-            own.iter().chain(more).map(|&word| word.to_owned()).collect()
-        };
-        Some(Self::start(place, &program, arguments))
-    }
-
-    fn memcached(test: &str, place: &Place, more: &[&str]) -> Option<Self> {
-        let program = installed(test, "memcached")?;
-        let arguments = |port: u16| {
-            let port = port.to_string();
-            let own = ["-l", "127.0.0.1", "-p", &port, "-U", "0", "-u", "root"];
-            own.iter().chain(more).map(|&word| word.to_owned()).collect()
-        };
-        Some(Self::start(place, &program, arguments))
-    }
-
-    fn say(&self, text: &str) -> BufReader<TcpStream> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.write_all(text.as_bytes()).unwrap();
-        BufReader::new(stream)
-    }
-
-    /// What a Redis answers to the last of some commands: a line, or a value.
-    fn redis_says(&self, commands: &[&str]) -> Vec<u8> {
-        let mut stream = self.say(&commands.iter().map(|c| format!("{c}\r\n")).collect::<String>());
-        let mut said = Vec::new();
-        for _ in commands {
-            said.clear();
-            stream.read_until(b'\n', &mut said).unwrap();
-            said.truncate(said.len() - 2);
-            if let Some(len) = said.strip_prefix(b"$") {
-                let len: usize = std::str::from_utf8(len).unwrap().parse().unwrap();
-                said = vec![0; len + 2];
-                stream.read_exact(&mut said).unwrap();
-                said.truncate(len);
-            }
-        }
-        said
-    }
-
-    /// How often a command was called, and failed (`INFO commandstats`).
-    fn redis_calls(&self, login: &[&str], command: &str) -> (u64, u64) {
-        let said = self.redis_says(&[login, &["INFO commandstats"]].concat());
-        let text = String::from_utf8(said).unwrap();
-        let line = text.lines().find(|line| line.starts_with(&format!("cmdstat_{command}:")));
-        let figure = |name: &str| {
-            let rest = line?.split(&format!("{name}=")).nth(1)?;
-            rest.split(',').next()?.parse().ok()
-        };
-        (figure("calls").unwrap_or(0), figure("failed_calls").unwrap_or(0))
-    }
-
-    /// One of memcached's own figures.
-    fn memcached_stat(&self, name: &str) -> u64 {
-        let wanted = format!("STAT {name} ");
-        let lines = self.say("stats\r\nquit\r\n").lines();
-        let line = lines.map(Result::unwrap).find(|line| line.starts_with(&wanted));
-        line.unwrap()[wanted.len()..].trim().parse().unwrap()
-    }
+/// How often a Redis was given a command, and how often that failed (`INFO commandstats`).
+fn calls(redis: &Redis, login: &[&str], command: &str) -> (u64, u64) {
+    let said = redis.says(&[login, &["INFO commandstats"]].concat());
+    let text = String::from_utf8(said).unwrap();
+    let line = text.lines().find(|line| line.starts_with(&format!("cmdstat_{command}:")));
+    let figure = |name: &str| {
+        let rest = line?.split(&format!("{name}=")).nth(1)?;
+        rest.split(',').next()?.parse().ok()
+    };
+    (figure("calls").unwrap_or(0), figure("failed_calls").unwrap_or(0))
 }
 
 /// The operations of the plan that a place's run keeps.
@@ -162,15 +58,15 @@ pub(crate) fn writes_two_thousand(place: &Place, url: &str, data: &[&str]) {
 fn redis_counts_the_same() {
     let place = Place::new();
     let secret = ["--requirepass", PASSWORD];
-    let Some(server) = Server::redis("redis_counts_the_same", &place, &secret) else { return };
-    let url = format!("redis://:{PASSWORD}@127.0.0.1:{}/3", server.port);
+    let Some(server) = Redis::own("redis_counts_the_same", &secret) else { return };
+    let url = format!("redis://:{PASSWORD}@127.0.0.1:{}/3", server.port());
     let data = ["--records", "2000", "--value-size", "uniform:1B..2KiB"];
     writes_two_thousand(&place, &url, &data);
     let login = [format!("AUTH {PASSWORD}"), "SELECT 3".to_owned()];
     let login: Vec<&str> = login.iter().map(String::as_str).collect();
-    assert_eq!(server.redis_says(&[&login[..], &["DBSIZE"]].concat()), b":2000");
-    assert_eq!(server.redis_calls(&login, "set"), (2000, 0));
-    server.redis_says(&[&login[..], &["CONFIG RESETSTAT"]].concat());
+    assert_eq!(server.says(&[&login[..], &["DBSIZE"]].concat()), b":2000");
+    assert_eq!(calls(&server, &login, "set"), (2000, 0));
+    server.says(&[&login[..], &["CONFIG RESETSTAT"]].concat());
 
     let workload = [&["--workload", "read-heavy", "--samples"], &data[..]].concat();
     let summary = eight_hundred(&place, &url, &workload);
@@ -178,8 +74,8 @@ fn redis_counts_the_same() {
     let asked = operations(&place, Wanted::Mixed);
     let reads = count(&asked, 800, Kind::Read);
     // And the last record, asked for before the load.
-    assert_eq!(server.redis_calls(&login, "get"), (reads + 1, 0), "{summary}");
-    assert_eq!(server.redis_calls(&login, "set"), (800 - reads, 0), "{summary}");
+    assert_eq!(calls(&server, &login, "get"), (reads + 1, 0), "{summary}");
+    assert_eq!(calls(&server, &login, "set"), (800 - reads, 0), "{summary}");
     let told = &summary["workload"];
     assert_eq!((&told["name"], &told["records"]), (&"read-heavy".into(), &2000.into()));
     assert_eq!(told["value_size"], "uniform:1B..2048B", "{told}");
@@ -192,7 +88,7 @@ fn redis_counts_the_same() {
     let one = data.at(kept);
     let get = format!("GET {}", String::from_utf8(one.key().to_vec()).unwrap());
     assert!(!data.value(&one).is_empty());
-    assert_eq!(server.redis_says(&[&login[..], &[&get]].concat()), data.value(&one));
+    assert_eq!(server.says(&[&login[..], &[&get]].concat()), data.value(&one));
 
     let run = place.run();
     let shown = place.plimsoll(&["runs", "show", run.to_str().unwrap()]).ended_with(0);
@@ -206,13 +102,13 @@ fn redis_counts_the_same() {
 #[test]
 fn memcached_counts_the_same() {
     let place = Place::new();
-    let Some(server) = Server::memcached("memcached_counts_the_same", &place, &[]) else { return };
-    let url = format!("memcached://127.0.0.1:{}", server.port);
+    let Some(server) = Memcached::own("memcached_counts_the_same", &[]) else { return };
+    let url = format!("memcached://127.0.0.1:{}", server.port());
     let data = ["--records", "2k", "--value-size", "3KiB"];
     let done = place.plimsoll(&[&["prepare", &url], &data[..]].concat()).ended_with(0);
     assert!(done.out.starts_with("2,000 of 2,000 records written to memcached://"), "{}", done.out);
-    assert_eq!(server.memcached_stat("curr_items"), 2000);
-    assert_eq!(server.memcached_stat("cmd_set"), 2000);
+    assert_eq!(server.stat("curr_items"), 2000);
+    assert_eq!(server.stat("cmd_set"), 2000);
 
     let workload = [&["--workload", "balanced", "--keys", "hotset:20%,80%"], &data[..]].concat();
     let summary = eight_hundred(&place, &url, &workload);
@@ -220,10 +116,10 @@ fn memcached_counts_the_same() {
     let reads = count(&operations(&place, Wanted::Mixed), 800, Kind::Read);
     // And the last record, asked for before the load, and in vain before there was any.
     // And a sample of the data set, when it was written.
-    assert_eq!(server.memcached_stat("get_hits"), reads + 101, "{summary}");
-    assert_eq!(server.memcached_stat("get_misses"), 1, "{summary}");
-    assert_eq!(server.memcached_stat("cmd_set"), 2000 + 800 - reads, "{summary}");
-    assert_eq!(server.memcached_stat("curr_items"), 2000);
+    assert_eq!(server.stat("get_hits"), reads + 101, "{summary}");
+    assert_eq!(server.stat("get_misses"), 1, "{summary}");
+    assert_eq!(server.stat("cmd_set"), 2000 + 800 - reads, "{summary}");
+    assert_eq!(server.stat("curr_items"), 2000);
     let bytes_in = summary["bytes"]["in"].as_u64().unwrap();
     assert!(bytes_in > reads * 3072, "{summary}");
 }
@@ -231,8 +127,9 @@ fn memcached_counts_the_same() {
 #[test]
 fn what_is_not_there_is_a_miss() {
     let place = Place::new();
-    let Some(server) = Server::redis("what_is_not_there_is_a_miss", &place, &[]) else { return };
-    let url = format!("redis://127.0.0.1:{}", server.port);
+    let shared = Redis::shared("what_is_not_there_is_a_miss");
+    let Some(keys) = shared.map(Redis::keys) else { return };
+    let url = keys.url();
     let summary = eight_hundred(&place, &url, &["--workload", "read-only"]);
     assert_eq!(summary["status"]["204"], 800, "{summary}");
     let warnings = summary["warnings"].to_string();
@@ -245,7 +142,7 @@ fn what_is_not_there_is_a_miss() {
     let summary = eight_hundred(&place, &url, &latest);
     assert_eq!(summary["status"]["200"], 800, "{summary}");
     assert_eq!(summary["connections"]["opened"], 2, "{summary}");
-    assert_eq!(server.redis_says(&["DBSIZE"]), b":1040", "40 were inserted");
+    assert_eq!(keys.says("DBSIZE"), b":1040", "40 were inserted");
 }
 
 #[test]
@@ -253,20 +150,20 @@ fn an_error_of_the_store_is_a_failure() {
     let place = Place::new();
     let test = "an_error_of_the_store_is_a_failure";
     let full = ["--maxmemory", "3mb", "--maxmemory-policy", "noeviction"];
-    if let Some(server) = Server::redis(test, &place, &full) {
-        let url = format!("redis://127.0.0.1:{}", server.port);
+    if let Some(server) = Redis::own(test, &full) {
+        let url = format!("redis://127.0.0.1:{}", server.port());
         let large = ["prepare", &url, "--records", "5000", "--value-size", "1KiB"];
         let done = place.plimsoll(&[&large[..], &["--json"]].concat()).ended_with(4);
         let filled = done.json();
         let refused = filled["status"]["507"].as_u64().unwrap();
         assert_eq!(filled["written"], 5000 - refused, "{filled}");
-        assert_eq!(server.redis_calls(&[], "set").0, 5000 - refused, "{filled}");
+        assert_eq!(calls(&server, &[], "set").0, 5000 - refused, "{filled}");
         let done = place.plimsoll(&large).ended_with(4);
         assert!(done.out.contains("not whole: status ×"), "{}", done.out);
     }
     let small = ["-I", "16k", "-o", "slab_chunk_max=8"];
-    if let Some(server) = Server::memcached(test, &place, &small) {
-        let url = format!("memcached://127.0.0.1:{}", server.port);
+    if let Some(server) = Memcached::own(test, &small) {
+        let url = format!("memcached://127.0.0.1:{}", server.port());
         let large = ["--workload", "write-only", "--value-size", "20KiB"];
         let summary = eight_hundred(&place, &url, &large);
         assert_eq!(summary["status"]["413"], 800, "{summary}");
@@ -278,10 +175,10 @@ fn an_error_of_the_store_is_a_failure() {
 fn who_is_not_let_in_learns_why() {
     let place = Place::new();
     let secret = ["--requirepass", PASSWORD];
-    let Some(server) = Server::redis("who_is_not_let_in_learns_why", &place, &secret) else {
+    let Some(server) = Redis::own("who_is_not_let_in_learns_why", &secret) else {
         return;
     };
-    let at = format!("127.0.0.1:{}", server.port);
+    let at = format!("127.0.0.1:{}", server.port());
     let load = |url: &str, more: &[&str]| {
         let load = [&["load", "--quiet", url, "--rate", "10/s", "--for", "1s"], more].concat();
         place.plimsoll(&load)
@@ -318,14 +215,9 @@ pub(crate) fn prepares_by_variable(place: &Place, url: &str, pair: &str) {
 #[test]
 fn a_store_on_a_unix_socket() {
     let place = Place::new();
-    let Some(program) = installed("a_store_on_a_unix_socket", "redis-server") else { return };
-    let socket = place.path("redis.sock");
-    let mut command = Command::new(program);
-    command.args(["--port", "0", "--save", "", "--unixsocket"]).arg(&socket);
-    command.current_dir(place.path(""));
-    let _server = place.start(command);
-    wait_for("the socket", || socket.exists().then_some(()));
-    let url = format!("redis+unix://{}/1", socket.to_str().unwrap().replace('/', "%2F"));
+    let shared = Redis::shared("a_store_on_a_unix_socket");
+    let Some(keys) = shared.map(Redis::keys) else { return };
+    let url = keys.url_by_socket();
     place.plimsoll(&["prepare", &url]).ended_with(0);
     let summary = eight_hundred(&place, &url, &["--connection", "per-request"]);
     assert_eq!(summary["status"]["200"], 800, "{summary}");
@@ -334,7 +226,7 @@ fn a_store_on_a_unix_socket() {
 
 /// Ends a server by a signal while a load goes on, once it `has_begun`, and then the load; what the
 /// server did not answer is its failure. Returns the load's summary.
-pub(crate) fn dies<S: AsMut<Going>>(
+pub(crate) fn dies<S: AsMut<Process>>(
     place: &Place,
     url: &str,
     mut server: S,
@@ -345,7 +237,7 @@ pub(crate) fn dies<S: AsMut<Going>>(
     wait_for("the load to begin", || has_begun(&server).then_some(()));
     let ending = server.as_mut();
     ending.signal(signal);
-    wait_for("the end of the server", || ending.has_ended().then_some(()));
+    ending.wait();
     let summary = place.stopped(loading).ran().json();
     assert_sums(&summary);
     let [succeeded, offered] = ["succeeded", "offered"].map(|of| summary[of].as_u64().unwrap());
@@ -365,12 +257,12 @@ pub(crate) fn assert_cut(summary: &Value) {
 fn a_store_that_dies_fails_what_it_did_not_answer() {
     let place = Place::new();
     let test = "a_store_that_dies_fails_what_it_did_not_answer";
-    let Some(server) = Server::redis(test, &place, &[]) else { return };
-    let url = format!("redis://127.0.0.1:{}", server.port);
+    let Some(server) = Redis::own(test, &[]) else { return };
+    let url = format!("redis://127.0.0.1:{}", server.port());
     place.plimsoll(&["prepare", &url]).ended_with(0);
     // The data set was read back by a sample.
-    let before = server.redis_calls(&[], "get").0;
-    let has_begun = |server: &Server| server.redis_calls(&[], "get").0 > before + 100;
+    let before = calls(&server, &[], "get").0;
+    let has_begun = |server: &Redis| calls(server, &[], "get").0 > before + 100;
     assert_cut(&dies(&place, &url, server, has_begun, Signal::KILL));
 }
 
@@ -378,11 +270,11 @@ fn a_store_that_dies_fails_what_it_did_not_answer() {
 fn an_interrupted_data_set_says_how_much_of_it_is_there() {
     let place = Place::new();
     let test = "an_interrupted_data_set_says_how_much_of_it_is_there";
-    let Some(server) = Server::redis(test, &place, &[]) else { return };
-    let url = format!("redis://127.0.0.1:{}", server.port);
+    let Some(server) = Redis::own(test, &[]) else { return };
+    let url = format!("redis://127.0.0.1:{}", server.port());
     let all = ["prepare", &url, "--records", "100M", "--value-size", "1", "--json"];
     let going = place.start(place.command(PLIMSOLL, &all));
-    let written = || server.redis_says(&["DBSIZE"]);
+    let written = || server.says(&["DBSIZE"]);
     wait_for("some records", || (written().len() > ":1000".len()).then_some(()));
     going.signal(Signal::INT);
     let filled = going.wait().ended_with(4).json();
@@ -399,13 +291,15 @@ fn fewer_connections_than_were_asked_for_are_told_in_the_stores_words() {
     let test = "fewer_connections_than_were_asked_for_are_told_in_the_stores_words";
     let place = Place::new();
     let few = ["--requirepass", PASSWORD, "--maxclients", "10"];
-    let redis = Server::redis(test, &place, &few)
-        .map(|server| (format!("redis://:{PASSWORD}@127.0.0.1:{}", server.port), server));
-    let memcached = Server::memcached(test, &place, &["-t", "1", "-c", "24"])
-        .map(|server| (format!("memcached://127.0.0.1:{}", server.port), server));
+    let redis = Redis::own(test, &few);
+    let memcached = Memcached::own(test, &["-t", "1", "-c", "24"]);
+    let urls = [
+        redis.as_ref().map(|own| format!("redis://:{PASSWORD}@{}", own.address())),
+        memcached.as_ref().map(|own| format!("memcached://{}", own.address())),
+    ];
     let words = ["max number of clients reached", "Too many open connections"];
-    for (server, words) in [redis, memcached].into_iter().zip(words) {
-        let Some((url, _server)) = server else { continue };
+    for (url, words) in urls.into_iter().zip(words) {
+        let Some(url) = url else { continue };
         place.plimsoll(&["prepare", &url, "--records", "500"]).ended_with(0);
         let load = ["load", "--quiet", "--json", &url, "--records", "500", "--timeout", "3s"];
         let shapes: [&[&str]; 2] = [
@@ -431,10 +325,10 @@ fn fewer_connections_than_were_asked_for_are_told_in_the_stores_words() {
 fn a_data_set_that_is_not_written_is_told_in_the_stores_words() {
     let test = "a_data_set_that_is_not_written_is_told_in_the_stores_words";
     let place = Place::new();
-    let Some(server) = Server::redis(test, &place, &[]) else { return };
+    let Some(server) = Redis::own(test, &[]) else { return };
     let user = format!("ACL SETUSER ann on >{PASSWORD} ~* +get +auth +select");
-    assert_eq!(server.redis_says(&[&user]), b"+OK");
-    let url = format!("redis://ann:{PASSWORD}@127.0.0.1:{}", server.port);
+    assert_eq!(server.says(&[&user]), b"+OK");
+    let url = format!("redis://ann:{PASSWORD}@127.0.0.1:{}", server.port());
     let done = place.plimsoll(&["prepare", &url, "--records", "50"]).ended_with(4);
     assert!(done.out.contains("403 × 50") && done.out.contains("50 × -NOPERM"), "{}", done.out);
     let filled = place.plimsoll(&["prepare", &url, "--records", "50", "--json"]).ended_with(4);
@@ -456,8 +350,8 @@ fn a_data_set_that_is_not_written_is_told_in_the_stores_words() {
 fn a_word_without_a_colon_is_the_password_of_redis() {
     let place = Place::new();
     let test = "a_word_without_a_colon_is_the_password_of_redis";
-    let Some(server) = Server::redis(test, &place, &["--requirepass", PASSWORD]) else { return };
-    let at = format!("127.0.0.1:{}", server.port);
+    let Some(server) = Redis::own(test, &["--requirepass", PASSWORD]) else { return };
+    let at = format!("127.0.0.1:{}", server.port());
     let url = format!("redis://{PASSWORD}@{at}");
     place.plimsoll(&["prepare", &url, "--records", "10"]).ended_with(0);
     prepares_by_variable(&place, &format!("redis://{at}"), PASSWORD);
@@ -471,8 +365,8 @@ fn what_a_store_has_evicted_is_missing_from_the_data_set() {
     let place = Place::new();
     let test = "what_a_store_has_evicted_is_missing_from_the_data_set";
     let small = ["--maxmemory", "3mb", "--maxmemory-policy", "allkeys-random"];
-    let Some(server) = Server::redis(test, &place, &small) else { return };
-    let url = format!("redis://127.0.0.1:{}", server.port);
+    let Some(server) = Redis::own(test, &small) else { return };
+    let url = format!("redis://127.0.0.1:{}", server.port());
     let prepare = ["prepare", &url, "--records", "5000", "--value-size", "1KiB"];
     let filled = place.plimsoll(&[&prepare[..], &["--json"]].concat()).ended_with(4).json();
     assert_eq!(filled["written"], 5000, "{filled}");
@@ -486,12 +380,12 @@ fn what_a_store_has_evicted_is_missing_from_the_data_set() {
 fn a_data_set_is_given_up_when_its_store_is_gone() {
     let place = Place::new();
     let test = "a_data_set_is_given_up_when_its_store_is_gone";
-    let Some(server) = Server::redis(test, &place, &[]) else { return };
-    let url = format!("redis://127.0.0.1:{}", server.port);
+    let Some(mut server) = Redis::own(test, &[]) else { return };
+    let url = format!("redis://127.0.0.1:{}", server.port());
     let records = ["--records", "50M", "--timeout", "1s", "--json"];
     let going = place.start(place.command(PLIMSOLL, &[&["prepare", &url], &records[..]].concat()));
-    wait_for("records to be written", || (server.redis_says(&["DBSIZE"]) != b":0").then_some(()));
-    server.going.signal(Signal::KILL);
+    wait_for("records to be written", || (server.says(&["DBSIZE"]) != b":0").then_some(()));
+    server.as_mut().signal(Signal::KILL);
     let filled = going.wait().ended_with(4).json();
     assert!(filled["gave_up"].as_str().unwrap().contains("nothing was written for"), "{filled}");
     assert_eq!(filled["stopped"], false);

@@ -1,10 +1,9 @@
 //! Plans that start their own servers: run, killed, gone on with, and what they leave behind.
 
-use crate::host::has_instances;
 use crate::place::{Place, cell, events, test_name};
 use crate::program::{PLIMSOLL, wait_for};
 use plimsoll_runs::experiment::Experiment;
-use plimsoll_testing::Weight;
+use plimsoll_testing::{Weight, has_instances};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;

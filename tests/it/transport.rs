@@ -1,10 +1,9 @@
 //! How it is sent: sockets, connections, threads, users; every single request kept.
 
-use crate::host::has_ipv6;
 use crate::json::assert_sums;
 use crate::place::{Place, SOAK, Target};
 use plimsoll_runs::{Phase, Run, Sample};
-use plimsoll_testing::skip;
+use plimsoll_testing::{has_ipv6, skip};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{TcpListener, ToSocketAddrs};

@@ -1,11 +1,10 @@
 //! What is watched beside a load: figures by which runs are judged, warm-ups end, cells are lost,
 //! and which are told.
 
-use crate::host::{has_instances, has_rates};
 use crate::place::{Place, Target};
 use plimsoll_monitor::{Source, Watched};
 use plimsoll_runs::Run;
-use plimsoll_testing::{Weight, installed};
+use plimsoll_testing::{Weight, has_instances, has_rates, installed};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpListener;

@@ -6,9 +6,10 @@ use crate::place::Place;
 use crate::program::Going;
 use crate::websocket_load::{ROOM, server};
 use plimsoll_testing::installed;
+use plimsoll_testing::servers::Nginx;
 
 /// An nginx that has a certificate of the authority, and a server of WebSockets behind it.
-fn encrypted(place: &Place, test: &str) -> Option<([Going; 2], String)> {
+fn encrypted(place: &Place, test: &str) -> Option<((Going, Nginx), String)> {
     installed(test, "openssl")?;
     certificates(place);
     let (behind, address) = server(place);
@@ -21,7 +22,7 @@ fn encrypted(place: &Place, test: &str) -> Option<([Going; 2], String)> {
              proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade; }} }}"
         )
     })?;
-    Some(([behind, front], format!("wss://127.0.0.1:{port}/")))
+    Some(((behind, front), format!("wss://127.0.0.1:{port}/")))
 }
 
 #[test]

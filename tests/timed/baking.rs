@@ -1,8 +1,7 @@
 //! How much sooner instances are ready that start from an image.
 
 use crate::baking::{bakes, left, place, run};
-use crate::host::has_instances;
-use plimsoll_testing::Weight;
+use plimsoll_testing::{Weight, has_instances};
 
 #[test]
 fn instances_start_from_an_image_in_less_time() {

@@ -1,11 +1,10 @@
 //! How soon a second balancer is in the place of one that is killed.
 
 use crate::balancers::{CHANGES, number, plan, run_of, texts, write_recipe};
-use crate::host::has_instances;
 use crate::place::Place;
 use crate::pools::servers;
 use crate::program::{PLIMSOLL, wait_for};
-use plimsoll_testing::Weight;
+use plimsoll_testing::{Weight, has_instances};
 use rustix::process::Signal;
 
 #[test]

@@ -1,10 +1,9 @@
 //! A search over a network whose round trip changes: a namespace behind a TUN device with a delay.
 //! Needs root, TUN devices, `ip` and Python.
 
-use crate::host::has_tun;
 use crate::place::Place;
 use crate::program::{Going, PLIMSOLL, wait_for};
-use plimsoll_testing::{Weight, installed};
+use plimsoll_testing::{Weight, has_tun, installed};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;

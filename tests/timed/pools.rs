@@ -1,10 +1,9 @@
 //! How busy instances are by their control groups.
 
-use crate::host::has_instances;
 use crate::place::Place;
 use crate::pools::{for_ever, number, one_policy, works};
 use plimsoll_runs::Run;
-use plimsoll_testing::Weight;
+use plimsoll_testing::{Weight, has_instances};
 
 #[test]
 fn the_processors_of_instances_are_those_of_their_cgroups() {

@@ -3,9 +3,8 @@
 use crate::place::Place;
 use crate::program::{PLIMSOLL, wait_for};
 use crate::restarts::series;
-use plimsoll_testing::Weight;
+use plimsoll_testing::{Weight, free_address};
 use rustix::process::{Pid, Signal, kill_process};
-use std::net::TcpListener;
 use std::path::PathBuf;
 
 /// A server that a script restarts: after every second restart with one worker instead of two.
@@ -16,8 +15,7 @@ struct Restarted {
 
 impl Restarted {
     fn new(place: &Place) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let listen = format!("127.0.0.1:{port}");
+        let listen = free_address();
         let script = format!(
             "if [ -f pid ]; then\n\
                old=$(cat pid); kill -9 $old; while [ -e /proc/$old/exe ]; do sleep 0.05; done\n\

@@ -3,9 +3,9 @@
 
 use std::process::Command;
 
-use plimsoll_testing::{Weight, installed};
+use plimsoll_testing::servers::RabbitMq;
+use plimsoll_testing::{Weight, has_own_network, installed};
 
-use crate::host::has_own_network;
 use crate::place::Place;
 use crate::program::PLIMSOLL;
 
@@ -29,7 +29,7 @@ fn no_client_is_sent_to_a_squid_that_died() {
     let test = "no_client_is_sent_to_a_squid_that_died";
     let needs = ["squid", "epmd", "curl", "ip", "unshare"];
     let has_all = needs.iter().all(|program| installed(test, program).is_some());
-    if !has_all || !crate::rabbit::is_installed(test) || !has_own_network(test) {
+    if !has_all || !RabbitMq::is_installed(test) || !has_own_network(test) {
         return;
     }
     let place = Place::weighing(Weight::ALONE);

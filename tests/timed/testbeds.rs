@@ -1,10 +1,9 @@
 //! How many times the rate is that a server with more workers, or more of a core, answers at.
 
-use crate::host::has_instances;
 use crate::place::Place;
 use crate::testbeds::TARGET;
 use plimsoll_runs::Run;
-use plimsoll_testing::{Weight, installed};
+use plimsoll_testing::{Weight, has_instances, installed};
 use serde_json::Value;
 
 fn effect<'a>(of: &'a Value, factor: &str, figure: &str) -> &'a Value {

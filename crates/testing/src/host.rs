@@ -27,12 +27,22 @@ pub fn installed(test: &str, name: &str) -> Option<PathBuf> {
 
 /// The folder of peers in Python that `.ci/python-peers` fills, for programs and their modules.
 pub fn python_peers() -> PathBuf {
+    peers("PLIMSOLL_PYTHON_PEERS", "python").join("bin")
+}
+
+/// The folder of peers for WebSockets that `.ci/websocket-peers` fills: programs in `bin`, modules
+/// of Node in `node_modules`.
+pub fn websocket_peers() -> PathBuf {
+    peers("PLIMSOLL_WEBSOCKET_PEERS", "websocket")
+}
+
+/// The folder of peers that a variable names, or the one in the user's cache.
+fn peers(named: &str, kind: &str) -> PathBuf {
     let cache = || {
         let home = || Path::new(&variable("HOME").unwrap_or_default()).join(".cache");
         variable("XDG_CACHE_HOME").map_or_else(home, PathBuf::from)
     };
-    let here = || cache().join("plimsoll/peers/python");
-    variable("PLIMSOLL_PYTHON_PEERS").map_or_else(here, PathBuf::from).join("bin")
+    variable(named).map_or_else(|| cache().join("plimsoll/peers").join(kind), PathBuf::from)
 }
 
 /// A file or folder of the recorded data beside the project; where there is none, the test is

@@ -1,5 +1,6 @@
 //! What the tests of all crates share, and nothing else may use: how a test says what it could not
-//! prove, what it looks for on the host, its turn on the machine, and how it waits.
+//! prove, what it looks for on the host, its turn on the machine, how it waits, and the servers
+//! that it starts.
 //!
 //! `cargo xtask tests` runs every test binary and reads what these functions write. Under plain
 //! `cargo test` the same lines are printed, and turns are given out within the binary.
@@ -12,12 +13,22 @@
 //! | [`SHARED`] | the folder of recorded data beside the project, where it is not `../shared` |
 
 mod host;
+mod kernel;
+mod ports;
 mod report;
+mod running;
+pub mod servers;
 mod turn;
 mod wait;
 
-pub use host::{has_namespaces, installed, program, python_peers, shared};
+pub use host::{has_namespaces, installed, program, python_peers, shared, websocket_peers};
+pub use kernel::{
+    cgroups, has_cgroups, has_instances, has_ipv6, has_own_network, has_rates, has_tun,
+    may_drop_caches,
+};
+pub use ports::{free_address, free_port};
 pub use report::{ended_with_5, not_judged, skip};
+pub use running::Running;
 pub use turn::{Turn, Weight};
 pub use wait::{PATIENCE, wait_for, wait_until};
 

@@ -16,17 +16,17 @@ use std::path::Path;
 /// A secret that must be nowhere but in the environment.
 pub(crate) const SECRET: &str = "very-secret-key-of-the-test";
 
-const RECIPE: &str = "\
-about = 'A server that the image starts.'
-port = 18080
-[check]
-http = '/'
-within_s = 60
-";
+/// The recipe of rented servers, which listen on [`PORT`].
+fn recipe() -> String {
+    format!(
+        "about = 'A server that the image starts.'\nport = {}\n\
+         [check]\nhttp = '/'\nwithin_s = 60\n",
+        *PORT
+    )
+}
 
 /// A load on two rented servers.
 fn plan(endpoint: &str, more: &str) -> String {
-    assert_eq!(PORT, 18_080);
     format!(
         "[testbed]
 provider = 'ec2'
@@ -52,7 +52,7 @@ for = '3s'
 
 pub(crate) fn files(place: &Place, plan: &str) {
     std::fs::create_dir_all(place.path("recipes")).unwrap();
-    place.write("recipes/server.toml", RECIPE);
+    place.write("recipes/server.toml", recipe());
     place.write("plan.toml", plan);
 }
 

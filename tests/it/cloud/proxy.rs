@@ -4,12 +4,12 @@
 
 use crate::place::{Place, Target, test_name};
 use crate::program::{Going, wait_for};
-use plimsoll_testing::{program, skip};
+use plimsoll_testing::{free_port, program, skip};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// What happens to a request instead of, or after, its being handed on.
@@ -60,7 +60,7 @@ pub(crate) struct Cloud<'a> {
 /// The path of the older kind.
 const PATH: &str = "/services/compute";
 /// The port of instances, as their recipe has it.
-pub(crate) const PORT: u16 = 18_080;
+pub(crate) static PORT: LazyLock<u16> = LazyLock::new(free_port);
 /// Tells addresses of instances apart.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
@@ -79,7 +79,7 @@ pub(crate) fn moto() -> Option<String> {
 
 impl<'a> Cloud<'a> {
     pub(crate) fn start(place: &'a Place, moto: &str, kind: Kind) -> Self {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let free = free_port();
         let number = free.to_string();
         let mut going = place.start(place.command(moto, &["-H", "127.0.0.1", "-p", &number]));
         wait_for("moto to listen", || {
@@ -137,7 +137,7 @@ impl<'a> Cloud<'a> {
         for (id, address) in places {
             let lives = living.get(&id).is_some_and(|state| state == "running");
             if lives && !servers.contains_key(&id) {
-                let at = format!("{address}:{PORT}");
+                let at = format!("{address}:{}", *PORT);
                 let target = Target::start(self.place, &at, &["--service-time", "const:2ms"]);
                 servers.insert(id, Some(target));
             }

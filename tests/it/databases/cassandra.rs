@@ -6,33 +6,29 @@
 
 use super::{PASSWORD, counts, tries};
 use crate::place::Place;
-use crate::program::Going;
 use crate::secrets::assert_nowhere;
-use crate::stores::{
-    assert_cut, dies, eight_hundred, on_a_free_port, prepares_by_variable, writes_two_thousand,
-};
+use crate::stores::{assert_cut, dies, eight_hundred, prepares_by_variable, writes_two_thousand};
+use plimsoll_testing::servers::{Folder, Process};
 use plimsoll_testing::{Weight, program, skip};
 use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A Cassandra of one node with a user `ann`, ended by its id when dropped.
+/// A Cassandra of one node with a user `ann`.
 struct Server {
-    going: Going,
-    port: u16,
-    _folder: tempfile::TempDir,
+    process: Process,
 }
 
-impl AsMut<Going> for Server {
-    fn as_mut(&mut self) -> &mut Going {
-        &mut self.going
+impl AsMut<Process> for Server {
+    fn as_mut(&mut self) -> &mut Process {
+        &mut self.process
     }
 }
 
 impl Server {
-    fn start(test: &str, place: &Place) -> Option<Self> {
+    fn start(test: &str) -> Option<Self> {
         let Some(jars) = std::env::var_os("PLIMSOLL_CASSANDRA_JARS").map(PathBuf::from) else {
             skip(test, "cassandra: PLIMSOLL_CASSANDRA_JARS is not set (tests/cassandra/get.sh)");
             return None;
@@ -42,11 +38,9 @@ impl Server {
             return None;
         }
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cassandra/start.sh");
-        // What it keeps is no file of the test.
-        let folder = tempfile::tempdir().unwrap();
-        let command = |port: u16| {
+        let command = |folder: &Path, ports: &[u16]| {
             let mut command = Command::new(script);
-            command.arg(&jars).arg(folder.path()).arg(port.to_string());
+            command.arg(&jars).arg(folder).arg(ports[0].to_string());
             command.args(["authenticator: PasswordAuthenticator"]);
             // What a user may do is looked up for each request, not once in two seconds.
             command.args(["authorizer: CassandraAuthorizer", "permissions_validity: 0ms"]);
@@ -54,9 +48,8 @@ impl Server {
         };
         // Its superuser is made on the side, before that or after.
         let ready = ["Startup complete", "Created default superuser role"];
-        let is_up = |going: &Going, _| ready.iter().all(|words| going.out().contains(words));
-        let (going, port) = on_a_free_port(place, command, is_up);
-        let server = Self { going, port, _folder: folder };
+        let is_up = move |own: &Process| ready.iter().all(|words| own.log().contains(words));
+        let server = Self { process: Process::start(Folder::new(), 1, command, is_up) };
         let user = format!("CREATE ROLE ann WITH PASSWORD = '{PASSWORD}' AND LOGIN = true");
         server.cql(&user);
         server.cql("GRANT ALL ON ALL KEYSPACES TO ann");
@@ -64,12 +57,12 @@ impl Server {
     }
 
     fn url(&self) -> String {
-        format!("cassandra://ann:{PASSWORD}@127.0.0.1:{}/shop", self.port)
+        format!("cassandra://ann:{PASSWORD}@127.0.0.1:{}/shop", self.process.port())
     }
 
     /// What it answers to a statement of its superuser: the body of the result.
     fn cql(&self, text: &str) -> Vec<u8> {
-        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let mut socket = TcpStream::connect(("127.0.0.1", self.process.port())).unwrap();
         let mut ask = |what: u8, body: &[u8]| {
             let len = u32::try_from(body.len()).unwrap().to_be_bytes();
             socket.write_all(&[&[4, 0, 0, 0, what], &len[..], body].concat()).unwrap();
@@ -109,7 +102,7 @@ impl Server {
 #[test]
 fn cassandra_counts_the_same() {
     let place = Place::weighing(Weight::DATABASE);
-    let Some(server) = Server::start("cassandra_counts_the_same", &place) else { return };
+    let Some(server) = Server::start("cassandra_counts_the_same") else { return };
     let url = server.url();
     refuses_who_is_not_let_in(&place, &server);
     let data = ["--records", "2000", "--value-size", "uniform:1B..2KiB"];
@@ -158,7 +151,7 @@ fn pair() -> String {
 }
 
 fn refuses_who_is_not_let_in(place: &Place, server: &Server) {
-    let at = format!("127.0.0.1:{}", server.port);
+    let at = format!("127.0.0.1:{}", server.process.port());
     let load = |url: &str| tries(place, url);
     let none = load(&server.url()).ended_with(4);
     none.says(&["keyspace shop does not exist", "load the data set by `plimsoll prepare`"]);

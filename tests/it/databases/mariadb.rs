@@ -2,113 +2,32 @@
 
 use super::{PASSWORD, counts, tries};
 use crate::place::Place;
-use crate::program::Going;
 use crate::secrets::assert_nowhere;
-use crate::stores::{
-    assert_cut, dies, eight_hundred, on_a_free_port, prepares_by_variable, writes_two_thousand,
-};
-use plimsoll_testing::{Weight, installed};
+use crate::stores::{assert_cut, dies, eight_hundred, prepares_by_variable, writes_two_thousand};
+use plimsoll_testing::Weight;
+use plimsoll_testing::servers::{MariaDb, Schema};
 use rustix::process::Signal;
-use std::path::PathBuf;
-use std::process::Command;
 
-/// It writes little, and waits for no disk.
-const SMALL: [&str; 4] = [
-    "--innodb-log-file-size=8M",
-    "--innodb-buffer-pool-size=32M",
-    "--innodb-flush-log-at-trx-commit=0",
-    "--skip-innodb-doublewrite",
-];
-
-/// A MariaDB with a database `shop` and its user `ann`, ended by its id when dropped.
-pub(crate) struct Server {
-    going: Going,
-    port: u16,
-    socket: PathBuf,
-    client: PathBuf,
-    _folder: tempfile::TempDir,
-}
-
-impl AsMut<Going> for Server {
-    fn as_mut(&mut self) -> &mut Going {
-        &mut self.going
-    }
-}
-
-impl Server {
-    pub(crate) fn start(test: &str, place: &Place, more: &[&str]) -> Option<Self> {
-        let program = installed(test, "mariadbd")?;
-        let install = installed(test, "mariadb-install-db")?;
-        let client = installed(test, "mariadb")?;
-        // What it keeps is no file of the test.
-        let folder = tempfile::tempdir().unwrap();
-        let named =
-            |option: &str, name: &str| format!("{option}={}", folder.path().join(name).display());
-        let mut command = Command::new(install);
-        command.args([
-            "--no-defaults",
-            "--skip-test-db",
-            "--auth-root-authentication-method=normal",
-        ]);
-        command.args(SMALL).arg(named("--datadir", "data"));
-        // Several that share a folder for what is temporary take each other's away.
-        command.env("TMPDIR", folder.path());
-        place.start(command).wait().ended_with(0);
-        let socket = folder.path().join("socket");
-        let command = |port| {
-            let mut command = Command::new(&program);
-            command.args(["--no-defaults", "--user=root", "--bind-address=127.0.0.1"]);
-            command.arg("--skip-name-resolve").args(SMALL).args(more);
-            command.args([named("--datadir", "data"), named("--pid-file", "pid")]);
-            command.args([named("--socket", "socket"), format!("--port={port}")]);
-            command.env("TMPDIR", folder.path());
-            command
-        };
-        let (going, port) = on_a_free_port(place, command, Going::listens_on);
-        let server = Self { going, port, socket, client, _folder: folder };
-        server.sql(&format!(
-            "CREATE DATABASE shop; GRANT ALL ON shop.* TO ann@'127.0.0.1' IDENTIFIED BY \
-             '{PASSWORD}'"
-        ));
-        Some(server)
-    }
-
-    pub(crate) fn url(&self) -> String {
-        format!("mysql://ann:{PASSWORD}@127.0.0.1:{}/shop", self.port)
-    }
-
-    /// What it answers to its own client, as text; the output is no file of the place.
-    pub(super) fn sql(&self, text: &str) -> String {
-        let mut command = Command::new(&self.client);
-        command.args(["--no-defaults", "--batch", "--skip-column-names", "--user=root"]);
-        command.arg(format!("--socket={}", self.socket.display())).args(["-e", text]);
-        let output = command.output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{text}: {said}");
-        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
-    }
-
-    /// One of its own counters.
-    pub(super) fn status(&self, name: &str) -> u64 {
-        let text = self.sql(&format!("SHOW GLOBAL STATUS LIKE '{name}'"));
-        text.rsplit('\t').next().unwrap().parse().unwrap()
-    }
+/// A database of the MariaDB that tests share.
+fn shared(test: &str) -> Option<Schema> {
+    MariaDb::shared(test).map(|server| server.schema(PASSWORD))
 }
 
 #[test]
 fn mariadb_counts_the_same() {
     let place = Place::weighing(Weight::DATABASE);
-    let Some(server) = Server::start("mariadb_counts_the_same", &place, &[]) else { return };
-    let url = server.url();
+    let Some(server) = MariaDb::own("mariadb_counts_the_same", &[]) else { return };
+    let shop = server.schema(PASSWORD);
+    let url = shop.url();
     let data = ["--records", "2000", "--value-size", "uniform:1B..2KiB"];
     writes_two_thousand(&place, &url, &data);
-    assert_eq!(server.sql("SELECT COUNT(*) FROM shop.plimsoll"), "2000");
+    assert_eq!(shop.sql("SELECT COUNT(*) FROM plimsoll"), "2000");
     // And the last record, asked for before the table is written, and a sample of it behind.
     assert_eq!(server.status("Com_stmt_execute"), 2101);
     // Once more: the same data set, nothing new.
-    let before = server.sql("CHECKSUM TABLE shop.plimsoll");
+    let before = shop.sql("CHECKSUM TABLE plimsoll");
     writes_two_thousand(&place, &url, &data);
-    assert_eq!(server.sql("CHECKSUM TABLE shop.plimsoll"), before);
+    assert_eq!(shop.sql("CHECKSUM TABLE plimsoll"), before);
 
     let names = ["stmt_execute", "stmt_prepare", "select", "update", "insert"];
     let now = || names.map(|name| server.status(&format!("Com_{name}")));
@@ -126,7 +45,7 @@ fn mariadb_counts_the_same() {
     // What SHOW reads is a table that is scanned; ours is read by its primary key.
     let scanned = server.status("Handler_read_rnd_next") - scanned;
     assert!(scanned < 800, "{scanned} rows were scanned");
-    assert_eq!(server.sql("SELECT COUNT(*) FROM shop.plimsoll"), (2000 + inserts).to_string());
+    assert_eq!(shop.sql("SELECT COUNT(*) FROM plimsoll"), (2000 + inserts).to_string());
     assert!(summary["connections"]["opened"] == 8, "{summary}");
     let run = place.run();
     place.plimsoll(&["report", run.to_str().unwrap()]).ended_with(0);
@@ -135,13 +54,13 @@ fn mariadb_counts_the_same() {
 
 #[test]
 fn a_record_of_mariadb_that_is_not_there_is_a_miss() {
-    let place = Place::weighing(Weight::DATABASE);
+    let place = Place::new();
     let test = "a_record_of_mariadb_that_is_not_there_is_a_miss";
-    let Some(server) = Server::start(test, &place, &[]) else { return };
-    let url = server.url();
+    let Some(shop) = shared(test) else { return };
+    let url = shop.url();
     place.plimsoll(&["prepare", &url]).ended_with(0);
-    let count = || server.sql("SELECT COUNT(*) FROM shop.plimsoll");
-    server.sql("DELETE FROM shop.plimsoll");
+    let count = || shop.sql("SELECT COUNT(*) FROM plimsoll");
+    shop.sql("DELETE FROM plimsoll");
     let summary = eight_hundred(&place, &url, &["--workload", "balanced"]);
     assert_eq!(summary["status"]["204"], 800, "neither read nor updated: {summary}");
     let warnings = summary["warnings"].to_string();
@@ -149,8 +68,7 @@ fn a_record_of_mariadb_that_is_not_there_is_a_miss() {
     assert_eq!(count(), "0", "an update makes no record");
     // Several at once on a connection, through a socket; what is new is found.
     place.plimsoll(&["prepare", &url]).ended_with(0);
-    let path = server.socket.to_str().unwrap().replace('/', "%2F");
-    let url = format!("mariadb+unix://root@{path}/shop");
+    let url = shop.url_by_socket();
     let latest = ["--workload", "read-latest", "--streams", "8", "--connections", "2"];
     let summary = eight_hundred(&place, &url, &latest);
     assert_eq!(summary["status"]["200"], 800, "{summary}");
@@ -165,8 +83,9 @@ fn a_record_of_mariadb_that_is_not_there_is_a_miss() {
 fn an_error_of_mariadb_is_a_failure() {
     let place = Place::weighing(Weight::DATABASE);
     let test = "an_error_of_mariadb_is_a_failure";
-    let Some(server) = Server::start(test, &place, &["--read-only"]) else { return };
-    let url = server.url();
+    let Some(server) = MariaDb::own(test, &["--read-only"]) else { return };
+    let shop = server.schema(PASSWORD);
+    let url = shop.url();
     server.sql("SET GLOBAL read_only = 0");
     place.plimsoll(&["prepare", &url]).ended_with(0);
     server.sql("SET GLOBAL read_only = 1");
@@ -176,8 +95,9 @@ fn an_error_of_mariadb_is_a_failure() {
     assert_eq!(summary["status"]["403"], updates, "{summary}");
     assert_eq!(summary["errors"]["status"], updates, "{summary}");
     // A user who may only read can put a load of reads on it, and no other.
-    server.sql(&format!("GRANT SELECT ON shop.* TO eve@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'"));
-    let url = url.replace("ann:", "eve:");
+    let reads = format!("GRANT SELECT ON {}.* TO eve", shop.name());
+    server.sql(&format!("{reads}@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'"));
+    let url = url.replace(&format!("{}:", shop.user()), "eve:");
     let summary = eight_hundred(&place, &url, &["--workload", "read-only"]);
     assert_eq!(summary["status"]["200"], 800, "{summary}");
     let load = ["load", "--quiet", &url, "--workload", "balanced", "--rate", "9/s", "--for", "1s"];
@@ -187,35 +107,42 @@ fn an_error_of_mariadb_is_a_failure() {
 
 #[test]
 fn who_is_not_let_in_by_mariadb_learns_why() {
-    let place = Place::weighing(Weight::DATABASE);
+    let place = Place::new();
     let test = "who_is_not_let_in_by_mariadb_learns_why";
-    let Some(server) = Server::start(test, &place, &[]) else { return };
-    let at = format!("127.0.0.1:{}", server.port);
+    let Some(server) = MariaDb::shared(test) else { return };
+    let shop = server.schema(PASSWORD);
+    let (user, name) = (shop.user(), shop.name());
+    let at = server.address();
     let load = |url: &str| tries(&place, url);
-    let none = load(&server.url()).ended_with(4);
-    none.says(&["Table 'shop.plimsoll' doesn't exist", "load the data set by `plimsoll prepare`"]);
-    let wrong = load(&format!("mysql://ann:gu3ss@{at}/shop")).ended_with(4);
-    wrong.says(&["Access denied for user 'ann'", "hint: check the password"]);
-    let other = load(&format!("mysql://ann:{PASSWORD}@{at}/elsewhere")).ended_with(4);
-    other.says(&["Access denied for user 'ann'@'127.0.0.1' to database 'elsewhere'"]);
-    let nobody = load(&format!("mysql://{at}/shop")).ended_with(2);
+    let none = load(&shop.url()).ended_with(4);
+    none.says(&[
+        &format!("Table '{name}.plimsoll' doesn't exist"),
+        "load the data set by `plimsoll prepare`",
+    ]);
+    let wrong = load(&format!("mysql://{user}:gu3ss@{at}/{name}")).ended_with(4);
+    wrong.says(&[&format!("Access denied for user '{user}'"), "hint: check the password"]);
+    let other = load(&format!("mysql://{user}:{PASSWORD}@{at}/elsewhere")).ended_with(4);
+    let denied = format!("Access denied for user '{user}'@'127.0.0.1' to database 'elsewhere'");
+    other.says(&[&denied]);
+    let nobody = load(&format!("mysql://{at}/{name}")).ended_with(2);
     nobody.says(&["no user is named", "mysql://USER@"]);
-    let nothing = load(&format!("mysql://ann:{PASSWORD}@{at}")).ended_with(2);
+    let nothing = load(&format!("mysql://{user}:{PASSWORD}@{at}")).ended_with(2);
     nothing.says(&["the name of a database as the path"]);
     let stranger = load(&format!("redis://{at}")).ended_with(4);
     stranger.says(&["it does not speak RESP2"]);
-    prepares_by_variable(&place, &format!("mysql://{at}/shop"), &format!("ann:{PASSWORD}"));
+    prepares_by_variable(&place, &format!("mysql://{at}/{name}"), &format!("{user}:{PASSWORD}"));
 }
 
 #[test]
 fn a_mariadb_that_dies_fails_what_it_did_not_answer() {
     let place = Place::weighing(Weight::DATABASE);
     let test = "a_mariadb_that_dies_fails_what_it_did_not_answer";
-    let Some(server) = Server::start(test, &place, &[]) else { return };
-    let url = server.url();
+    let Some(server) = MariaDb::own(test, &[]) else { return };
+    let shop = server.schema(PASSWORD);
+    let url = shop.url();
     place.plimsoll(&["prepare", &url]).ended_with(0);
     let before = server.status("Com_stmt_execute");
-    let has_begun = |server: &Server| server.status("Com_stmt_execute") > before + 100;
+    let has_begun = |server: &MariaDb| server.status("Com_stmt_execute") > before + 100;
     assert_cut(&dies(&place, &url, server, has_begun, Signal::KILL));
 }
 
@@ -224,18 +151,19 @@ fn mariadbs_settings_do_not_keep_a_data_set_from_being_written() {
     let test = "mariadbs_settings_do_not_keep_a_data_set_from_being_written";
     let place = Place::weighing(Weight::DATABASE);
     let odd = ["--autocommit=0", "--sql-mode="];
-    let Some(server) = Server::start(test, &place, &odd) else { return };
-    let url = server.url();
+    let Some(server) = MariaDb::own(test, &odd) else { return };
+    let shop = server.schema(PASSWORD);
+    let url = shop.url();
     let prepare = ["prepare", &url, "--records", "500", "--json"];
     let filled = place.plimsoll(&prepare).ended_with(0).json();
     assert_eq!(filled["read_back"]["read"], 100, "{filled}");
-    assert_eq!(server.sql("SELECT COUNT(*) FROM shop.plimsoll"), "500");
+    assert_eq!(shop.sql("SELECT COUNT(*) FROM plimsoll"), "500");
     // A load's updates are committed too: nobody waits for a lock.
     let balanced = ["--workload", "balanced", "--records", "500"];
     let summary = eight_hundred(&place, &url, &balanced);
     assert_eq!(summary["succeeded"], 800, "{summary}");
     // A value that its column cuts is an error of the store, in its words.
-    server.sql("ALTER TABLE shop.plimsoll MODIFY value VARBINARY(50) NOT NULL DEFAULT ''");
+    shop.sql("ALTER TABLE plimsoll MODIFY value VARBINARY(50) NOT NULL DEFAULT ''");
     let filled = place.plimsoll(&prepare).ended_with(4).json();
     assert_eq!(filled["status"]["413"], 500, "{filled}");
     assert!(filled["reasons"][0]["text"].as_str().unwrap().contains("Data too long"), "{filled}");
@@ -244,19 +172,21 @@ fn mariadbs_settings_do_not_keep_a_data_set_from_being_written() {
 #[test]
 fn mariadbs_table_may_be_there_without_the_right_to_make_it() {
     let test = "mariadbs_table_may_be_there_without_the_right_to_make_it";
-    let place = Place::weighing(Weight::DATABASE);
-    let Some(server) = Server::start(test, &place, &[]) else { return };
-    server.sql(&format!(
-        "CREATE DATABASE small; GRANT SELECT, INSERT, UPDATE ON small.* TO bob@'127.0.0.1' \
-         IDENTIFIED BY '{PASSWORD}'"
+    let place = Place::new();
+    let Some(server) = MariaDb::shared(test) else { return };
+    let small = server.schema(PASSWORD);
+    let (name, user) = (small.name(), small.user());
+    small.sql(&format!(
+        "REVOKE ALL ON {name}.* FROM {user}@'127.0.0.1'; \
+         GRANT SELECT, INSERT, UPDATE ON {name}.* TO {user}@'127.0.0.1'"
     ));
-    let url = format!("mysql://bob:{PASSWORD}@127.0.0.1:{}/small", server.port);
+    let url = small.url();
     let denied = place.plimsoll(&["prepare", &url, "--records", "20"]).ended_with(4);
     denied.says(&["CREATE command denied", "hint: give the user the privileges"]);
-    server.sql("CREATE TABLE small.plimsoll (id VARCHAR(64) PRIMARY KEY, value LONGBLOB NOT NULL)");
+    small.sql("CREATE TABLE plimsoll (id VARCHAR(64) PRIMARY KEY, value LONGBLOB NOT NULL)");
     place.plimsoll(&["prepare", &url, "--records", "20"]).ended_with(0);
     // Whatever padded the value on its way back, it is not the one that was written.
-    server.sql("ALTER TABLE small.plimsoll MODIFY value BINARY(200) NOT NULL DEFAULT ''");
+    small.sql("ALTER TABLE plimsoll MODIFY value BINARY(200) NOT NULL DEFAULT ''");
     let padded = place.plimsoll(&["prepare", &url, "--records", "20"]).ended_with(4);
     assert!(padded.out.contains("has come back with 200 bytes of 100"), "{}", padded.out);
 }
@@ -265,8 +195,9 @@ fn mariadbs_table_may_be_there_without_the_right_to_make_it() {
 fn mariadb_with_few_connections_is_told_in_its_words() {
     let test = "mariadb_with_few_connections_is_told_in_its_words";
     let place = Place::weighing(Weight::DATABASE);
-    let Some(server) = Server::start(test, &place, &["--max-connections=12"]) else { return };
-    let url = server.url();
+    let Some(server) = MariaDb::own(test, &["--max-connections=12"]) else { return };
+    let shop = server.schema(PASSWORD);
+    let url = shop.url();
     place.plimsoll(&["prepare", &url, "--records", "500"]).ended_with(0);
     let summary = eight_hundred(&place, &url, &["--records", "500"]);
     let warnings = summary["warnings"].to_string();

@@ -2,12 +2,11 @@
 //! leaves, a host that goes away, and one that comes back.
 
 use super::{Server, beds, down, left, nothing_is_left, place};
-use crate::host::{cgroups, has_cgroups};
 use crate::place::{Place, events, test_name};
 use crate::pools::{for_ever, kill};
 use crate::program::{PLIMSOLL, wait_for};
 use plimsoll_runs::{Run, SeriesRow};
-use plimsoll_testing::Weight;
+use plimsoll_testing::{Weight, cgroups, has_cgroups};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,59 +1,52 @@
 //! TLS with key-value stores: whose certificate is trusted, which one is shown, and what is told
 //! where one side speaks TLS and the other does not.
 
-use super::{PASSWORD, Server, eight_hundred, writes_two_thousand};
+use super::{PASSWORD, eight_hundred, writes_two_thousand};
 use crate::client_certificates::certificates;
 use crate::place::Place;
 use crate::program::Done;
 use crate::secrets::assert_nowhere;
+use plimsoll_testing::servers::{Process, Redis};
 use plimsoll_testing::{installed, skip};
 use serde_json::{Value, json};
+use std::process::Command;
 
 /// A Redis that speaks TLS alone, and what else it is told.
-fn redis(test: &str, place: &Place, more: &[&str]) -> Option<Server> {
+fn redis(test: &str, place: &Place, more: &[&str]) -> Option<Process> {
     let program = installed(test, "redis-server")?;
     installed(test, "openssl")?;
     certificates(place);
-    let own = "--port 0 --bind 127.0.0.1 --appendonly no --tls-cert-file server.pem \
-               --tls-key-file server.key --tls-ca-cert-file ca.pem";
-    let arguments = |port: u16| {
-        let port = ["--tls-port".to_owned(), port.to_string(), "--save".to_owned(), String::new()];
-        let own = own.split(' ').chain(more.iter().copied()).map(str::to_owned);
-        port.into_iter().chain(own).collect()
-    };
-    Some(Server::start(place, &program, arguments))
+    Some(Process::listening(|_, port| {
+        let mut command = Command::new(&program);
+        command.args(["--port", "0", "--tls-port", &port.to_string(), "--bind", "127.0.0.1"]);
+        command.args(["--save", "", "--appendonly", "no"]);
+        let files =
+            [("cert-file", "server.pem"), ("key-file", "server.key"), ("ca-cert-file", "ca.pem")];
+        for (option, name) in files {
+            command.arg(format!("--tls-{option}")).arg(place.path(name));
+        }
+        command.args(more);
+        command
+    }))
 }
 
-fn memcached(test: &str, place: &Place) -> Option<Server> {
+fn memcached(test: &str, place: &Place) -> Option<Process> {
     let program = installed(test, "memcached")?;
     installed(test, "openssl")?;
-    let help = std::process::Command::new(&program).arg("-h").output().unwrap();
+    let help = Command::new(&program).arg("-h").output().unwrap();
     if !String::from_utf8_lossy(&help.stdout).contains("--enable-ssl") {
         skip(test, "memcached: it speaks no TLS");
         return None;
     }
     certificates(place);
-    let arguments = |port: u16| {
-        let port = port.to_string();
-        let files = "ssl_chain_cert=server.pem,ssl_key=server.key";
-        let own = [
-            "-l",
-            "127.0.0.1",
-            "-p",
-            &port,
-            "-U",
-            "0",
-            "-u",
-            "root",
-            "-m",
-            "512",
-            "-Z",
-            "-o",
-            files,
-        ];
-        own.map(str::to_owned).to_vec()
-    };
-    Some(Server::start(place, &program, arguments))
+    let [chain, key] = ["server.pem", "server.key"].map(|name| place.path(name));
+    let files = format!("ssl_chain_cert={},ssl_key={}", chain.display(), key.display());
+    Some(Process::listening(|_, port| {
+        let mut command = Command::new(&program);
+        command.args(["-l", "127.0.0.1", "-p", &port.to_string(), "-U", "0", "-u", "root"]);
+        command.args(["-m", "512", "-Z", "-o", &files]);
+        command
+    }))
 }
 
 /// How many handshakes of each kind a load has made, of which each belongs to a connection.
@@ -79,10 +72,10 @@ fn redis_over_tls_counts_the_same() {
     let secret = ["--tls-auth-clients", "no", "--requirepass", PASSWORD];
     let Some(server) = redis(test, &place, &secret) else { return };
     let Some(client) = installed(test, "redis-cli") else { return };
-    let url = format!("rediss://:{PASSWORD}@127.0.0.1:{}/3", server.port);
+    let url = format!("rediss://:{PASSWORD}@127.0.0.1:{}/3", server.port());
     let data = ["--records", "2000", "--value-size", "uniform:1B..9KiB", "--ca", "ca.pem"];
     writes_two_thousand(&place, &url, &data);
-    let port = server.port.to_string();
+    let port = server.port().to_string();
     let says = |command: &[&str]| {
         let own = ["--tls", "--cacert", "ca.pem", "-p", &port, "-n", "3", "--no-auth-warning"];
         let mut client = place.command(client.to_str().unwrap(), &[&own[..], command].concat());
@@ -107,7 +100,7 @@ fn redis_over_tls_counts_the_same() {
     let each = [&["--connection", "per-request"], &data[..]].concat();
     assert_eq!(handshakes(&eight_hundred(&place, &url, &each)), (800, 0));
     let plan = std::fs::read_to_string(place.run().join("plan.toml")).unwrap();
-    assert!(plan.contains(&format!("rediss://127.0.0.1:{}/3", server.port)), "{plan}");
+    assert!(plan.contains(&format!("rediss://127.0.0.1:{}/3", server.port())), "{plan}");
     assert_nowhere(&place, &[PASSWORD]);
 }
 
@@ -116,7 +109,7 @@ fn memcached_over_tls_counts_the_same() {
     let test = "memcached_over_tls_counts_the_same";
     let place = Place::new();
     let Some(server) = memcached(test, &place) else { return };
-    let url = format!("memcacheds://127.0.0.1:{}", server.port);
+    let url = format!("memcacheds://127.0.0.1:{}", server.port());
     let data = ["--records", "2k", "--value-size", "uniform:1B..40KiB", "--ca", "ca.pem"];
     writes_two_thousand(&place, &url, &data);
     let workload = [&["--workload", "balanced", "--connections", "4"], &data[..]].concat();
@@ -138,7 +131,7 @@ fn what_keeps_a_store_and_us_from_tls_is_told() {
     let test = "what_keeps_a_store_and_us_from_tls_is_told";
     let place = Place::new();
     let Some(server) = redis(test, &place, &["--tls-auth-clients", "no"]) else { return };
-    let at = format!("127.0.0.1:{}", server.port);
+    let at = format!("127.0.0.1:{}", server.port());
     let (plain, secure) = (format!("redis://{at}"), format!("rediss://{at}"));
     let stranger = short(&place, &secure, &[]).ended_with(4);
     stranger.says(&["agree on TLS with", "UnknownIssuer", "--ca FILE", "--insecure"]);
@@ -151,8 +144,8 @@ fn what_keeps_a_store_and_us_from_tls_is_told() {
     // It speaks TLS, and we do not.
     short(&place, &plain, &[]).ended_with(4).says(&["write rediss://"]);
     // We speak TLS, and it does not.
-    let Some(server) = Server::redis(test, &place, &[]) else { return };
-    let at = format!("127.0.0.1:{}", server.port);
+    let Some(server) = Redis::shared(test) else { return };
+    let at = server.address().to_string();
     let deaf =
         short(&place, &format!("rediss://{at}"), &["--insecure", "--timeout", "2s"]).ended_with(4);
     deaf.says(&["agree on TLS with", "write redis://"]);
@@ -165,7 +158,7 @@ fn redis_lets_in_whoever_shows_a_certificate() {
     let test = "redis_lets_in_whoever_shows_a_certificate";
     let place = Place::new();
     let Some(server) = redis(test, &place, &["--tls-auth-clients", "yes"]) else { return };
-    let url = format!("rediss://127.0.0.1:{}", server.port);
+    let url = format!("rediss://127.0.0.1:{}", server.port());
     let none = short(&place, &url, &["--ca", "ca.pem"]).ended_with(4);
     none.says(&["--cert FILE and --key FILE"]);
     let shown = ["--ca", "ca.pem", "--cert", "client.pem", "--key", "client.key"];

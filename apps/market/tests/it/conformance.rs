@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use plimsoll_testing::{installed, websocket_peers};
 use serde_json::Value;
 
 use crate::stores::Stores;
@@ -19,14 +20,9 @@ const COUNT: usize = 247;
 
 /// The suite, where it is installed.
 fn kosoku(test: &str) -> Option<PathBuf> {
-    let cache = std::env::var("XDG_CACHE_HOME").map(PathBuf::from);
-    let cache =
-        cache.or_else(|_| std::env::var("HOME").map(|home| PathBuf::from(home).join(".cache")));
-    let folder = std::env::var("PLIMSOLL_WEBSOCKET_PEERS").map(PathBuf::from);
-    let folder = folder.or_else(|_| cache.map(|cache| cache.join("plimsoll/peers/websocket"))).ok();
-    let program =
-        folder.map(|folder| folder.join("bin/kosoku")).filter(|program| program.is_file());
-    program.or_else(|| plimsoll_testing::installed(test, "kosoku"))
+    let program = websocket_peers().join("bin/kosoku");
+    let program = Some(program).filter(|program| program.is_file());
+    program.or_else(|| installed(test, "kosoku"))
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn the_administrator_has_a_token_or_there_is_none() {
     let game = with.game();
     let pool = with.pool(game, "10m");
     let database = stores.another_database();
-    let without = stores.market_of(&database, &[]);
+    let without = stores.market_of(&database.url(), &[]);
     let (_, user) = with.user("Ann");
     let calls = [
         ("POST", "/admin/games".to_owned(), json!({"name": "A – B"})),

@@ -4,12 +4,12 @@
 use std::net::TcpStream;
 use std::process::Command;
 
-use plimsoll_testing::installed;
+use plimsoll_testing::{free_address, installed};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::client::Http;
-use crate::program::{Running, free, wait_for};
+use crate::program::{Running, listening, wait_for};
 use crate::stores::{Market, Stores};
 
 /// What the manual starts a market with.
@@ -20,13 +20,13 @@ fn the_stores_of_the_manual_start_and_leave_nothing_when_they_end() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let ports = [free(), free()];
+    let ports = [free_address(), free_address()];
     let mut command = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/stores.sh"));
     command.arg(folder.path()).args(ports.map(|address| address.port().to_string()));
     let (mut stores, told) = Running::telling(&mut command);
     let mut command = Command::new(env!("CARGO_BIN_EXE_market"));
     command.args(["--listen", "127.0.0.1:0"]).args(told.split_whitespace());
-    let (market, address) = Running::listening(&mut command);
+    let (market, address) = listening(&mut command);
     let games = Http { address }.ask("GET", "/games", None, &Value::Null);
     assert_eq!(games, (200, json!({"games": []})), "{told}");
     drop(market);

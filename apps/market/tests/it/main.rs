@@ -1,5 +1,5 @@
-//! The market as a whole: its binary, with Debian's MariaDB and Redis on ports and in folders of
-//! their own. Where those are not installed the tests skip by name.
+//! The market as a whole: its binary, with Debian's MariaDB and Redis. Where those are not
+//! installed the tests skip by name.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::disallowed_methods, reason = "tests start processes and wait for them")]

@@ -3,7 +3,7 @@
 use crate::drive::{config, drive, open, refused, to};
 use crate::server::{OK, Server};
 use plimsoll_load::{Endpoint, SessionError};
-use plimsoll_testing::skip;
+use plimsoll_testing::{has_ipv6, skip};
 use plimsoll_workload::request::{Order, Requests};
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -27,10 +27,10 @@ fn tempfile() -> std::path::PathBuf {
 
 #[test]
 fn ipv6() {
-    let listener = match TcpListener::bind("[::1]:0") {
-        Ok(listener) => listener,
-        Err(error) => return skip("ipv6", &format!("namespaces: no IPv6 loopback: {error}")),
-    };
+    if !has_ipv6("ipv6") {
+        return;
+    }
+    let listener = TcpListener::bind("[::1]:0").unwrap();
     let server = Server::on(listener, |mut peer| peer.serve(OK, usize::MAX));
     let seen = drive(&to(server.address()), &open(100.0, 200));
     assert_eq!(seen.counts().succeeded, 20);

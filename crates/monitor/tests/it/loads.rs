@@ -6,10 +6,10 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use plimsoll_monitor::{Samples, Source, Watched};
-use plimsoll_testing::{skip, wait_until};
+use plimsoll_testing::{Running, skip, wait_until};
 
 fn collect(name: &str, source: &Source) -> Samples {
     Watched::open(name, source).unwrap().collect().unwrap()
@@ -75,17 +75,6 @@ fn sockets_are_counted_by_state() {
     drop((half, servers));
 }
 
-/// A process, killed when dropped.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// A group of version 1, and of version 2 where the host has it beside; undone when dropped.
 struct Group {
     folders: Vec<PathBuf>,
@@ -142,7 +131,7 @@ impl Group {
 }
 
 fn shell(script: &str) -> Running {
-    Running(Command::new("sh").arg("-c").arg(script).stdout(Stdio::null()).spawn().unwrap())
+    Running::start(Command::new("sh").arg("-c").arg(script).stdout(Stdio::null()))
 }
 
 impl Drop for Group {
@@ -158,7 +147,7 @@ impl Drop for Group {
 
 /// What a process used, in seconds: fields 14 and 15 of proc_pid_stat(5).
 fn used(process: &Running) -> f64 {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.0.id())).unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.id())).unwrap();
     let (_, fields) = stat.rsplit_once(')').unwrap();
     let ticks = fields.split_ascii_whitespace().skip(11).take(2);
     ticks.map(|word| word.parse::<f64>().unwrap()).sum::<f64>() / 100.0
@@ -209,7 +198,7 @@ fn a_process_killed_for_memory_is_counted() {
     group.write("memory.limit_in_bytes", "20971520");
     let before = group.value("container_oom_events_total");
     let mut process = group.run("exec tail /dev/zero");
-    let status = process.0.wait().unwrap();
+    let status = process.ended();
     assert!(!status.success(), "{status}");
     let samples = group.samples();
     let of = |name| samples.value(name, &[]).unwrap();

@@ -221,8 +221,7 @@ fn a_period_of_zero_is_refused() {
 #[test]
 #[expect(clippy::disallowed_methods, reason = "datagrams are taken by the kernel's clock")]
 fn lines_of_statsd_are_taken_as_they_come() {
-    // A port that was free a moment ago.
-    let at = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let at = plimsoll_testing::free_address();
     let source = Source { address: Some(at.to_string()), ..Source::default() };
     let mut statsd = Watched::open("statsd", &source).unwrap();
     assert!(statsd.collect().unwrap().is_empty());

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use plimsoll_monitor::collector::CollectError;
 use plimsoll_monitor::{Samples, Source, Watched};
+use plimsoll_testing::servers::{MariaDb, Memcached, Redis};
+use plimsoll_testing::wait_for;
 use rustix::process::Signal;
 
-use crate::servers::Server;
+use crate::servers::{Server, with_monitor};
 
 fn source(address: String) -> Source {
     let limit = Duration::from_secs(20);
@@ -154,20 +156,23 @@ fn memcached_counts_what_it_was_sent() {
 
 #[test]
 fn mariadb_counts_what_it_was_sent() {
-    let Some(server) = Server::mariadb("mariadb_counts_what_it_was_sent") else { return };
-    let mut watched = open("mariadb", server.address());
-    let before = watched.collect().unwrap();
-    let asked = server.sql("SELECT 1; SELECT 2; SELECT 3; DO 1; INSERT INTO a.b VALUES (1), (2);");
-    assert_eq!(asked, "1\n1\n2\n2\n3\n3\n");
-    // The client says goodbye and waits for no answer: the server may have it for a moment more.
+    let Some(server) = MariaDb::own("mariadb_counts_what_it_was_sent", &[]) else { return };
+    with_monitor(&server);
+    server.sql("CREATE DATABASE a; CREATE TABLE a.b (c INT)");
     let connected =
         |samples: &Samples| count(samples, "mysql_global_status_threads_connected", &[]);
-    let after = (0..3000).find_map(|_| {
-        let after = watched.collect().unwrap();
-        std::thread::park_timeout(Duration::from_millis(10));
-        (connected(&after) == 1).then_some(after)
-    });
-    let samples = [before, after.expect("the server has let the client go")];
+    let mut watched = open("mariadb", server.address().to_string());
+    // A client says goodbye and waits for no answer: the server may have it for a moment more.
+    let mut without_clients = || {
+        wait_for("the server to let the client go", || {
+            let samples = watched.collect().unwrap();
+            (connected(&samples) == 1).then_some(samples)
+        })
+    };
+    let before = without_clients();
+    let asked = server.sql("SELECT 1; SELECT 2; SELECT 3; DO 1; INSERT INTO a.b VALUES (1), (2);");
+    assert_eq!(asked, "1\n2\n3");
+    let samples = [before, without_clients()];
     let commands =
         |of: &str| rise(&samples, "mysql_global_status_commands_total", &[("command", of)]);
     // The client asks for something of its own when it connects.
@@ -185,7 +190,7 @@ fn mariadb_counts_what_it_was_sent() {
 
 #[test]
 fn mariadb_says_why_nobody_is_let_in() {
-    let Some(server) = Server::mariadb("mariadb_says_why_nobody_is_let_in") else { return };
+    let Some(server) = MariaDb::shared("mariadb_says_why_nobody_is_let_in") else { return };
     let refused = open("mariadb", format!("nobody@{}", server.address())).collect().unwrap_err();
     assert!(refused.to_string().contains("Access denied for user 'nobody'"), "{refused}");
     let with_password = source("monitor:secret@127.0.0.1:3306".to_owned());
@@ -211,20 +216,20 @@ fn haproxys_page_is_read_whole() {
 #[test]
 fn every_documented_series_of_a_service_is_given() {
     let test = "every_documented_series_of_a_service_is_given";
+    let nginx = Server::nginx(test);
+    // A database without a key is none.
+    let redis = Redis::shared(test).map(|server| (server, server.keys()));
+    redis.iter().for_each(|(_, keys)| assert_eq!(keys.says("SET key value"), b"+OK"));
+    let mariadb = MariaDb::shared(test).inspect(|server| with_monitor(server));
     let servers = [
-        ("nginx", Server::nginx(test)),
-        ("redis", Server::redis(test)),
-        ("memcached", Server::memcached(test)),
-        ("mariadb", Server::mariadb(test)),
+        ("nginx", nginx.as_ref().map(Server::address)),
+        ("redis", redis.as_ref().map(|(server, _)| server.address().to_string())),
+        ("memcached", Memcached::shared(test).map(|server| server.address().to_string())),
+        ("mariadb", mariadb.map(|server| server.address().to_string())),
     ];
-    for (name, server) in servers {
-        let Some(server) = server else { continue };
-        let mut client = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
-        if name == "redis" {
-            // A database without a key is none.
-            say(&mut client, b"SET key value\r\n", b"+OK\r\n");
-        }
-        let samples = open(name, server.address()).collect().unwrap();
+    for (name, address) in servers {
+        let Some(address) = address else { continue };
+        let samples = open(name, address).collect().unwrap();
         for group in plimsoll_monitor::collector::named(name).unwrap().groups {
             for series in group.series {
                 assert!(samples.iter().any(|sample| sample.name == series.name), "{}", series.name);
@@ -240,14 +245,14 @@ fn a_service_that_comes_back_is_read_again() {
         let Some(mut server) = server else { continue };
         let mut watched = open(server.collector, server.address());
         watched.collect().unwrap();
-        server.end();
+        server.process().end();
         let error = watched.collect().unwrap_err();
         assert!(matches!(error, CollectError::Ask { .. }), "{error}");
-        server.again();
+        server.process().again();
         watched.collect().unwrap();
         // The connection that was kept is closed by now, unseen.
-        server.end();
-        server.again();
+        server.process().end();
+        server.process().again();
         watched.collect().unwrap();
     }
 }
@@ -257,16 +262,16 @@ fn a_service_that_stands_still_is_late_and_read_again_when_it_goes_on() {
     let test = "a_service_that_stands_still_is_late_and_read_again_when_it_goes_on";
     let start = [Server::nginx, Server::redis, Server::memcached, Server::mariadb];
     for server in start.map(|start| start(test)) {
-        let Some(server) = server else { continue };
+        let Some(mut server) = server else { continue };
         let limit = Duration::from_millis(200);
         let quick = Source { limit, ..source(server.address()) };
         let mut hasty = Watched::open(server.collector, &quick).unwrap();
         let mut patient = open(server.collector, server.address());
         patient.collect().unwrap();
-        server.signal(Signal::STOP);
+        server.process().signal(Signal::STOP);
         let error = plimsoll_units::failure::chain(&hasty.collect().unwrap_err());
         assert!(error.ends_with("no answer in 200 ms"), "{error}");
-        server.signal(Signal::CONT);
+        server.process().signal(Signal::CONT);
         patient.collect().unwrap();
     }
 }

@@ -8,7 +8,9 @@ use plimsoll_net::http::client::{
 use plimsoll_net::url::{Url, is_host};
 use proptest::prelude::*;
 
-use crate::serve::{Server, ok, refusing_port};
+use plimsoll_testing::free_port;
+
+use crate::serve::{Server, ok};
 
 const SHORT: Limits = Limits { total: Duration::from_millis(200), answer_bytes: 2000 };
 const LONG: Limits = Limits { total: Duration::from_secs(20), answer_bytes: 2000 };
@@ -148,7 +150,7 @@ fn a_real_exchange() {
 #[test]
 fn what_is_away_silent_slow_or_endless_is_over_in_time() {
     let get = |url: &str, limits| Ask::get(&Url::parse(url).unwrap()).send(&Plain, limits);
-    let refusing = format!("http://127.0.0.1:{}", refusing_port());
+    let refusing = format!("http://127.0.0.1:{}", free_port());
     assert!(matches!(get(&refusing, SHORT), Err(Error::Connect { .. })));
     let silent = Server::start(|_| None);
     assert!(matches!(get(&silent.url(), SHORT), Err(Error::Late(_))));

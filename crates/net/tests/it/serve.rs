@@ -107,8 +107,3 @@ pub(crate) fn answer(status: &str, body: &str) -> Option<Vec<u8>> {
     let length = body.len();
     Some(format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes())
 }
-
-/// A port at which nobody listens.
-pub(crate) fn refusing_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}

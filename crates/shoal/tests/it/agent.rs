@@ -17,7 +17,9 @@ use plimsoll_shoal::agent::announce::{Announce, Failure, Http, Message};
 use plimsoll_shoal::agent::{self, Event, Health, Options, Probe, World, metadata};
 use serde_json::Value;
 
-use crate::serve::{Server, answer, ok, refusing_port};
+use plimsoll_testing::free_port;
+
+use crate::serve::{Server, answer, ok};
 
 const FIB: &str = "|-- 127.0.0.1\n/32 host LOCAL\n|-- 192.0.2.7\n/32 host LOCAL\n";
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -120,7 +122,7 @@ fn every_registry_is_told_and_left_though_another_is_away() {
     let one = Server::start(|_| answer("204 No Content", ""));
     let other = Server::start(|_| answer("204 No Content", ""));
     let silent = Server::start(|_| None);
-    let refusing = format!("http://127.0.0.1:{}", refusing_port());
+    let refusing = format!("http://127.0.0.1:{}", free_port());
     let host = host();
     let registries = [&refusing, &silent.url(), &one.url(), &other.url()].map(|url| http(url));
     let agent = Running::start(options(cache.address.port()), host.path(), registries.into());
@@ -334,6 +336,6 @@ fn a_cloud_tells_address_and_zone() {
     });
     let told = metadata::ask(&Plain, &Url::parse(&other.url()).unwrap());
     assert_eq!((told.public_ip, told.zone.as_deref()), (None, Some("nova")));
-    let refusing = Url::parse(&format!("http://127.0.0.1:{}", refusing_port())).unwrap();
+    let refusing = Url::parse(&format!("http://127.0.0.1:{}", free_port())).unwrap();
     assert_eq!(metadata::ask(&Plain, &refusing), metadata::Metadata::default());
 }

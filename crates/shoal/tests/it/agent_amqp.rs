@@ -7,30 +7,31 @@ use plimsoll_net::http::client::Plain;
 use plimsoll_shoal::agent::announce::Announce;
 use plimsoll_shoal::agent::{Event, Options};
 use plimsoll_shoal::amqp::Publisher;
+use plimsoll_testing::servers::RabbitMq;
 
 use crate::agent::{Running, host, options as told};
 use crate::serve::{Server, answer};
-use crate::support::rabbit::Rabbit;
+use crate::support::rabbit::{broker, virtual_host};
 use crate::support::served::{Served, hears, options};
 use crate::support::until::until;
 
 const INTERVAL: Duration = Duration::from_secs(1);
 
-fn speaks(rabbit: &Rabbit, exchange: &str) -> Box<dyn Announce> {
+fn speaks(url: &str, exchange: &str) -> Box<dyn Announce> {
     let cloud = Some("here".to_owned());
     let dial = Arc::new(Plain);
-    Box::new(Publisher::new(rabbit.broker(), exchange.to_owned(), cloud, INTERVAL, dial, None))
+    Box::new(Publisher::new(broker(url), exchange.to_owned(), cloud, INTERVAL, dial, None))
 }
 
 /// The broker is away at first, and once more in the middle: nobody is told, and nothing ends.
 #[test]
 fn an_agent_outlives_its_broker() {
     let test = "an_agent_outlives_its_broker";
-    let Some(rabbit) = Rabbit::start(test) else { return };
+    let Some(mut rabbit) = RabbitMq::own(test) else { return };
     rabbit.end();
     let cache = Server::start(|_| answer("400 Bad Request", ""));
     let host = host();
-    let registries = vec![speaks(&rabbit, test)];
+    let registries = vec![speaks(&rabbit.url(), test)];
     // Its cache lives four intervals: longer than a broker takes to come back on a busy machine.
     let interval = Duration::from_secs(24);
     let told = Options { interval, ..told(cache.address.port()) };
@@ -40,7 +41,7 @@ fn an_agent_outlives_its_broker() {
     rabbit.begin();
     // Nobody has declared the exchange: the broker is there and has nowhere to put it.
     agent.until(|event| matches!(event, Event::Failed(_, why) if why.contains("404")));
-    let served = Served::start(options(), hears(rabbit.broker(), test, 1));
+    let served = Served::start(options(), hears(broker(&rabbit.url()), test, 1));
     let heard = || served.server.shared().registry().counts().renewed;
     until("it is listed and renewed", || served.listed().len() == 1 && heard() > 0);
     rabbit.end();
@@ -59,11 +60,11 @@ fn an_agent_outlives_its_broker() {
 #[test]
 fn a_dead_cache_is_taken_off_and_complained_of() {
     let test = "a_dead_cache_is_taken_off_and_complained_of";
-    let Some(rabbit) = Rabbit::shared(test) else { return };
-    let served = Served::start(options(), hears(rabbit.broker(), test, 2));
+    let Some(rabbit) = virtual_host(test) else { return };
+    let served = Served::start(options(), hears(broker(&rabbit.url()), test, 2));
     let cache = Server::start(|_| answer("400 Bad Request", ""));
     let host = host();
-    let registries = vec![speaks(&rabbit, test)];
+    let registries = vec![speaks(&rabbit.url(), test)];
     let agent = Running::start(told(cache.address.port()), host.path(), registries);
     until("it is listed", || served.listed().len() == 1);
     drop(cache);

@@ -1,9 +1,6 @@
 //! A real Squid on a port and in a folder of its own: found, probed, counted, and missed.
 
 use std::fs;
-use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use plimsoll_net::http::client::{Limits, Peer, Plain, through};
@@ -11,62 +8,34 @@ use plimsoll_net::url::Url;
 use plimsoll_shoal::agent::cache::{Cache, find, probe};
 use plimsoll_shoal::agent::{Probe, squid};
 use plimsoll_shoal::heartbeat::Kind;
-use plimsoll_testing::{installed, skip};
+use plimsoll_testing::{servers, skip, wait_until};
+use rustix::process::Signal;
 
 use crate::serve::{Server, answer};
 
 pub(crate) struct Squid {
-    child: Child,
+    own: servers::Squid,
     pub(crate) port: u16,
-    folder: tempfile::TempDir,
-}
-
-impl Drop for Squid {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl Squid {
     /// A running one; `None`, said by name, where the program is not installed.
-    #[expect(clippy::disallowed_methods, reason = "starts the real program")]
     pub(crate) fn start(test: &str) -> Option<Self> {
-        let program = installed(test, "squid")?;
-        let folder = tempfile::tempdir().unwrap();
-        // Squid lets go of root's rights and must still write here.
-        let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
-        fs::set_permissions(folder.path(), open).unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let (at, file) = (folder.path().display(), folder.path().join("squid.conf"));
-        let settings = format!(
-            "http_port 127.0.0.1:{port}\npid_filename none\ncache_log {at}/cache.log\n\
-             access_log none\ncoredump_dir {at}\ncache_mem 8 MB\nvisible_hostname test\n\
-             icp_port 0\nshutdown_lifetime 0 seconds\npinger_enable off\n\
+        let settings = |_: &_| {
+            "access_log none\ncache_mem 8 MB\nvisible_hostname test\nicp_port 0\n\
              http_access allow localhost\nhttp_access deny all\n"
-        );
-        fs::write(&file, settings).unwrap();
-        // A service's name of its own: another Squid's shared memory is not touched.
-        let name = format!("plimsoll{port}");
-        let mut command = Command::new(program);
-        command.args(["-N", "-n", &name, "-f"]).arg(&file);
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let squid = Self { child, port, folder };
-        let (_keep, never) = channel::<()>();
-        for _ in 0..600 {
-            if probe(&Plain, &squid.cache(), &squid.probe()).is_ok() {
-                return Some(squid);
-            }
-            let _ = never.recv_timeout(Duration::from_millis(50));
-        }
-        let log = fs::read_to_string(squid.folder.path().join("cache.log")).unwrap_or_default();
-        panic!("Squid does not answer: {log}");
+                .to_owned()
+        };
+        let own = servers::Squid::own(test, settings)?;
+        let squid = Self { port: own.port(), own };
+        wait_until("Squid answers", || probe(&Plain, &squid.cache(), &squid.probe()).is_ok());
+        Some(squid)
     }
 
     /// Ends it at once.
     pub(crate) fn end(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        self.own.as_mut().signal(Signal::KILL);
+        self.own.as_mut().wait();
     }
 
     fn cache(&self) -> Cache {
@@ -76,12 +45,6 @@ impl Squid {
 
     fn probe(&self) -> Probe {
         Probe { url: None, time: Duration::from_secs(10) }
-    }
-
-    #[expect(clippy::disallowed_methods, reason = "signals a process that this test started")]
-    fn signal(&self, signal: &str) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
     }
 }
 
@@ -115,10 +78,10 @@ fn a_real_squid_is_asked_counted_and_missed() {
     let missing = Probe { url: Some(missing), ..squid.probe() };
     assert!(probe(&Plain, &squid.cache(), &missing).is_err());
     // Stopped: the kernel accepts for it, nobody answers.
-    squid.signal("-STOP");
+    squid.own.as_mut().signal(Signal::STOP);
     let short = Probe { url: None, time: Duration::from_millis(300) };
     assert!(probe(&Plain, &squid.cache(), &short).is_err());
-    squid.signal("-CONT");
+    squid.own.as_mut().signal(Signal::CONT);
     probe(&Plain, &squid.cache(), &squid.probe()).unwrap();
     squid.end();
     assert!(probe(&Plain, &squid.cache(), &squid.probe()).is_err());
@@ -129,14 +92,14 @@ fn a_real_squid_is_asked_counted_and_missed() {
 fn a_real_squid_is_found_below_the_real_root() {
     let test = "a_real_squid_is_found_below_the_real_root";
     let Some(squid) = Squid::start(test) else { return };
-    let proc = format!("/proc/{}", squid.child.id());
+    let proc = format!("/proc/{}", squid.own.id());
     if fs::read_dir(format!("{proc}/fd")).and_then(|mut fds| fds.next().unwrap()).is_err() {
         return skip(test, "root: the descriptors of a Squid cannot be read");
     }
     // A root with this process alone.
     let root = tempfile::tempdir().unwrap();
     fs::create_dir(root.path().join("proc")).unwrap();
-    let id = squid.child.id().to_string();
+    let id = squid.own.id().to_string();
     std::os::unix::fs::symlink(&proc, root.path().join("proc").join(id)).unwrap();
     assert_eq!(find(root.path(), None, None), squid.cache());
 }

@@ -10,7 +10,7 @@ use plimsoll_shoal::auth::Keys;
 use plimsoll_shoal::server::{Auth, Options};
 use serde_json::{Value, json};
 
-use crate::support::rabbit::Rabbit;
+use crate::support::rabbit::{Encrypted, broker, virtual_host};
 use crate::support::recorded::folder;
 use crate::support::served::{Served, hears, heartbeat, options, speaks, unix_s};
 use crate::support::until::until;
@@ -25,9 +25,9 @@ fn say(publisher: &mut Publisher, key: &str, body: &Value) {
 #[test]
 fn heartbeats_of_both_recorded_agents_are_heard() {
     let test = "heartbeats_of_both_recorded_agents_are_heard";
-    let (Some(rabbit), Some(folder)) = (Rabbit::shared(test), folder(test)) else { return };
-    let served = Served::start(options(), hears(rabbit.broker(), test, 1));
-    let mut publisher = speaks(rabbit.broker(), test, None);
+    let (Some(rabbit), Some(folder)) = (virtual_host(test), folder(test)) else { return };
+    let served = Served::start(options(), hears(broker(&rabbit.url()), test, 1));
+    let mut publisher = speaks(broker(&rabbit.url()), test, None);
     let text = std::fs::read(folder.join("agent_heartbeats_recorded.json")).unwrap();
     let recorded: Value = serde_json::from_slice(&text).unwrap();
     let mut hosts = Vec::new();
@@ -55,9 +55,9 @@ fn heartbeats_of_both_recorded_agents_are_heard() {
 #[test]
 fn poison_ends_nothing() {
     let test = "poison_ends_nothing";
-    let Some(rabbit) = Rabbit::shared(test) else { return };
-    let served = Served::start(options(), hears(rabbit.broker(), test, 2));
-    let mut publisher = speaks(rabbit.broker(), test, None);
+    let Some(rabbit) = virtual_host(test) else { return };
+    let served = Served::start(options(), hears(broker(&rabbit.url()), test, 2));
+    let mut publisher = speaks(broker(&rabbit.url()), test, None);
     let with = |name: &str, value: Value| {
         let mut body = heartbeat(1);
         body[name] = value;
@@ -88,9 +88,9 @@ fn poison_ends_nothing() {
 #[test]
 fn a_goodbye_ends_a_cache_and_an_error_is_kept() {
     let test = "a_goodbye_ends_a_cache_and_an_error_is_kept";
-    let Some(rabbit) = Rabbit::shared(test) else { return };
-    let served = Served::start(options(), hears(rabbit.broker(), test, 3));
-    let mut publisher = speaks(rabbit.broker(), test, Some("here"));
+    let Some(rabbit) = virtual_host(test) else { return };
+    let served = Served::start(options(), hears(broker(&rabbit.url()), test, 3));
+    let mut publisher = speaks(broker(&rabbit.url()), test, Some("here"));
     let message = |body: &Value| body.to_string().into_bytes();
     let mut send = |body: &Value, goodbye: bool| {
         let body = message(body);
@@ -119,13 +119,13 @@ fn a_goodbye_ends_a_cache_and_an_error_is_kept() {
 #[test]
 fn every_server_hears_everything_and_chosen_clouds_are_chosen() {
     let test = "every_server_hears_everything_and_chosen_clouds_are_chosen";
-    let Some(rabbit) = Rabbit::shared(test) else { return };
-    let first = Served::start(options(), hears(rabbit.broker(), test, 4));
-    let second = Served::start(options(), hears(rabbit.broker(), test, 5));
-    let mut choosy = hears(rabbit.broker(), test, 6);
+    let Some(rabbit) = virtual_host(test) else { return };
+    let first = Served::start(options(), hears(broker(&rabbit.url()), test, 4));
+    let second = Served::start(options(), hears(broker(&rabbit.url()), test, 5));
+    let mut choosy = hears(broker(&rabbit.url()), test, 6);
     choosy.clouds = vec!["here".to_owned()];
     let choosy = Served::start(options(), choosy);
-    let mut publisher = speaks(rabbit.broker(), test, None);
+    let mut publisher = speaks(broker(&rabbit.url()), test, None);
     for number in 0..100 {
         let key = ["info", "here.info", "there.info", "other"][number as usize % 4];
         say(&mut publisher, key, &heartbeat(number));
@@ -143,12 +143,12 @@ fn every_server_hears_everything_and_chosen_clouds_are_chosen() {
 #[test]
 fn signatures_are_looked_at() {
     let test = "signatures_are_looked_at";
-    let Some(rabbit) = Rabbit::shared(test) else { return };
+    let Some(rabbit) = virtual_host(test) else { return };
     let text = "site a-secret-of-thirty-two-bytes-xx clouds=here";
     let signing = || Options { auth: Auth::Required, keys: Keys::read(text).unwrap(), ..options() };
-    let served = Served::start(signing(), hears(rabbit.broker(), test, 7));
+    let served = Served::start(signing(), hears(broker(&rabbit.url()), test, 7));
     let keys = Keys::read(text).unwrap();
-    let mut publisher = speaks(rabbit.broker(), test, None);
+    let mut publisher = speaks(broker(&rabbit.url()), test, None);
     let mut send = |body: &Value, change: fn(&mut Vec<(&str, String)>)| {
         let body = body.to_string();
         let unix_ms = (unix_s() * 1e3) as i64;
@@ -178,12 +178,11 @@ fn signatures_are_looked_at() {
 #[test]
 fn tls_with_certificates_of_both_sides() {
     let test = "tls_with_certificates_of_both_sides";
-    let Some(rabbit) = Rabbit::shared(test) else { return };
+    let Some(rabbit) = Encrypted::own(test) else { return };
     let dial = Arc::new(rabbit.tls(true));
-    let served = Served::begin(options(), hears(rabbit.tls_broker(), test, 8), dial.clone());
+    let served = Served::begin(options(), hears(rabbit.broker(), test, 8), dial.clone());
     until("the server hears the broker", || served.consumer.status().is_connected());
-    let speaks =
-        |dial| Publisher::new(rabbit.tls_broker(), test.to_owned(), None, TIME, dial, None);
+    let speaks = |dial| Publisher::new(rabbit.broker(), test.to_owned(), None, TIME, dial, None);
     say(&mut speaks(dial), "info", &heartbeat(1));
     until("it is listed", || served.listed().len() == 1);
     let refused = |mut publisher: Publisher| publisher.publish("info", b"{}", &[], TIME).is_err();
@@ -195,13 +194,13 @@ fn tls_with_certificates_of_both_sides() {
 #[test]
 fn an_agent_is_told_that_nobody_listens() {
     let test = "an_agent_is_told_that_nobody_listens";
-    let Some(rabbit) = Rabbit::shared(test) else { return };
-    let mut publisher = speaks(rabbit.broker(), test, None);
+    let Some(rabbit) = virtual_host(test) else { return };
+    let mut publisher = speaks(broker(&rabbit.url()), test, None);
     for _ in 0..2 {
         let error = publisher.publish("info", b"{}", &[], TIME).unwrap_err();
         assert!(matches!(error, Error::Refused { code: 404, .. }), "{error}");
     }
-    let served = Served::start(options(), hears(rabbit.broker(), test, 9));
+    let served = Served::start(options(), hears(broker(&rabbit.url()), test, 9));
     say(&mut publisher, "info", &heartbeat(1));
     until("it is listed", || served.listed().len() == 1);
     served.stop();

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use plimsoll_net::http::client::Plain;
 use plimsoll_shoal::amqp::{Broker, Error};
+use plimsoll_testing::servers::RabbitMq;
 
-use crate::support::rabbit::Rabbit;
+use crate::support::rabbit::{broker, virtual_host};
 use crate::support::served::{Served, hears, heartbeat, options, speaks};
 use crate::support::until::until;
 
@@ -25,17 +26,17 @@ fn round(publisher: &mut plimsoll_shoal::amqp::Publisher) -> Result<(), Error> {
 #[test]
 fn lists_are_equal_again_within_one_interval() {
     let test = "lists_are_equal_again_within_one_interval";
-    let Some(rabbit) = Rabbit::start(test) else { return };
+    let Some(mut rabbit) = RabbitMq::own(test) else { return };
     let all = AGENTS as usize;
-    let first = Served::start(options(), hears(rabbit.broker(), test, 1));
-    let second = Served::start(options(), hears(rabbit.broker(), test, 2));
-    let mut publisher = speaks(rabbit.broker(), test, None);
+    let first = Served::start(options(), hears(broker(&rabbit.url()), test, 1));
+    let second = Served::start(options(), hears(broker(&rabbit.url()), test, 2));
+    let mut publisher = speaks(broker(&rabbit.url()), test, None);
     round(&mut publisher).unwrap();
     until("both list all", || first.listed().len() == all && second.listed().len() == all);
 
     second.stop();
     assert_eq!(first.listed().len(), all);
-    let second = Served::start(options(), hears(rabbit.broker(), test, 3));
+    let second = Served::start(options(), hears(broker(&rabbit.url()), test, 3));
     assert_eq!(second.listed().len(), 0);
     round(&mut publisher).unwrap();
     until("the new one lists all", || second.listed().len() == all);
@@ -92,26 +93,26 @@ fn is_refused(test: &str, broker: Broker, exchange: &str, reason: &str, words: &
 #[test]
 fn a_wrong_password_is_said() {
     let test = "a_wrong_password_is_said";
-    let Some(rabbit) = Rabbit::shared(test) else { return };
-    let broker = Broker { password: "not this".to_owned(), ..rabbit.broker() };
-    is_refused(test, broker, test, "credentials", &["ACCESS_REFUSED", "password"]);
+    let Some(rabbit) = virtual_host(test) else { return };
+    let wrong = Broker { password: "not this".to_owned(), ..broker(&rabbit.url()) };
+    is_refused(test, wrong, test, "credentials", &["ACCESS_REFUSED", "password"]);
 }
 
 /// `amq.topic` is there in every broker, and durable.
 #[test]
 fn an_exchange_that_is_another_is_said() {
     let test = "an_exchange_that_is_another_is_said";
-    let Some(rabbit) = Rabbit::shared(test) else { return };
+    let Some(rabbit) = virtual_host(test) else { return };
     let words = ["406", "durable", "--amqp-exchange"];
-    is_refused(test, rabbit.broker(), "amq.topic", "exchange", &words);
+    is_refused(test, broker(&rabbit.url()), "amq.topic", "exchange", &words);
 }
 
 #[test]
 fn a_virtual_host_that_is_not_there_is_said() {
     let test = "a_virtual_host_that_is_not_there_is_said";
-    let Some(rabbit) = Rabbit::shared(test) else { return };
-    let broker = Broker { vhost: "nowhere".to_owned(), ..rabbit.broker() };
-    is_refused(test, broker, test, "vhost", &["530", "nowhere", "/%2f"]);
+    let Some(rabbit) = virtual_host(test) else { return };
+    let elsewhere = Broker { vhost: "nowhere".to_owned(), ..broker(&rabbit.url()) };
+    is_refused(test, elsewhere, test, "vhost", &["530", "nowhere", "/%2f"]);
 }
 
 #[test]
@@ -123,9 +124,8 @@ fn a_broker_that_is_none_is_said() {
         let (mut stream, _) = listener.accept().unwrap();
         stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
     });
-    let broker = Broker::parse(&url).unwrap();
-    is_refused("a_broker_that_is_none_is_said", broker, "shoal", "protocol", &["AMQP"]);
+    is_refused("a_broker_that_is_none_is_said", broker(&url), "shoal", "protocol", &["AMQP"]);
     speaks_http.join().unwrap();
-    let broker = Broker::parse("amqp://127.0.0.1:1").unwrap();
-    is_refused("a_broker_that_is_none_is_said", broker, "shoal", "away", &["connect"]);
+    let nobody = broker("amqp://127.0.0.1:1");
+    is_refused("a_broker_that_is_none_is_said", nobody, "shoal", "away", &["connect"]);
 }

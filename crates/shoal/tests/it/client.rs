@@ -16,7 +16,9 @@ use plimsoll_testing::shared;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::serve::{Server, answer, ok, refusing_port};
+use plimsoll_testing::free_port;
+
+use crate::serve::{Server, answer, ok};
 
 /// The signed list's beginning.
 const OBJECT: &str = "20261122000000\nE20261222000000\nNatlas.cern.ch\n";
@@ -121,7 +123,7 @@ fn recorded_run(request: &str, purpose: Use, count: usize) {
     // Each cache that was printed delivers in its turn, which is what decided then; no other does.
     let taken = Arc::new(std::sync::Mutex::new(0));
     let caches: Vec<Server> = (0..hosts.len()).map(|turn| delivering(turn, &taken)).collect();
-    let refusing = refusing_port();
+    let refusing = free_port();
     let led = hosts.iter().cloned().zip(caches.iter().map(|cache| cache.address.port()));
     let offered = parse(body.as_bytes()).unwrap().offers;
     let others =
@@ -174,7 +176,7 @@ fn what_delivers_is_used_and_the_rest_is_not() {
     let other = Server::start(|_| ok("<html>pay for the network here</html>"));
     let denied = Server::start(|_| answer("403 Forbidden", OBJECT));
     let silent = Server::start(|_| None);
-    let ports = [refusing_port(), silent.address.port(), other.address.port()];
+    let ports = [free_port(), silent.address.port(), other.address.port()];
     let all = [ports.as_slice(), &[denied.address.port(), fine.address.port()]].concat();
     let registry = Server::start(move |_| ok(&listing(&all)));
     let options = Options { object_time: Duration::from_secs(1), ..options(&[&registry]) };

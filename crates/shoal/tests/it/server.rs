@@ -9,6 +9,7 @@ use plimsoll_shoal::auth::Keys;
 use plimsoll_shoal::order::Sites;
 use plimsoll_shoal::registry::Settings;
 use plimsoll_shoal::server::{Auth, Options, Order};
+use plimsoll_testing::free_address;
 use serde_json::{Value, json};
 
 use crate::serve::{Server, ok};
@@ -246,7 +247,7 @@ fn a_server_that_starts_copies_the_list_of_its_peer() {
     let drained = first.listed("three.example")["id"].as_str().unwrap().to_owned();
     assert_eq!(first.put_state(&drained, "drained").status, 204);
     // The first of the peers is not there.
-    let peers = vec![format!("http://{}", nobody()), format!("http://{}", first.at)];
+    let peers = vec![format!("http://{}", free_address()), format!("http://{}", first.at)];
     let second = Live::start(Options { peers, secret: [9; 32], ..options() });
     until("a copy", || (second.get("/v1/ready").status == 200).then_some(()));
     second.lists(3);
@@ -277,11 +278,6 @@ fn a_server_that_starts_copies_the_list_of_its_peer() {
     second.lists(3);
     let metrics = text(&second.get("/metrics"));
     assert!(metrics.contains("\nshoal_caches_replaced_total 2\n"), "{metrics}");
-}
-
-/// An address at which nobody listens.
-fn nobody() -> SocketAddr {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
 #[test]

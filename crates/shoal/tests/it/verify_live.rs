@@ -10,10 +10,11 @@ use plimsoll_net::url::Url;
 use plimsoll_shoal::heartbeat::Kind;
 use plimsoll_shoal::server::Options;
 use plimsoll_shoal::verify::{Aim, Allowed, IN_FLIGHT, Object, Outcome, Settings, probe};
+use plimsoll_testing::free_port;
 use serde_json::{Value, json};
 
 use crate::agent_squid::Squid;
-use crate::serve::{Server, answer, ok, refusing_port};
+use crate::serve::{Server, answer, ok};
 use crate::support::live::{Live, options, said, text, until, with};
 
 const URL: &str = "http://origin.example/cvmfs/some.repo/.cvmfswhitelist";
@@ -117,7 +118,7 @@ fn rule_5_whatever_is_there_a_question_ends_soon_and_reads_little() {
         let _ = stream.write_all(b"+OK Redis at your service\r\n");
     });
     assert_eq!(ask(other), Outcome::Malformed);
-    assert_eq!(ask(([127, 0, 0, 1], refusing_port()).into()), Outcome::Refused);
+    assert_eq!(ask(([127, 0, 0, 1], free_port()).into()), Outcome::Refused);
     for (status, body, outcome) in [
         ("200 OK", "<html>Welcome to the hotel</html>", Outcome::Body),
         ("404 Not Found", BODY, Outcome::Status),
@@ -212,7 +213,7 @@ fn rule_5_fifty_at_once() {
 #[test]
 fn states_follow_what_is_found_and_an_operator_s_word_stands() {
     let good = Server::start_at("127.0.1.1:0", |_| ok(BODY));
-    let away = TcpListener::bind("127.0.2.1:0").unwrap().local_addr().unwrap();
+    let away = SocketAddr::from(([127, 0, 2, 1], free_port()));
     let other = Server::start_at("127.0.3.1:0", |_| ok(BODY));
     let ports = [good.address, away, other.address].map(|address| address.port());
     let live = verifying(settings(URL, &ports));
@@ -277,7 +278,7 @@ fn a_wrong_object_is_told_and_takes_nobody_off() {
 
 #[test]
 fn details_are_for_operators_only() {
-    let away = SocketAddr::from(([127, 0, 1, 1], refusing_port()));
+    let away = SocketAddr::from(([127, 0, 1, 1], free_port()));
     let live = verifying(settings(URL, &[away.port()]));
     announce(&live, "away.example", away);
     becomes(&live, "away.example", "failing");

@@ -3,7 +3,8 @@
 #![expect(clippy::disallowed_methods, reason = "the suite is a process")]
 
 use crate::support::ends::{End, serve};
-use crate::support::peers::{Probe, Running, find, free};
+use crate::support::peers::{Probe, find};
+use plimsoll_testing::{Running, free_address};
 use plimsoll_websocket::extension::{Deflate, Side};
 use std::fs;
 use std::net::SocketAddr;
@@ -67,19 +68,19 @@ fn server(test: &str, cases: &[&str], count: usize) {
 /// The suite plays a server, and our client, which offers this, echoes one case after another.
 fn client(test: &str, offer: Deflate, cases: &[&str], not: &[&str], count: usize) {
     let Some(mut suite) = kosoku(test) else { return };
-    let (address, folder) = (free(), tempfile::tempdir().unwrap());
+    let (address, folder) = (free_address(), tempfile::tempdir().unwrap());
     include(&mut suite, cases);
     suite.args(not.iter().flat_map(|case| ["-x", case]));
     suite.args(["-m", "fuzzingserver", "-o"]).arg(folder.path());
     suite.arg(address.to_string()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut suite = Running::start(&mut suite);
-    suite.wait_for(address);
+    suite.serves(address);
     for case in 1..=count_of(address) {
         let target = format!("/runCase?case={case}&agent=plimsoll");
         End::open(address, &target, Some(offer)).echo();
     }
     End::open(address, "/updateReports?agent=plimsoll", None).echo();
-    suite.0.wait().unwrap();
+    suite.ended();
     judge(folder.path(), count);
 }
 

@@ -4,14 +4,14 @@
 
 use crate::support::Owned;
 use crate::support::ends::{End, serve};
-use crate::support::peers::{NODE_PATH, Probe, Running, find, folder};
+use crate::support::peers::{NODE_PATH, Probe, find};
+use plimsoll_testing::{Running, websocket_peers};
 use plimsoll_units::hash::{GOLDEN, mix};
 use plimsoll_websocket::CloseCode;
 use plimsoll_websocket::extension::{Deflate, Side};
-use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// Messages a connection, each way: some in every test, many in `make conformance`, where both
 /// peers together see more than a million frames.
@@ -30,9 +30,7 @@ fn peer(test: &str, name: &str) -> Option<Command> {
     };
     let probe = Probe { arguments, lacks: Some(lacks) };
     let mut command = Command::new(find(test, name, &probe)?);
-    if let Some(folder) = folder() {
-        command.env(NODE_PATH, folder.join("node_modules"));
-    }
+    command.env(NODE_PATH, websocket_peers().join("node_modules"));
     command.arg(scripts.join(script));
     Some(command)
 }
@@ -51,9 +49,7 @@ fn to_us(test: &str, name: &str, count: usize) {
 /// Our client sends, and the peer echoes.
 fn from_us(test: &str, name: &str, count: usize) {
     let Some(mut peer) = peer(test, name) else { return };
-    let mut peer = Running::start(peer.arg("serve").stdout(Stdio::piped()));
-    let mut line = String::new();
-    BufReader::new(peer.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let (_peer, line) = Running::telling(peer.arg("serve"));
     let address = SocketAddr::from(([127, 0, 0, 1], line.trim().parse().unwrap()));
     let narrow = Side { keeps_context: true, window_bits: 10 };
     let narrow = Deflate { client: narrow, server: narrow };

@@ -1,13 +1,11 @@
 //! A real Squid on ports and in a folder of its own, ended with its test.
-#![expect(clippy::disallowed_methods, reason = "the cache is a process")]
 
-use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
-use std::os::unix::fs::PermissionsExt as _;
+use std::net::{Ipv4Addr, TcpStream, UdpSocket};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+
+use plimsoll_testing::servers;
 
 /// What it calls itself: who asks for its own pages must call it so.
 const NAME: &str = "plimsoll.example";
@@ -20,22 +18,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A running one.
 pub(crate) struct Squid {
-    child: Child,
-    port: u16,
-    folder: tempfile::TempDir,
-}
-
-impl Drop for Squid {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+    own: servers::Squid,
 }
 
 /// A port that nothing listens at, neither by TCP nor by UDP.
 pub(crate) fn free_port() -> u16 {
     loop {
-        let port = TcpListener::bind((HERE, 0)).unwrap().local_addr().unwrap().port();
+        let port = plimsoll_testing::free_port();
         if UdpSocket::bind((HERE, port)).is_ok() {
             return port;
         }
@@ -46,49 +35,15 @@ impl Squid {
     /// One with more settings, which are told its folder; `None`, said by name, where the program
     /// is not installed.
     pub(crate) fn start(test: &str, more: impl Fn(&Path) -> String) -> Option<Self> {
-        let program = plimsoll_testing::installed(test, "squid")?;
-        let folder = tempfile::tempdir().unwrap();
-        // Squid lets go of root's rights and must still write here.
-        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        let (port, at) = (free_port(), folder.path().display());
-        let more = more(folder.path());
-        let settings = format!(
-            "http_port {HERE}:{port}\npid_filename none\ncache_log {at}/cache.log\n\
-             access_log none\ncoredump_dir {at}\ncache_mem 16 MB\nvisible_hostname {NAME}\n\
-             shutdown_lifetime 0 seconds\npinger_enable off\nudp_incoming_address {HERE}\n\
-             http_access allow localhost\nhttp_access deny all\n{more}"
-        );
-        let file = folder.path().join("squid.conf");
-        fs::write(&file, settings).unwrap();
-        // A service's name of its own: another Squid's shared memory is not touched.
-        let name = format!("plimsoll{port}");
-        let command = |arguments: &[&str]| {
-            let mut command = Command::new(&program);
-            command.args(arguments).args(["-N", "-n", &name, "-f"]).arg(&file);
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-            command
+        let settings = |folder: &Path| {
+            let more = more(folder);
+            format!(
+                "access_log none\ncache_mem 16 MB\nvisible_hostname {NAME}\n\
+                 udp_incoming_address {HERE}\nhttp_access allow localhost\n\
+                 http_access deny all\n{more}"
+            )
         };
-        if more.contains("cache_dir") {
-            assert!(command(&["-z"]).status().unwrap().success(), "{}", log(folder.path()));
-        }
-        let child = command(&[]).spawn().unwrap();
-        let mut squid = Self { child, port, folder };
-        squid.wait();
-        Some(squid)
-    }
-
-    /// Until it takes connections.
-    fn wait(&mut self) {
-        for _ in 0..600 {
-            if TcpStream::connect((HERE, self.port)).is_ok() {
-                return;
-            }
-            if let Some(status) = self.child.try_wait().unwrap() {
-                panic!("Squid has ended: {status}: {}", log(self.folder.path()));
-            }
-            std::thread::park_timeout(Duration::from_millis(50));
-        }
-        panic!("Squid takes no connections: {}", log(self.folder.path()));
+        servers::Squid::own(test, settings).map(|own| Self { own })
     }
 
     /// Fetches a URL through it: the status and the body.
@@ -98,11 +53,11 @@ impl Squid {
 
     /// Fetches one of its own pages.
     pub(crate) fn own(&self, path: &str) -> (u16, Vec<u8>) {
-        self.exchange(path, &format!("Host: {NAME}:{}\r\n", self.port))
+        self.exchange(path, &format!("Host: {NAME}:{}\r\n", self.own.port()))
     }
 
     fn exchange(&self, target: &str, headers: &str) -> (u16, Vec<u8>) {
-        let mut stream = TcpStream::connect((HERE, self.port)).unwrap();
+        let mut stream = TcpStream::connect((HERE, self.own.port())).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let request = format!("GET {target} HTTP/1.0\r\n{headers}\r\n");
         stream.write_all(request.as_bytes()).unwrap();
@@ -116,12 +71,8 @@ impl Squid {
 
     /// What it has written of itself.
     pub(crate) fn log(&self) -> String {
-        log(self.folder.path())
+        self.own.log()
     }
-}
-
-fn log(folder: &Path) -> String {
-    fs::read_to_string(folder.join("cache.log")).unwrap_or_default()
 }
 
 /// A neighbour of a Squid, at an address of its own: Squid takes a datagram from its own address

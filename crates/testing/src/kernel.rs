@@ -1,10 +1,12 @@
 //! What tests need of the kernel of this host. The host is asked, not the program under test: where
 //! that refuses without need, its tests have to fail.
+#![expect(clippy::disallowed_methods, reason = "the kernel is asked by its own tools")]
 
-use plimsoll_testing::{has_namespaces, skip};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::{has_namespaces, skip};
 
 /// Where control groups are mounted.
 const CGROUPS: &str = "/sys/fs/cgroup";
@@ -32,7 +34,7 @@ fn succeeds(what: &str, command: &mut Command) -> Result<(), String> {
 
 /// Whether instances can have namespaces here: networks of their own, which are joined by a bridge,
 /// and control groups. Where not, the test is skipped.
-pub(crate) fn has_instances(test: &str) -> bool {
+pub fn has_instances(test: &str) -> bool {
     let bridge = ["ip", "link", "add", "probe0", "type", "bridge"];
     let pair = ["ip", "link", "add", "probe0", "type", "veth", "peer", "name", "probe1"];
     has_namespaces(test)
@@ -42,7 +44,7 @@ pub(crate) fn has_instances(test: &str) -> bool {
 }
 
 /// Whether this user, root or not, may have a network of his own; where not, the test is skipped.
-pub(crate) fn has_own_network(test: &str) -> bool {
+pub fn has_own_network(test: &str) -> bool {
     let mut unshare = Command::new("unshare");
     unshare.arg("--net");
     if !rustix::process::geteuid().is_root() {
@@ -52,13 +54,13 @@ pub(crate) fn has_own_network(test: &str) -> bool {
 }
 
 /// Whether there are TUN devices here, which carry links. Where not, the test is skipped.
-pub(crate) fn has_tun(test: &str) -> bool {
+pub fn has_tun(test: &str) -> bool {
     let device = ["ip", "tuntap", "add", "dev", "probe0", "mode", "tun"];
     has_namespaces(test) && is_given(test, &in_a_network("TUN devices", &device))
 }
 
 /// Whether a network device can be held to a rate here. Where not, the test is skipped.
-pub(crate) fn has_rates(test: &str) -> bool {
+pub fn has_rates(test: &str) -> bool {
     let filter = "tc qdisc add dev lo root tbf rate 1mbit burst 32kb latency 100ms";
     let words: Vec<&str> = filter.split(' ').collect();
     has_namespaces(test) && is_given(test, &in_a_network("limits of network devices", &words))
@@ -66,12 +68,16 @@ pub(crate) fn has_rates(test: &str) -> bool {
 
 /// Whether this user may make control groups that limit a processor and memory. Where not, the test
 /// is skipped.
-pub(crate) fn has_cgroups(test: &str) -> bool {
+pub fn has_cgroups(test: &str) -> bool {
     is_given(test, &cgroups())
 }
 
 /// Makes control groups, of version 1 or 2, and takes them away.
-pub(crate) fn cgroups() -> Result<(), String> {
+///
+/// # Errors
+///
+/// Why they cannot be made, in words.
+pub fn cgroups() -> Result<(), String> {
     let known = std::fs::read_to_string(format!("{CGROUPS}/cgroup.controllers"));
     if known.is_ok_and(|known| known.split_whitespace().any(|name| name == "cpu")) {
         return cgroup(Path::new(CGROUPS), "memory.max").or_else(|_| {
@@ -100,7 +106,7 @@ fn cgroup(above: &Path, file: &str) -> Result<(), String> {
 }
 
 /// Whether this user may empty the page cache; where not, the test is skipped.
-pub(crate) fn may_drop_caches(test: &str) -> bool {
+pub fn may_drop_caches(test: &str) -> bool {
     let opened = std::fs::OpenOptions::new().write(true).open("/proc/sys/vm/drop_caches");
     if let Err(error) = &opened {
         skip(test, &format!("root: the page cache may not be emptied: {error}"));
@@ -109,7 +115,21 @@ pub(crate) fn may_drop_caches(test: &str) -> bool {
 }
 
 /// Whether this host has the loopback address of IPv6; where not, the test is skipped.
-pub(crate) fn has_ipv6(test: &str) -> bool {
+pub fn has_ipv6(test: &str) -> bool {
     let bound = std::net::TcpListener::bind("[::1]:0").map(drop);
     is_given(test, &bound.map_err(|error| format!("no address ::1: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_does_not_give_is_told_with_its_tools_words() {
+        let told = succeeds("device", Command::new("sh").args(["-c", "echo no such >&2; exit 2"]));
+        assert_eq!(told, Err("no device: no such".to_owned()));
+        assert_eq!(succeeds("device", &mut Command::new("true")), Ok(()));
+        let missing = succeeds("device", &mut Command::new("no-such-program"));
+        assert!(missing.is_err_and(|why| why.starts_with("no device: ")));
+    }
 }
