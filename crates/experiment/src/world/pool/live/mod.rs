@@ -161,9 +161,9 @@ struct Under<'a> {
     role: Option<&'a Role>,
     /// Whether its processors are read.
     has_processors: bool,
-    /// What else is watched: servers of other roles, and hosts.
+    /// What else is watched: servers of other roles, and the hosts that there are by then.
     others: &'a [Server],
-    hosts: &'a [OnHost],
+    hosts: &'a (dyn Fn() -> Vec<OnHost> + Sync),
 }
 
 /// What is watched, by the names of collectors.
@@ -383,7 +383,7 @@ impl<'a> Live<'a> {
             role,
             has_processors,
             others: &others,
-            hosts: &crew.hosts(),
+            hosts: &|| crew.hosts(),
         };
         let Some(followed) = &followed else {
             yard.begin(start)?;
@@ -460,7 +460,7 @@ impl<'a> Live<'a> {
     fn watched(&self, under: &Under<'_>) -> Result<(Vec<Server>, Sources), ExperimentError> {
         let there = under.yard.life().servers();
         let all = [under.others, &there].concat();
-        let sources = sources_on(under.of.plan, (&all, under.hosts), self.place.system)?;
+        let sources = sources_on(under.of.plan, (&all, &(under.hosts)()), self.place.system)?;
         Ok((there, sources))
     }
 
