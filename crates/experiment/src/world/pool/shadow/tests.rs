@@ -1,5 +1,5 @@
-//! A watched pool in time that is moved by hand: hosts that come, are silent and are heard again, in
-//! 256 seeds.
+//! A watched pool in time that is moved by hand: hosts that come, are silent and are heard again,
+//! in 256 seeds.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
