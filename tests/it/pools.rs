@@ -302,9 +302,10 @@ fn what_fails_is_replaced_and_what_is_lost_is_counted() {
     let is_whole =
         || Run::open(&cell).unwrap().decisions().unwrap().last()?.before.eq(&2).then_some(());
     wait_for("two of them", is_whole);
-    wait_for("half of all to be served", || {
+    // What it lost, and what waited for a frozen instance, is less than a tenth by then.
+    wait_for("most of all to be served", || {
         let total = total();
-        (2 * total.succeeded > total.offered).then_some(())
+        (100 * total.succeeded > 97 * total.offered).then_some(())
     });
     wait_for("another decision", is_whole);
     let live = place.stopped(going).ran().json();

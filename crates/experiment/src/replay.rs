@@ -66,7 +66,7 @@ pub fn replay(
 
 /// The life of an instance, by its events, nanoseconds.
 #[derive(Debug, Default)]
-struct Life {
+pub(crate) struct Life {
     launched_ns: u64,
     ready_ns: Option<u64>,
     /// From when until when it took no requests, as it was not well.
@@ -77,7 +77,7 @@ struct Life {
 
 impl Life {
     /// What was seen of it at a time; `None` where it was not there.
-    fn at(&self, at_ns: u64) -> Option<Instance> {
+    pub(crate) fn at(&self, at_ns: u64) -> Option<Instance> {
         let has = |ns: Option<u64>| ns.is_some_and(|ns| ns <= at_ns);
         if self.launched_ns > at_ns || has(self.ended_ns) {
             return None;
@@ -101,7 +101,7 @@ impl Life {
 }
 
 /// The lives of instances, by their numbers.
-fn lives(events: &[Event]) -> BTreeMap<u32, Life> {
+pub(crate) fn lives(events: &[Event]) -> BTreeMap<u32, Life> {
     let mut lives: BTreeMap<u32, Life> = BTreeMap::new();
     for of in events.iter().filter(|of| of.kind == EVENT) {
         let Some((number, state)) = read(&of.text) else { continue };
@@ -117,7 +117,7 @@ fn lives(events: &[Event]) -> BTreeMap<u32, Life> {
             },
             "out" => life.out_ns.push((of.at_ns, None)),
             "draining" => life.draining_ns = Some(of.at_ns),
-            "failed" | "terminated" => {
+            "failed" | "terminated" | "could not be ended" => {
                 life.ended_ns.get_or_insert(of.at_ns);
             }
             _ => {}
@@ -127,7 +127,7 @@ fn lives(events: &[Event]) -> BTreeMap<u32, Life> {
 }
 
 /// The number and the state of `instance 3 ready: web-3`.
-fn read(text: &str) -> Option<(u32, &str)> {
+pub(crate) fn read(text: &str) -> Option<(u32, &str)> {
     let (number, state) = text.strip_prefix(NAME)?.split_once(' ')?;
     Some((number.parse().ok()?, state.split(':').next().unwrap_or(state)))
 }

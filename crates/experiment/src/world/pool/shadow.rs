@@ -25,6 +25,9 @@ use crate::record::Subject;
 use crate::world::steer::Seen;
 use crate::world::watch::{Watching, clocks, sources};
 
+#[cfg(test)]
+mod tests;
+
 /// In each tick the hosts are asked so often at least.
 const SAMPLES: u32 = 4;
 /// A host of which nothing was heard for so many periods is not there.
@@ -113,11 +116,12 @@ impl Shadow<'_> {
             kind: named.kind.name,
             control: to.control,
             tick: Duration::from_nanos(model.setup.tick_ns.max(1)),
+            every: plan.collect.every,
             limit: self.limit,
         };
         let terms = model.setup.terms();
-        let eyes = Eyes::open(&sources, plan, cell.seed)?;
-        let run = watched.run(eyes, &mut writer, |controller, at_ns, instances| {
+        let mut eyes = Eyes::open(&sources, plan, cell.seed)?;
+        let run = watched.run(&mut eyes, &mut writer, |controller, at_ns, instances| {
             shadow(controller, &terms, policy.as_mut(), (at_ns, instances))
         });
         run.map_err(RunError::Unfinished)?;
@@ -156,12 +160,23 @@ fn shadow(
     }
 }
 
-/// What looks at the hosts.
+/// What looks at the hosts, in its own time.
+trait Looks {
+    /// Nanoseconds since it began.
+    fn now(&self) -> u64;
+
+    /// The figures of a period, where they come within this time.
+    fn hears(&mut self, within: Duration) -> Option<Round>;
+
+    /// Stores what was looked at.
+    fn store(&mut self, writer: &mut RunWriter) -> Result<(), SinkError>;
+}
+
+/// What asks the agents of the hosts.
 struct Eyes {
     watching: Watching,
     seen: Seen,
     clock: Clock,
-    every: Duration,
 }
 
 impl Eyes {
@@ -171,7 +186,21 @@ impl Eyes {
             return Err(ExperimentError::Conflict("watch a pool without hosts".to_owned()));
         };
         seen.zero.set(clock);
-        Ok(Self { watching, seen, clock, every: plan.collect.every })
+        Ok(Self { watching, seen, clock })
+    }
+}
+
+impl Looks for Eyes {
+    fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    fn hears(&mut self, within: Duration) -> Option<Round> {
+        self.seen.rounds.recv_timeout(within).ok()
+    }
+
+    fn store(&mut self, writer: &mut RunWriter) -> Result<(), SinkError> {
+        self.watching.store(writer)
     }
 }
 
@@ -192,13 +221,15 @@ struct Watched<'a> {
     kind: &'static str,
     control: &'a dyn Control,
     tick: Duration,
+    /// How often the hosts are asked.
+    every: Duration,
     limit: Option<Duration>,
 }
 
 impl Watched<'_> {
     fn run(
         &self,
-        mut eyes: Eyes,
+        eyes: &mut dyn Looks,
         writer: &mut RunWriter,
         mut decide: impl FnMut(&Controller, u64, Vec<Instance>) -> Decided,
     ) -> Result<(), SinkError> {
@@ -208,19 +239,18 @@ impl Watched<'_> {
         let mut began_ns = 0;
         loop {
             let due_ns = (began_ns + tick_ns).min(end_ns);
-            while eyes.clock.now() < due_ns && self.control.goes_on() {
-                let left = Duration::from_nanos(due_ns.saturating_sub(eyes.clock.now()));
-                let round = eyes.seen.rounds.recv_timeout(left.min(STEP));
-                if let Ok(round) = round {
+            while eyes.now() < due_ns && self.control.goes_on() {
+                let left = Duration::from_nanos(due_ns.saturating_sub(eyes.now()));
+                if let Some(round) = eyes.hears(left.min(STEP)) {
                     take(&mut hosts, &round);
                 }
             }
-            eyes.watching.store(writer)?;
-            let now_ns = eyes.clock.now();
+            eyes.store(writer)?;
+            let now_ns = eyes.now();
             if !self.control.goes_on() || now_ns >= end_ns {
                 return Ok(());
             }
-            let silent_ns = nanoseconds(eyes.every * SILENT);
+            let silent_ns = nanoseconds(self.every * SILENT);
             self.tell_gone(&mut hosts, now_ns.saturating_sub(silent_ns), now_ns, writer)?;
             let point = point(&mut hosts, now_ns, now_ns - began_ns);
             controller.arrive(point);

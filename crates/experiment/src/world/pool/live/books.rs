@@ -12,7 +12,8 @@ use plimsoll_runs::{
 use plimsoll_stats::{Histogram, figure};
 use plimsoll_testbed::TestbedError;
 use plimsoll_testbed::balance::Lost;
-use plimsoll_testbed::balancers::Balances;
+use plimsoll_testbed::balancers::{Balances, Seen};
+use plimsoll_units::failure::chain;
 
 use super::steer::lost_between;
 use super::yard::Yard;
@@ -91,25 +92,26 @@ impl Beside for Clients<'_> {
 
     fn finish(&mut self, offered_ns: Option<u64>, writer: &mut RunWriter) -> Result<(), SinkError> {
         let end_ns = offered_ns.map_or(self.duration_ns, |ns| ns.min(self.duration_ns));
-        let seen = self.balancer.settled();
-        let books = self.close.take().map_or_else(|| Ok(Books::default()), |close| close());
-        let (seen, mut books) = match (seen, books) {
-            (Ok(seen), Ok(books)) => (seen, books),
-            (Err(error), _) | (_, Err(error)) => {
+        let (seen, books) = self.closes();
+        let mut books = match books {
+            Ok(books) => books,
+            Err(error) => {
                 self.fault = Some(error);
                 return Ok(());
             }
         };
         self.store(writer)?;
-        if seen.untold > 0 {
-            let text = format!("the balancer did not tell how {} requests ended", seen.untold);
+        let silent = match &seen {
+            Ok(seen) if seen.untold == 0 => None,
+            Ok(seen) => Some(format!("did not tell how {} requests ended", seen.untold)),
+            Err(error) => Some(format!("failed as the load ended: {}", chain(error))),
+        };
+        if let Some(what) = silent {
+            let text = format!("the balancer {what}");
             let (class, kind) = (Class::Action, "balancer".to_owned());
             writer.event(&Event { at_ns: end_ns, class, kind, text })?;
         }
-        let lost = {
-            let life = self.yard.life();
-            seen.lost.less(&life.lost_from).plus(&life.lost_before)
-        };
+        let lost = self.yard.lost(seen.ok().map(|of| of.lost).as_ref());
         books.recount(self.counted(&lost));
         let waited = vec![self.waits_ns; usize::try_from(self.in_flight()).unwrap_or(0)];
         let life = self.yard.life();
@@ -125,6 +127,18 @@ impl Beside for Clients<'_> {
 }
 
 impl Clients<'_> {
+    /// Ends the steering. Returns what the balancer tells in the end, and the books. One that was
+    /// made anew meanwhile is asked again: what the one before had counted is known by then.
+    pub(super) fn closes(&mut self) -> (Result<Seen, TestbedError>, Result<Books, TestbedError>) {
+        let revivals = self.yard.revivals();
+        let seen = self.balancer.settled();
+        let books = self.close.take().map_or_else(|| Ok(Books::default()), |close| close());
+        match self.yard.revivals() == revivals {
+            true => (seen, books),
+            false => (self.balancer.settled(), books),
+        }
+    }
+
     /// Stores what has happened and what was decided since the last time.
     fn store(&self, writer: &mut RunWriter) -> Result<(), SinkError> {
         self.events.try_iter().try_for_each(|event| writer.event(&event))?;

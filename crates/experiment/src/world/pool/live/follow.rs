@@ -12,16 +12,16 @@ use std::time::Duration;
 use plimsoll_load::clock::Clock;
 use plimsoll_monitor::announce::{Announced, Hearing};
 use plimsoll_plan::{Follow, Plan};
-use plimsoll_testbed::crew::Crew;
-use plimsoll_testbed::recipe::Check;
-use plimsoll_testbed::{Instance as Server, TestbedError, is_ready};
+use plimsoll_testbed::{Instance as Server, TestbedError};
+use plimsoll_units::failure::chain;
 use plimsoll_units::secret;
-use plimsoll_units::{failure, show_duration};
+use plimsoll_units::show_duration;
 use plimsoll_workload::balancer::Weights;
 
 use super::asked::{self, Asked};
+use super::life::Leaver;
 use super::tells::Tells;
-use super::yard::{Servers, Yard};
+use super::yard::{Admission, Servers, Yard};
 use crate::control::{Control, News};
 use crate::error::ExperimentError;
 use crate::prepare::Place;
@@ -88,7 +88,7 @@ pub(super) fn begin(
     }
     let token = pool.token_file.as_ref().map(|file| {
         let token = secret::Source::File(file.clone()).reveal(|_| None, Path::new(""));
-        token.map_err(|error| ExperimentError::Conflict(failure::chain(&error)))
+        token.map_err(|error| ExperimentError::Conflict(chain(&error)))
     });
     let token = token.transpose()?.map(String::into_bytes);
     let listening = |error: std::io::Error| {
@@ -103,6 +103,9 @@ pub(super) fn begin(
     Ok(Some(Box::new(hearing.map_err(listening)?)))
 }
 
+/// Says whether what listens at an address answers as an instance that is well.
+pub(super) type Asks<'a> = &'a (dyn Fn(SocketAddr) -> bool + Sync);
+
 /// Those who are followed, and where servers of other roles are made anew.
 pub(super) struct Followed<'a> {
     who: &'a dyn Tells,
@@ -111,8 +114,7 @@ pub(super) struct Followed<'a> {
     is_adopted: bool,
     /// The role that the instances are of.
     role: String,
-    /// The path that one answers that is well; `None`: it takes connections.
-    check: Option<String>,
+    asks: Asks<'a>,
 }
 
 impl Servers for Followed<'_> {
@@ -127,32 +129,35 @@ impl Servers for Followed<'_> {
     fn again(&self, server: &Server) -> Result<(), TestbedError> {
         self.crew.again(server)
     }
+
+    fn is_well(&self, server: &Server) -> bool {
+        address(server).is_some_and(self.asks)
+    }
 }
 
 impl<'a> Followed<'a> {
-    /// Those who are told, of the pool of a plan; `check` is what one answers that is well.
+    /// Those who are told, of a role; `crew` has the servers of the others, which a process before
+    /// may have left.
     pub(super) fn new(
         who: &'a dyn Tells,
-        crew: &'a Crew<'_>,
-        plan: &Plan,
-        check: Option<String>,
+        (crew, is_adopted): (&'a dyn Servers, bool),
+        role: &str,
+        asks: Asks<'a>,
     ) -> Self {
-        let role = plan.followed().unwrap_or_default().to_owned();
-        Self { who, crew, is_adopted: crew.is_adopted(), role, check }
+        Self { who, crew, is_adopted, role: role.to_owned(), asks }
     }
 
     /// The servers that a process before has left to this one, when they have had the time to be
     /// heard again. There are none where it is the first: whoever is told comes then, and is asked
     /// before it gets requests.
-    #[expect(clippy::disallowed_methods, reason = "waits for other processes to be heard")]
-    pub(super) fn standing(&self) -> Vec<Server> {
+    pub(super) fn standing(&self, yard: &Yard<'_>) -> Vec<Server> {
         if !self.is_adopted {
             return Vec::new();
         }
-        let clock = Clock::start();
+        let began_ns = yard.time.now();
         // The longest period is known when the first are heard.
-        while Duration::from_nanos(clock.now()) < self.who.settles() {
-            std::thread::sleep(LOOK);
+        while Duration::from_nanos(yard.time.now() - began_ns) < self.who.settles() {
+            drop(yard.wait(yard.life(), LOOK));
         }
         self.who.living().into_iter().map(|of| self.server(&of)).collect()
     }
@@ -184,7 +189,7 @@ impl<'a> Followed<'a> {
     ) -> Result<(), ExperimentError> {
         let text = format!("waits for {count} instances: {}", self.who.way_in());
         control.tell(News::Says(&text));
-        let (clock, wanted) = (Clock::start(), count as usize);
+        let (began_ns, wanted) = (yard.time.now(), count as usize);
         loop {
             let life = yard.life();
             let there = life.servers.len();
@@ -192,7 +197,7 @@ impl<'a> Followed<'a> {
                 return Ok(());
             }
             drop(yard.wait(life, LOOK));
-            let waited_ns = clock.now();
+            let waited_ns = yard.time.now() - began_ns;
             if Duration::from_nanos(waited_ns) >= BEGINS {
                 return Err(ExperimentError::Conflict(format!(
                     "wait for {count} instances to follow: {there} were well within {}; {}",
@@ -220,8 +225,6 @@ impl<'a> Followed<'a> {
         while !yard.life().is_over {
             self.told(yard, control);
             let living = self.who.living();
-            // One that could not be given to the balancer comes again, as others do.
-            known.retain(|_, (number, _)| yard.is_there(*number));
             let gone: Vec<String> = known
                 .iter()
                 .filter(|(name, (_, address))| {
@@ -231,9 +234,9 @@ impl<'a> Followed<'a> {
                 .collect();
             for name in gone {
                 if let Some((number, _)) = known.remove(&name)
-                    && let Some(server) = yard.leaves(number, &goes)
+                    && let Some(leaver) = yard.leaves(number, &goes)
                 {
-                    scope.spawn(move || yard.parts(number, &server, self.check.as_deref()));
+                    yard.spawn(scope, Some(&name), move || yard.parts(&leaver));
                 }
             }
             let resting = std::mem::take(&mut yard.life().resting);
@@ -242,14 +245,18 @@ impl<'a> Followed<'a> {
                 let of =
                     living.iter().find(|of| known.get(&of.name).map(|of| of.0) == Some(number));
                 let Some(server) = of.map(|of| self.server(of)) else { continue };
-                scope.spawn(move || yard.configures(number, &server, self.check.as_deref()));
+                let name = server.name.clone();
+                yard.spawn(scope, Some(&name), move || yard.configures(number, &server));
             }
             for of in living {
-                if let Entry::Vacant(entry) = known.entry(of.name.clone()) {
+                // One waits as long as another of its name leaves: balancers know them by that.
+                if let Entry::Vacant(entry) = known.entry(of.name.clone())
+                    && !yard.life().is_at(&of.name)
+                {
                     let server = self.server(&of);
                     let number = yard.comes(&server, &comes);
                     entry.insert((number, of.address));
-                    scope.spawn(move || yard.configures(number, &server, self.check.as_deref()));
+                    yard.spawn(scope, Some(&of.name), move || yard.configures(number, &server));
                 }
             }
             drop(yard.wait(yard.life(), LOOK));
@@ -268,7 +275,7 @@ impl<'a> Followed<'a> {
             Some(why) => format!("the pool stays as it is, as nobody tells its instances: {why}"),
             None => "its instances are told again".to_owned(),
         };
-        yard.note("follow", &text);
+        yard.life().note_of("follow", &text);
         control.tell(if fault.is_some() { News::Warns(&text) } else { News::Says(&text) });
     }
 }
@@ -284,52 +291,51 @@ impl Yard<'_> {
         number
     }
 
-    /// Gives an instance that has come requests when it is well: it answers the path of the check,
-    /// or takes connections.
-    fn configures(&self, number: usize, server: &Server, check: Option<&str>) {
-        let Some(newcomer) = self.newcomer(server) else { return };
-        let check = Check { http: check.map(str::to_owned), within_s: 0 };
-        self.life().note(number, "configuring");
+    /// Gives an instance that has come requests when it is well. One that its balancer does not
+    /// take, as that has failed, is given to it again.
+    fn configures(&self, number: usize, server: &Server) {
+        let mut life = self.life();
+        if life.is_wanted(number) {
+            life.note(number, "configuring");
+        }
+        drop(life);
+        let mut is_refused = false;
         while self.life().is_wanted(number) {
-            if !is_ready(newcomer.address, &check) {
-                drop(self.wait(self.life(), AGAIN));
-                continue;
+            if self.crew.is_well(server) {
+                match self.goes_in(number, server) {
+                    Admission::In => return self.wake(),
+                    Admission::Unwanted => return,
+                    Admission::Refused(error) => {
+                        let mut life = self.life();
+                        if !is_refused && life.is_wanted(number) {
+                            is_refused = true;
+                            life.note(number, &format!("waits: {}", chain(&error)));
+                        }
+                    }
+                }
             }
-            if self.goes_in(number, server) {
-                return self.changed.notify_all();
-            }
-            // It comes again while it is told.
-            return self.end(number, server);
+            drop(self.wait(self.life(), AGAIN));
         }
     }
 
     /// Takes out an instance that somebody else has ended. Returns it where it takes requests.
-    fn leaves(&self, number: usize, why: &str) -> Option<Server> {
+    fn leaves(&self, number: usize, why: &str) -> Option<Leaver> {
         let mut life = self.life();
-        let now_ns = life.now_ns();
-        if life.pool.instances()[number].ended_ns.is_none() {
-            life.pool.end(number, now_ns);
-        }
-        let server = life.servers.remove(&number);
-        match &server {
-            Some(server) => life.note(number, &format!("draining: {}: {why}", server.name)),
+        life.ends(number);
+        let leaver = life.takes_out(number);
+        match &leaver {
+            Some(of) => life.note(number, &format!("draining: {}: {why}", of.server.name)),
             None => life.note(number, &format!("terminated: {why}")),
         }
-        server
+        leaver
     }
 
     /// Takes an instance out of the balancer: what it has it answers, where it still does.
-    fn parts(&self, number: usize, server: &Server, check: Option<&str>) {
-        let check = Check { http: check.map(str::to_owned), within_s: 0 };
-        match address(server).is_some_and(|of| is_ready(of, &check)) {
-            true => self.lower(number, server),
-            false => self.bury(number, server),
+    fn parts(&self, leaver: &Leaver) {
+        match self.crew.is_well(&leaver.server) {
+            true => self.lower(leaver),
+            false => self.bury(leaver),
         }
-    }
-
-    /// Whether an instance has not ended.
-    fn is_there(&self, number: usize) -> bool {
-        self.life().pool.instances()[number].ended_ns.is_none()
     }
 }
 

@@ -10,6 +10,9 @@
 //! | `tells` | who tells which these are: their own announcements |
 //! | `asked` | or a cloud, which is asked for those of a group or with a tag |
 //! | `yard` | instances through their lives: started, given requests, drained, ended |
+//! | `life` | how far the pool is: what is known of its instances, its balancer, its time |
+//! | `mending` | what fails: instances, hosts, and the balancer, which is made anew |
+//! | `time` | the time that it goes by: the clock, or one that is moved by hand |
 //! | `plant` | the pool as its controller has it: what is launched, taken away, replaced |
 //! | `steer` | metrics from the balancer, and the controller's steps |
 //! | `patience` | when whoever starts instances is asked again after it has refused |
@@ -24,17 +27,22 @@ mod bed;
 mod books;
 mod checks;
 mod follow;
+mod life;
+mod mending;
 mod meters;
 mod patience;
 mod plant;
 mod steer;
 mod tells;
 mod tested;
+#[cfg(test)]
+mod tests;
+mod time;
 mod yard;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use plimsoll_elastic::books::Terms;
@@ -50,7 +58,9 @@ use plimsoll_stats::Histogram;
 use plimsoll_testbed::balancers::{Balances, ROLE, Settings};
 use plimsoll_testbed::bed::Hears;
 use plimsoll_testbed::crew::{Crew, with_crew};
-use plimsoll_testbed::{Instance as Server, Role};
+use plimsoll_testbed::recipe::Check;
+use plimsoll_testbed::role::OnHost;
+use plimsoll_testbed::{Instance as Server, Role, is_ready};
 use plimsoll_units::show_share;
 use plimsoll_workload::balancer::Weights;
 
@@ -58,10 +68,11 @@ pub use self::bed::check;
 use self::books::{Clients, Heard};
 pub use self::checks::{check_period, check_watched};
 use self::follow::Followed;
+pub(crate) use self::life::{EVENT, NAME};
 use self::steer::Steered;
 use self::tells::Tells;
 use self::tested::Tested;
-pub(crate) use self::yard::{EVENT, NAME};
+use self::time::Monotonic;
 use self::yard::{Servers, Yard};
 use super::contents;
 use super::model::{Model, Named, simulates};
@@ -150,9 +161,13 @@ struct Under<'a> {
     role: Option<&'a Role>,
     /// Whether its processors are read.
     has_processors: bool,
-    /// What is watched beside it.
-    sources: &'a [(String, Source)],
+    /// What else is watched: servers of other roles, and the hosts that there are by then.
+    others: &'a [Server],
+    hosts: &'a (dyn Fn() -> Vec<OnHost> + Sync),
 }
+
+/// What is watched, by the names of collectors.
+type Sources = Vec<(String, Source)>;
 
 /// Who hears of decisions, and of ticks.
 type Hear<'a> = (&'a (dyn Fn(&Decided) + Sync), &'a (dyn Fn(&Tick) + Sync));
@@ -338,24 +353,23 @@ impl<'a> Live<'a> {
         let tested = Tested::new(crew, &test, lacking);
         let is_tested =
             of.plan.elastic.as_ref().is_some_and(|of| of.balancer.weights == Weights::SelfTest);
-        let check = settings.check.clone();
-        let followed = follows.map(|who| Followed::new(who, crew, of.plan, check));
+        let check = Check { http: settings.check.clone(), within_s: 0 };
+        let asks = |address| is_ready(address, &check);
+        let role_of = of.plan.followed().unwrap_or_default();
+        let followed =
+            follows.map(|who| Followed::new(who, (crew, crew.is_adopted()), role_of, &asks));
         let servers_of: &dyn Servers = match &followed {
             Some(followed) => followed,
             None if is_tested => &tested,
             None => crew,
         };
-        let yard = Yard::new(servers_of, balancer, &setup, cell.seed);
+        let time = Arc::new(Monotonic::start());
+        let yard = Yard::new((servers_of, balancer), &setup, cell.seed, time);
         let yard = if followed.is_some() { yard.followed() } else { yard };
         policy::watched(&named.parameters).into_iter().for_each(|of| yard.life().watches(of));
-        yard.adopt(followed.as_ref().map_or(standing, Followed::standing))?;
-        if followed.is_none() {
-            yard.begin(start)?;
-        }
+        yard.adopt(followed.as_ref().map_or(standing, |of| of.standing(&yard)))?;
         let plan = plan_on(of.plan, &front, cell)?;
-        let others = servers.iter().filter(|of| of.role != ROLE).cloned();
-        let servers: Vec<Server> = others.chain(yard.life().servers()).collect();
-        let sources = sources_on(of.plan, (&servers, &crew.hosts()), self.place.system)?;
+        let others: Vec<Server> = servers.iter().filter(|of| of.role != ROLE).cloned().collect();
         // The built-in target works without a processor; its busy workers stand for one.
         let has_processors =
             role.is_some_and(|role| role.recipe.is_own || !is_target(of.plan, &role.name));
@@ -368,13 +382,15 @@ impl<'a> Live<'a> {
             yard: &yard,
             role,
             has_processors,
-            sources: &sources,
+            others: &others,
+            hosts: &|| crew.hosts(),
         };
         let Some(followed) = &followed else {
+            yard.begin(start)?;
             return self.load(cell, to, &under, (decider.as_mut(), before));
         };
         std::thread::scope(|scope| {
-            scope.spawn(|| followed.run(scope, &yard, to.control));
+            yard.spawn(scope, None, || followed.run(scope, &yard, to.control));
             let done = followed
                 .begins(&yard, start, to.control)
                 .and_then(|()| self.load(cell, to, &under, (decider.as_mut(), before)));
@@ -391,12 +407,13 @@ impl<'a> Live<'a> {
         under: &Under<'_>,
         (policy, before): (&mut dyn Decider, &[Event]),
     ) -> Result<(), ExperimentError> {
-        let Under { plan, of, yard, sources, .. } = *under;
+        let Under { plan, of, yard, .. } = *under;
+        let (there, sources) = self.watched(under)?;
         let prepared = prepare(plan, &self.place, false)?;
         let Some(paused) = (self.pause)(of.plan, &prepared, to.control)? else { return Ok(()) };
         let before = [before, paused.as_slice()].concat();
         let setting = self.setting(plan, of.plan);
-        let writer = self.begin(cell, to, under, (&prepared, &setting, &before))?;
+        let writer = self.begin(cell, to, (under, &sources), (&prepared, &setting, &before))?;
         let label = &show_levels(&cell.factors, &of.named.label);
         let predicted = self.predicted().get(&cell.number).map(|of| of.ticks.clone());
         let tells = |of: &Decided| {
@@ -408,9 +425,10 @@ impl<'a> Live<'a> {
         let hears = |tick: &Tick| {
             to.control.tell(News::Pool(&now(label, tick, predicted.as_deref().unwrap_or(&[]))));
         };
-        let watching = Watching::start(sources, of.plan, cell.seed)?;
+        let watching = Watching::start(&sources, of.plan, cell.seed)?;
         if let Some((watching, _)) = &watching {
-            yard.watched_at(watching.gate(of.plan, self.place.system));
+            let gate = watching.gate(of.plan, self.place.system);
+            yard.life().watched_at(Box::new(gate), &there);
         }
         let heard = Heard { control: to.control, yard };
         let rules = Rules::of(plan, &prepared);
@@ -438,20 +456,28 @@ impl<'a> Live<'a> {
         ended(cell, to, executed)
     }
 
+    /// The instances that take requests as the load begins, and what is watched, of them too.
+    fn watched(&self, under: &Under<'_>) -> Result<(Vec<Server>, Sources), ExperimentError> {
+        let there = under.yard.life().servers();
+        let all = [under.others, &there].concat();
+        let sources = sources_on(under.of.plan, (&all, &(under.hosts)()), self.place.system)?;
+        Ok((there, sources))
+    }
+
     /// Begins the run of a cell, with what is known before the load: what was predicted, and what
     /// was done for the servers.
     fn begin(
         &self,
         cell: &Cell,
         to: &Execution<'_>,
-        under: &Under<'_>,
+        (under, sources): (&Under<'_>, &Sources),
         (prepared, setting, before): (&Prepared, &Setting<'_>, &[Event]),
     ) -> Result<RunWriter, ExperimentError> {
         to.control.tell(News::Length(prepared.offer.duration_ns(), 0));
         to.control.tell(News::Names(&prepared.names));
         to.control.tell(News::Begins(cell));
         let mut meta = meta(prepared, setting, Kind::Pool);
-        meta.host.extend(clocks(under.sources, self.place.now_ns));
+        meta.host.extend(clocks(sources, self.place.now_ns));
         let mut writer = to.begin(cell, meta)?;
         if let Some(predicted) = self.prediction(cell) {
             to.record.predicted(predicted)?;

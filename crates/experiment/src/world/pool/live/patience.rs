@@ -16,19 +16,26 @@ pub(super) struct Patience {
 }
 
 impl Patience {
+    /// Whether it may be asked for one more now.
+    pub(super) fn may_ask(&self, now_ns: u64) -> bool {
+        self.refusals == 0 || (now_ns >= self.until_ns && !self.is_tried)
+    }
+
     /// Whether it is asked for one more now; if so, it is.
     pub(super) fn asks(&mut self, now_ns: u64) -> bool {
-        if self.refusals == 0 {
-            return true;
-        }
-        let is_due = now_ns >= self.until_ns && !self.is_tried;
-        self.is_tried |= is_due;
-        is_due
+        let asks = self.may_ask(now_ns);
+        self.is_tried |= asks && self.refusals > 0;
+        asks
+    }
+
+    /// What it was asked for at a time is not wanted any more: it was not said whether it refuses.
+    pub(super) fn spared(&mut self, asked_ns: u64) {
+        self.is_tried &= asked_ns <= self.refused_ns;
     }
 
     /// It has refused what it was asked for at a time, which is known now.
     pub(super) fn refused(&mut self, asked_ns: u64, now_ns: u64) {
-        if self.refusals > 0 && asked_ns < self.refused_ns {
+        if self.refusals > 0 && asked_ns <= self.refused_ns {
             // One of those that were asked for together.
             return;
         }

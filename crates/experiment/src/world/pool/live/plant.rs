@@ -8,7 +8,8 @@ use plimsoll_elastic::controller::Plant;
 use plimsoll_elastic::observation::Instance as Seen;
 use plimsoll_testbed::balancers::Seen as Look;
 
-use super::yard::{Life, Yard};
+use super::life::Life;
+use super::yard::Yard;
 
 /// The live pool as a controller has it.
 pub(super) struct LivePlant<'scope, 'env, 'a> {
@@ -23,14 +24,15 @@ impl LivePlant<'_, '_, '_> {
     /// are as many instances as were wanted last.
     pub(super) fn mend(&mut self, before: &Look, look: &Look, seconds: f64) {
         let yard = self.yard;
-        for (number, server) in yard.stranded() {
+        for leaver in yard.stranded() {
             // What it has it may answer still.
-            self.scope.spawn(move || yard.lower(number, &server));
+            yard.spawn(self.scope, None, move || yard.lower(&leaver));
         }
-        for (number, server) in yard.failed(before, look, seconds) {
-            self.scope.spawn(move || match yard.is_followed {
-                true => yard.rest(number, &server),
-                false => yard.bury(number, &server),
+        for leaver in yard.failed(before, look, seconds) {
+            let name = leaver.server.name.clone();
+            yard.spawn(self.scope, Some(&name), move || match yard.is_followed {
+                true => yard.rest(&leaver),
+                false => yard.bury(&leaver),
             });
         }
         while yard.life().lacks() && self.start() {
@@ -46,8 +48,8 @@ impl LivePlant<'_, '_, '_> {
     fn start(&self) -> bool {
         let yard = self.yard;
         let mut life = yard.life();
-        let now_ns = life.clock.now();
-        if yard.is_followed || life.is_over || !life.patience.asks(now_ns) {
+        let asked_ns = life.time.now();
+        if yard.is_followed || life.is_over || !life.asks(asked_ns) {
             return false;
         }
         let boot = &yard.setup.boot;
@@ -57,7 +59,9 @@ impl LivePlant<'_, '_, '_> {
         let number = life.pool.launch(now_ns, u64::MAX, 1.0).number;
         life.note(number, "requested");
         drop(life);
-        self.scope.spawn(move || yard.raise(number, Duration::from_nanos(least_ns)));
+        yard.spawn(self.scope, None, move || {
+            yard.raise(number, asked_ns, Duration::from_nanos(least_ns));
+        });
         true
     }
 }
@@ -90,15 +94,16 @@ impl Plant for LivePlant<'_, '_, '_> {
         let Some(of) = chosen else { return false };
         life.pool.drain(of.number, now_ns);
         life.note(of.number, "draining");
-        let server = life.servers.remove(&of.number);
-        if server.is_none() {
+        let leaver = life.takes_out(of.number);
+        if leaver.is_none() {
             // It is not charged any more; its thread ends it when it comes to stand.
             life.pool.end(of.number, now_ns);
         }
         drop(life);
         self.scaled.1 += 1;
-        if let Some(server) = server {
-            self.scope.spawn(move || yard.lower(of.number, &server));
+        match leaver {
+            Some(leaver) => yard.spawn(self.scope, None, move || yard.lower(&leaver)),
+            None => yard.wake(),
         }
         true
     }

@@ -19,7 +19,7 @@ use std::thread::Scope;
 use super::super::contents::scaled;
 use super::meters::Meters;
 use super::plant::LivePlant;
-use super::yard::Yard;
+use super::yard::{Yard, nanoseconds};
 
 /// The balancer is asked so often within a tick.
 const SAMPLES: u32 = 5;
@@ -91,6 +91,7 @@ impl Steered<'_> {
         let period = period.clamp(PERIODS.0, PERIODS.1);
         let terms = self.setup.terms();
         let first = self.balancer.look()?;
+        yard.life().lost_last = first.lost;
         let cores = std::thread::available_parallelism().map_or(1.0, |of| of.get() as f64);
         let meters = self.role.map(|role| Meters::of(role, cores));
         let (from, last) = (first.clone(), first);
@@ -158,13 +159,15 @@ impl Steered<'_> {
         yard: &Yard<'_>,
     ) -> Result<Seen, TestbedError> {
         let ask = || if is_due { self.balancer.take() } else { self.balancer.look() };
+        let tells = |seen: &Seen| yard.life().lost_last = seen.lost;
         if let Ok(seen) = ask() {
+            tells(&seen);
             return Ok(seen);
         }
         count(&mut ticking.of, (&ticking.from, &ticking.last));
-        yard.revive(self.server, &ticking.last.lost)?;
+        yard.revive(self.server)?;
         (ticking.from, ticking.last) = (Seen::default(), Seen::default());
-        ask()
+        ask().inspect(tells)
     }
 
     /// Ends a tick: what the balancer counted in it goes into the books. Returns the point for the
@@ -257,8 +260,4 @@ pub(super) fn lost_between(before: &Lost, after: &Lost) -> [u64; Loss::ALL.len()
     lost[Loss::ClientTimeout as usize] = late(after) - late(before);
     lost[Loss::InstanceFailed as usize] = failed(after) - failed(before);
     lost
-}
-
-fn nanoseconds(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,36 +1,24 @@
 //! The instances of a live pool through their lives: each is started and ended on a thread of its
 //! own, while the pool goes on.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::Scope;
 use std::time::Duration;
 
-use plimsoll_elastic::outcome::Churn;
-use plimsoll_elastic::pool::Pool;
 use plimsoll_elastic::simulated::Setup;
-use plimsoll_load::clock::Clock;
-use plimsoll_runs::Event;
-use plimsoll_runs::event::Class;
-use plimsoll_stats::figure::Round;
-use plimsoll_testbed::balance::{Lost, State};
-use plimsoll_testbed::balancers::{Balances, Newcomer, Seen as Look};
+use plimsoll_testbed::balance::State;
+use plimsoll_testbed::balancers::{Balances, Newcomer};
 use plimsoll_testbed::crew::Crew;
 use plimsoll_testbed::{Instance as Server, TestbedError};
 use plimsoll_units::failure::chain;
-use plimsoll_workload::random::Stream;
 
-use super::patience::Patience;
-use crate::world::watch::Gate;
+use super::life::{Leaver, Life};
+use super::time::Time;
 
-/// The longest time until the balancer knows that an instance has failed, seconds: it asks once a
-/// second, waits 2 s for the answer, and asks again for another second.
-const DETECTED_S: f64 = 4.0;
-/// The kind of the events that say what becomes of an instance, and how they begin: with its number
-/// behind that, and then its state.
-pub(crate) const EVENT: &str = "instance";
-pub(crate) const NAME: &str = "instance ";
 /// How long connections that were upgraded may stay where an instance is taken away.
 const DRAIN: Duration = Duration::from_secs(30);
+/// How often whoever waits for other threads looks whether they are through.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Starts servers, and ends them.
 pub(super) trait Servers: Sync {
@@ -46,6 +34,11 @@ pub(super) trait Servers: Sync {
     /// How fast one is, beside the others.
     fn weight(&self, _: &Server) -> f64 {
         1.0
+    }
+
+    /// Whether one that somebody else has started answers as one that is well.
+    fn is_well(&self, _: &Server) -> bool {
+        true
     }
 
     /// Why one can neither be ended nor asked any more, as the host that it stands on is gone.
@@ -74,160 +67,59 @@ impl Servers for Crew<'_> {
 
 /// What instances are started with, and how far each is.
 pub(super) struct Yard<'a> {
-    crew: &'a dyn Servers,
-    balancer: &'a dyn Balances,
+    pub(super) crew: &'a dyn Servers,
+    pub(super) balancer: &'a dyn Balances,
     pub(super) setup: &'a Setup,
+    pub(super) time: Arc<dyn Time>,
     life: Mutex<Life>,
-    /// Where those that are ready are watched.
-    gate: OnceLock<Gate>,
-    /// Told when an instance is ready or has ended, and when all is over.
-    pub(super) changed: Condvar,
     /// Whether somebody else starts and ends the instances.
     pub(super) is_followed: bool,
 }
 
-/// How far the pool is.
-pub(super) struct Life {
-    pub(super) pool: Pool,
-    /// The servers of those that are ready, by their numbers in the pool.
-    pub(super) servers: BTreeMap<usize, Server>,
-    pub(super) clock: Clock,
-    /// Where time begins on the clock: with the load.
-    zero_ns: Option<u64>,
-    pub(super) is_over: bool,
-    /// What became of instances beside what was decided.
-    pub(super) churn: Churn,
-    /// What balancers counted as lost that are gone, and what the present one had counted before.
-    pub(super) lost_before: Lost,
-    pub(super) lost_from: Lost,
-    /// How many instances are wanted, as was decided last.
-    wanted: u32,
-    /// How many failed, and have nobody in their place.
-    pub(super) owed: u64,
-    /// Those of somebody else's that are out, and are asked again whether they are well.
-    pub(super) resting: BTreeSet<usize>,
-    pub(super) patience: Patience,
-    /// The end of the names of the figures that the policy goes by, where collectors watch them,
-    /// and their sum within the tick, with how many values it is of.
-    watched: Option<(String, f64, u32)>,
-    last_fault: Option<TestbedError>,
-    /// Why it is not known which instances there are that somebody else starts and ends.
-    pub(super) unknown: Option<String>,
-    pub(super) boot: Stream,
-    pub(super) termination: Stream,
-    events: Vec<Event>,
+/// What came of giving an instance requests.
+pub(super) enum Admission {
+    /// It takes them.
+    In,
+    /// It is not to take them any more.
+    Unwanted,
+    /// The balancer does not give it any.
+    Refused(TestbedError),
 }
 
-impl Life {
-    /// Nanoseconds since the load began; 0 before that.
-    pub(super) fn now_ns(&self) -> u64 {
-        self.zero_ns.map_or(0, |zero_ns| self.clock.now().saturating_sub(zero_ns))
-    }
+/// A thread of the pool at its work.
+struct Work<'a> {
+    yard: &'a Yard<'a>,
+    at: Option<String>,
+    thread: u64,
+}
 
-    /// Notes what has become of an instance.
-    pub(super) fn note(&mut self, number: usize, state: &str) {
-        let (at_ns, text) = (self.now_ns(), format!("{NAME}{} {state}", number + 1));
-        let kind = EVENT.to_owned();
-        self.events.push(Event { at_ns, class: Class::Infrastructure, kind, text });
-    }
-
-    /// The servers that take requests.
-    pub(super) fn servers(&self) -> Vec<Server> {
-        self.servers.values().cloned().collect()
-    }
-
-    /// Whether an instance is to take requests, when it can.
-    pub(super) fn is_wanted(&self, number: usize) -> bool {
-        let of = &self.pool.instances()[number];
-        !self.is_over && of.draining_ns.is_none() && of.ended_ns.is_none()
-    }
-
-    /// The policy goes by a figure of instances that collectors watch.
-    pub(super) fn watches(&mut self, figure: &str) {
-        self.watched = Some((format!(".{figure}"), 0.0, 0));
-    }
-
-    /// Takes the figures of a period.
-    pub(super) fn hears(&mut self, round: &Round) {
-        let names: Vec<String> =
-            self.servers.values().map(|of| format!("instance.{}", of.name)).collect();
-        let Some((end, sum, count)) = &mut self.watched else { return };
-        for name in names {
-            if let Some(value) = round.figures.get(&format!("{name}{end}")) {
-                (*sum, *count) = (*sum + value, *count + 1);
-            }
+impl Drop for Work<'_> {
+    fn drop(&mut self) {
+        let mut life = self.yard.life();
+        let count = life.at_work.remove(&self.at).unwrap_or(1);
+        if count > 1 {
+            life.at_work.insert(self.at.take(), count - 1);
         }
-    }
-
-    /// Ends a tick: the mean of what was watched in it; not a number where nothing was.
-    pub(super) fn take_watched(&mut self) -> f64 {
-        let Some((_, sum, count)) = &mut self.watched else { return f64::NAN };
-        let mean = *sum / f64::from(*count);
-        (*sum, *count) = (0.0, 0);
-        mean
-    }
-
-    /// So many instances are wanted from now on.
-    pub(super) fn wants(&mut self, wanted: u32) {
-        self.wanted = wanted;
-        if !self.lacks() {
-            self.owed = 0;
-        }
-    }
-
-    /// Whether there are fewer instances than are wanted.
-    pub(super) fn lacks(&self) -> bool {
-        !self.is_over && self.pool.wanted().count() < self.wanted as usize
-    }
-
-    /// What has become of instances since the last time.
-    pub(super) fn take_events(&mut self) -> Vec<Event> {
-        std::mem::take(&mut self.events)
+        drop(life);
+        self.yard.wake();
+        self.yard.time.ends(self.thread);
     }
 }
 
 impl<'a> Yard<'a> {
     pub(super) fn new(
-        crew: &'a dyn Servers,
-        balancer: &'a dyn Balances,
+        (crew, balancer): (&'a dyn Servers, &'a dyn Balances),
         setup: &'a Setup,
         seed: u64,
+        time: Arc<dyn Time>,
     ) -> Self {
-        let stream = |name| Stream::named(seed, name);
-        let life = Life {
-            pool: Pool::default(),
-            servers: BTreeMap::new(),
-            clock: Clock::start(),
-            zero_ns: None,
-            is_over: false,
-            churn: Churn::default(),
-            lost_before: Lost::default(),
-            lost_from: Lost::default(),
-            wanted: 0,
-            owed: 0,
-            resting: BTreeSet::new(),
-            patience: Patience::default(),
-            watched: None,
-            last_fault: None,
-            unknown: None,
-            boot: stream("boot"),
-            termination: stream("termination"),
-            events: Vec::new(),
-        };
-        let (gate, changed) = (OnceLock::new(), Condvar::new());
-        let life = Mutex::new(life);
-        Self { crew, balancer, setup, life, gate, changed, is_followed: false }
+        let life = Mutex::new(Life::new(Arc::clone(&time), seed));
+        Self { crew, balancer, setup, time, life, is_followed: false }
     }
 
     /// The instances are somebody else's to start and to end.
     pub(super) fn followed(self) -> Self {
         Self { is_followed: true, ..self }
-    }
-
-    /// Has instances watched that are ready from now on.
-    pub(super) fn watched_at(&self, gate: Gate) {
-        // It is done once.
-        let _ = self.gate.set(gate);
     }
 
     pub(super) fn life(&self) -> MutexGuard<'_, Life> {
@@ -236,12 +128,41 @@ impl<'a> Yard<'a> {
 
     /// Waits until something changes, no longer than `limit`.
     pub(super) fn wait<'g>(
-        &self,
+        &'g self,
         life: MutexGuard<'g, Life>,
         limit: Duration,
     ) -> MutexGuard<'g, Life> {
-        let waited = self.changed.wait_timeout(life, limit);
-        waited.unwrap_or_else(PoisonError::into_inner).0
+        self.time.wait(&self.life, life, limit)
+    }
+
+    /// Something has changed: an instance is ready or has ended, or all is over.
+    pub(super) fn wake(&self) {
+        self.time.wake();
+    }
+
+    /// Does some work on a thread of its own; at a server of a name, where there is one so far.
+    pub(super) fn spawn<'scope, 'env>(
+        &'env self,
+        scope: &'scope Scope<'scope, 'env>,
+        at: Option<&str>,
+        work: impl FnOnce() + Send + 'scope,
+    ) {
+        let at = at.map(str::to_owned);
+        *self.life().at_work.entry(at.clone()).or_default() += 1;
+        let thread = self.time.starts();
+        scope.spawn(move || {
+            self.time.begins(thread);
+            let _at_work = Work { yard: self, at, thread };
+            work();
+        });
+    }
+
+    /// Waits until all threads are through.
+    fn rests(&self) {
+        let mut life = self.life();
+        while !life.at_work.is_empty() {
+            life = self.wait(life, LOOK);
+        }
     }
 
     /// Takes in the servers that a killed process has left. The balancer is told of those that it
@@ -251,7 +172,10 @@ impl<'a> Yard<'a> {
     /// Where the balancer does not answer.
     pub(super) fn adopt(&self, servers: Vec<Server>) -> Result<(), TestbedError> {
         let look = self.balancer.look()?;
-        self.life().lost_from = look.lost;
+        {
+            let mut life = self.life();
+            (life.lost_from, life.lost_last) = (look.lost, look.lost);
+        }
         let is_there = |name: &str| servers.iter().any(|of| of.name == name);
         for gone in look.instances.iter().filter(|of| !is_there(&of.name)) {
             self.balancer.remove(&gone.name)?;
@@ -266,20 +190,23 @@ impl<'a> Yard<'a> {
                 let number = life.pool.launch(0, 0, 1.0).number;
                 life.pool.drain(number, 0);
                 life.note(number, &format!("draining: {}", server.name));
-                scope.spawn(move || self.lower(number, &server));
+                let leaver = Leaver { number, server, revivals: life.revivals };
+                drop(life);
+                self.spawn(scope, None, move || self.lower(&leaver));
             }
+            self.rests();
         });
         for server in staying {
             let is_known = known(&server.name).is_some();
-            if let Some(newcomer) = self.newcomer(&server).filter(|_| !is_known) {
-                self.balancer.add(&newcomer)?;
+            if !is_known {
+                self.balancer.add(&self.newcomer(&server)?)?;
             }
             let mut life = self.life();
             let number = life.pool.launch(0, 0, 1.0).number;
             life.note(number, &format!("adopted: {}", server.name));
             life.note(number, &format!("ready: {}", server.name));
             life.churn.adopted += 1;
-            life.servers.insert(number, server);
+            life.takes_in(number, server);
         }
         Ok(())
     }
@@ -295,15 +222,19 @@ impl<'a> Yard<'a> {
         std::thread::scope(|scope| {
             for _ in count as usize..there {
                 let mut life = self.life();
-                let Some((number, server)) = life.servers.pop_last() else { break };
-                life.pool.drain(number, 0);
-                life.note(number, "draining");
-                scope.spawn(move || self.lower(number, &server));
+                let last = life.servers.keys().next_back().copied();
+                let Some(leaver) = last.and_then(|number| life.takes_out(number)) else { break };
+                life.pool.drain(leaver.number, 0);
+                life.note(leaver.number, "draining");
+                drop(life);
+                self.spawn(scope, None, move || self.lower(&leaver));
             }
             for _ in there..count as usize {
                 let number = self.life().pool.launch(0, u64::MAX, 1.0).number;
-                scope.spawn(move || self.raise(number, Duration::ZERO));
+                let asked_ns = self.time.now();
+                self.spawn(scope, None, move || self.raise(number, asked_ns, Duration::ZERO));
             }
+            self.rests();
         });
         match self.life().last_fault.take() {
             Some(error) => Err(error),
@@ -313,231 +244,170 @@ impl<'a> Yard<'a> {
 
     /// Time has begun so long ago.
     pub(super) fn starts(&self, since_ns: u64) {
-        let mut life = self.life();
-        let zero_ns = life.clock.now().saturating_sub(since_ns);
-        life.zero_ns.get_or_insert(zero_ns);
-        drop(life);
-        self.changed.notify_all();
+        self.life().begins(since_ns);
+        self.wake();
     }
 
     /// All is over: nothing is launched any more.
     pub(super) fn ends(&self) {
         self.life().is_over = true;
-        self.changed.notify_all();
+        self.wake();
     }
 
-    /// Starts the server of an instance, and gives it requests when it has taken the least time
-    /// that booting takes. One that is not wanted any more by then is ended.
-    pub(super) fn raise(&self, number: usize, least: Duration) {
-        let clock = Clock::start();
-        let asked_ns = {
-            let mut life = self.life();
-            life.note(number, "pending");
-            life.clock.now()
-        };
-        let launched = self.crew.launch(&|text| self.life().note(number, text));
-        let server = match launched {
+    /// Starts the server of an instance that was asked for, and gives it requests when it has taken
+    /// the least time that booting takes. One that is not wanted any more by then is ended.
+    pub(super) fn raise(&self, number: usize, asked_ns: u64, least: Duration) {
+        let mut life = self.life();
+        if !life.is_wanted(number) {
+            // Nobody was asked for it.
+            life.patience.spared(asked_ns);
+            life.admission.spared(asked_ns);
+            life.ends(number);
+            life.note(number, "terminated");
+            drop(life);
+            return self.wake();
+        }
+        life.note(number, "pending");
+        drop(life);
+        let server = match self.crew.launch(&|text| self.life().note(number, text)) {
             Ok(server) => server,
             Err(error) => {
                 let mut life = self.life();
-                let now_ns = life.now_ns();
-                if life.pool.instances()[number].ended_ns.is_none() {
-                    life.pool.end(number, now_ns);
-                }
-                life.note(number, &format!("failed: {}", chain(&error)));
-                life.churn.start_failures += 1;
-                let known_ns = life.clock.now();
+                life.admission.spared(asked_ns);
+                let known_ns = life.time.now();
                 life.patience.refused(asked_ns, known_ns);
-                life.last_fault = Some(error);
-                drop(life);
-                return self.changed.notify_all();
+                return self.fails(life, number, error);
             }
         };
         let mut life = self.life();
-        life.note(number, &format!("running: {}", server.name));
         life.patience.granted();
-        while let left = least.saturating_sub(Duration::from_nanos(clock.now()))
-            && !life.is_over
-            && !left.is_zero()
-        {
-            life = self.wait(life, left);
+        if life.is_wanted(number) {
+            life.note(number, &format!("running: {}", server.name));
         }
-        let is_wanted = life.is_wanted(number);
+        let until_ns = asked_ns.saturating_add(nanoseconds(least));
+        while let left_ns = until_ns.saturating_sub(life.time.now())
+            && life.is_wanted(number)
+            && left_ns > 0
+        {
+            life = self.wait(life, Duration::from_nanos(left_ns));
+        }
         drop(life);
-        match is_wanted && self.goes_in(number, &server) {
-            true => self.changed.notify_all(),
-            false => self.end(number, &server),
+        match self.goes_in(number, &server) {
+            Admission::In => return self.wake(),
+            Admission::Unwanted => self.life().admission.spared(asked_ns),
+            Admission::Refused(error) => {
+                let mut life = self.life();
+                let known_ns = life.time.now();
+                life.admission.refused(asked_ns, known_ns);
+                self.fails(life, number, error);
+            }
+        }
+        self.end(number, &server);
+    }
+
+    /// The start of an instance has failed.
+    fn fails(&self, mut life: MutexGuard<'_, Life>, number: usize, error: TestbedError) {
+        life.ends(number);
+        life.note(number, &format!("failed: {}", chain(&error)));
+        life.churn.start_failures += 1;
+        life.last_fault = Some(error);
+        drop(life);
+        self.wake();
+    }
+
+    /// Gives an instance requests. What a balancer was told while it was made anew counts for
+    /// nothing: the new one is told again.
+    pub(super) fn goes_in(&self, number: usize, server: &Server) -> Admission {
+        let newcomer = match self.newcomer(server) {
+            Ok(newcomer) => newcomer,
+            Err(error) => return Admission::Refused(error),
+        };
+        let mut is_again = false;
+        loop {
+            let life = self.stands();
+            let (is_wanted, revivals) = (life.is_wanted(number), life.revivals);
+            drop(life);
+            if is_again {
+                drop(self.balancer.remove(&server.name));
+            }
+            if !is_wanted {
+                return Admission::Unwanted;
+            }
+            let added = self.balancer.add(&newcomer);
+            let mut life = self.life();
+            if life.is_reviving || life.revivals != revivals {
+                is_again = true;
+                continue;
+            }
+            if let Err(error) = added {
+                return Admission::Refused(error);
+            }
+            if !life.is_wanted(number) {
+                // It was taken away meanwhile.
+                drop(life);
+                drop(self.balancer.drain(&server.name, DRAIN));
+                return Admission::Unwanted;
+            }
+            let now_ns = life.now_ns();
+            life.admission.granted();
+            life.pool.ready(number, now_ns);
+            life.note(number, &format!("ready: {}", server.name));
+            life.takes_in(number, server.clone());
+            return Admission::In;
         }
     }
 
-    /// Gives an instance requests. Returns whether it takes them.
-    pub(super) fn goes_in(&self, number: usize, server: &Server) -> bool {
-        let Some(newcomer) = self.newcomer(server) else { return false };
-        let added = self.balancer.add(&newcomer);
+    /// Waits until the balancer stands, where it is being made anew.
+    fn stands(&self) -> MutexGuard<'_, Life> {
         let mut life = self.life();
-        if let Err(error) = added {
-            life.note(number, &format!("failed: {}", chain(&error)));
-            life.churn.start_failures += 1;
-            return false;
+        while life.is_reviving {
+            life = self.wait(life, LOOK);
         }
-        if !life.is_wanted(number) {
-            // It was taken away meanwhile.
-            drop(life);
-            drop(self.balancer.drain(&server.name, DRAIN));
-            return false;
-        }
-        let now_ns = life.now_ns();
-        life.pool.ready(number, now_ns);
-        life.note(number, &format!("ready: {}", server.name));
-        life.servers.insert(number, server.clone());
-        drop(life);
-        self.gate.get().into_iter().for_each(|gate| gate.joins(server));
-        true
+        life
+    }
+
+    /// Whether the balancer has to be told that one leaves it. One that was made anew since does
+    /// not know it.
+    pub(super) fn knows(&self, leaver: &Leaver) -> bool {
+        self.stands().revivals == leaver.revivals
     }
 
     /// Ends the server of an instance.
     pub(super) fn end(&self, number: usize, server: &Server) {
-        self.gate.get().into_iter().for_each(|gate| gate.leaves(server));
         let ended = self.crew.end(server.number);
         let mut life = self.life();
-        let now_ns = life.now_ns();
-        if life.pool.instances()[number].ended_ns.is_none() {
-            life.pool.end(number, now_ns);
-        }
+        life.ends(number);
         match ended {
             Ok(()) => life.note(number, "terminated"),
             // It stands in the ledger, and is undone with the bed.
             Err(error) => life.note(number, &format!("could not be ended: {}", chain(&error))),
         }
         drop(life);
-        self.changed.notify_all();
+        self.wake();
     }
 
     /// Takes requests from an instance, and ends it when it has answered what it has.
-    pub(super) fn lower(&self, number: usize, server: &Server) {
-        if let Err(error) = self.balancer.drain(&server.name, DRAIN) {
-            self.life().note(number, &format!("was not drained: {}", chain(&error)));
+    pub(super) fn lower(&self, leaver: &Leaver) {
+        let Leaver { number, server, .. } = leaver;
+        if self.knows(leaver)
+            && let Err(error) = self.balancer.drain(&server.name, DRAIN)
+        {
+            self.life().note(*number, &format!("was not drained: {}", chain(&error)));
         }
-        self.end(number, server);
-    }
-}
-
-impl Yard<'_> {
-    /// Takes out the instances that take requests no more, as their balancer says. Returns them.
-    pub(super) fn failed(&self, before: &Look, look: &Look, seconds: f64) -> Vec<(usize, Server)> {
-        let mut life = self.life();
-        let is_out =
-            |name: &str| look.instances.iter().any(|of| of.name == name && of.state == State::Out);
-        let found: Vec<(usize, Server)> = life
-            .servers
-            .iter()
-            .filter(|(_, server)| is_out(&server.name))
-            .map(|(number, server)| (*number, server.clone()))
-            .collect();
-        let now_ns = life.now_ns();
-        for (number, server) in &found {
-            life.servers.remove(number);
-            let state = if self.is_followed {
-                // It is somebody else's, and goes on: it comes in again when it is well.
-                life.pool.out(*number, now_ns);
-                "out"
-            } else {
-                life.pool.end(*number, now_ns);
-                life.owed += 1;
-                "failed"
-            };
-            let taken = |of: &Look| {
-                let member = of.instances.iter().find(|of| of.name == server.name);
-                member.map_or((0, 0.0), |member| (member.ended(), of.active_at(member)))
-            };
-            let (was, is) = (taken(before), taken(look));
-            let rate = is.0.saturating_sub(was.0) as f64 / seconds.max(1e-3);
-            let most = rate * DETECTED_S + was.1.max(is.1);
-            life.note(*number, &format!(
-                "{state}: {} answered no health check in time; it may have lost {most:.0} requests \
-                 until then ({rate:.1}/s for {DETECTED_S} s, and what it had)",
-                server.name
-            ));
-        }
-        found
-    }
-
-    /// Takes out the instances whose host is gone: whatever they answer, they can be ended no more.
-    /// Returns them.
-    pub(super) fn stranded(&self) -> Vec<(usize, Server)> {
-        let mut life = self.life();
-        let away = |(number, server): (&usize, &Server)| {
-            Some((*number, server.clone(), self.crew.is_away(server)?))
-        };
-        let found: Vec<_> = life.servers.iter().filter_map(away).collect();
-        let now_ns = life.now_ns();
-        for (number, server, error) in &found {
-            life.servers.remove(number);
-            life.pool.end(*number, now_ns);
-            life.owed += 1;
-            life.note(*number, &format!("failed: {}: {}", server.name, chain(error)));
-        }
-        found.into_iter().map(|(number, server, _)| (number, server)).collect()
-    }
-
-    /// Removes a server that takes no requests any more.
-    pub(super) fn bury(&self, number: usize, server: &Server) {
-        // A balancer that was made anew does not know it.
-        drop(self.balancer.remove(&server.name));
-        self.end(number, server);
-    }
-
-    /// Removes a server of somebody else's that takes no requests, until it is well again.
-    pub(super) fn rest(&self, number: usize, server: &Server) {
-        drop(self.balancer.remove(&server.name));
-        self.gate.get().into_iter().for_each(|gate| gate.leaves(server));
-        self.life().resting.insert(number);
-        self.changed.notify_all();
-    }
-
-    /// Makes the balancer anew in its place, with the instances that take requests. `lost` is what
-    /// it had counted.
-    ///
-    /// # Errors
-    /// Where it does not come to stand.
-    pub(super) fn revive(&self, balancer: &Server, lost: &Lost) -> Result<(), TestbedError> {
-        let name = &balancer.name;
-        let clock = Clock::start();
-        self.note_balancer(&format!("{name} failed: it obeys no order"));
-        self.crew.again(balancer)?;
-        self.balancer.forget()?;
-        let mut life = self.life();
-        life.lost_before = life.lost_before.plus(&lost.less(&life.lost_from));
-        life.lost_from = Lost::default();
-        let servers = life.servers();
-        drop(life);
-        for newcomer in servers.iter().filter_map(|server| self.newcomer(server)) {
-            self.balancer.add(&newcomer)?;
-        }
-        let took = plimsoll_units::show_duration(clock.now());
-        self.note_balancer(&format!(
-            "{name} is there again after {took}, with {} instances",
-            servers.len()
-        ));
-        Ok(())
+        self.end(*number, server);
     }
 
     /// A server as its balancer is told of it.
-    pub(super) fn newcomer(&self, server: &Server) -> Option<Newcomer> {
-        let address = format!("{}:{}", server.address, server.port).parse().ok()?;
-        let weight = self.crew.weight(server);
-        Some(Newcomer { name: server.name.clone(), address, weight })
+    pub(super) fn newcomer(&self, server: &Server) -> Result<Newcomer, TestbedError> {
+        let (name, at) = (server.name.clone(), format!("{}:{}", server.address, server.port));
+        let Ok(address) = at.parse() else {
+            let text = format!("give requests to {name}: {at} is no address");
+            return Err(TestbedError::Wrong(text));
+        };
+        Ok(Newcomer { name, address, weight: self.crew.weight(server) })
     }
+}
 
-    /// Notes what has become of the balancer.
-    pub(super) fn note_balancer(&self, text: &str) {
-        self.note("balancer", text);
-    }
-
-    /// Notes what has happened to the pool.
-    pub(super) fn note(&self, kind: &str, text: &str) {
-        let mut life = self.life();
-        let (at_ns, kind, text) = (life.now_ns(), kind.to_owned(), text.to_owned());
-        life.events.push(Event { at_ns, class: Class::Infrastructure, kind, text });
-    }
+pub(super) fn nanoseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
