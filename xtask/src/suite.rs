@@ -1,6 +1,7 @@
 //! Builds everything and runs it: all test binaries, the manual and the examples at the same time
-//! under one budget, as most of their time is spent waiting; then, few at a time, the tests that hold
-//! upper bounds of time (modules `timed`); and says at its end what was proven and what was not.
+//! under one budget, as most of their time is spent waiting; then, few at a time, the tests that
+//! hold upper bounds of time (modules `timed`); and says at its end what was proven and what was
+//! not.
 //!
 //! All run, whatever fails. What failed while others took the processor is run once more, alone.
 

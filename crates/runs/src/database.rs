@@ -19,7 +19,6 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::RunError;
-use crate::series;
 
 /// How long a writer waits for another program that reads or writes the same database.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -36,6 +35,9 @@ pub(crate) enum Syncs {
 
 /// The longest value of a database, bytes: the text of a plan, with its trace's name and all.
 const LONGEST: i32 = 64 << 20;
+
+/// The view of a run that other programs may read; none of ours does.
+pub(crate) const FOR_OTHERS: &str = "host";
 
 /// How often, and how many times, is looked whether a database is still read.
 const LOOK: Duration = Duration::from_millis(10);
@@ -83,7 +85,7 @@ pub(crate) fn stranger(database: &Connection) -> rusqlite::Result<Option<String>
         let is_virtual = sql.is_some_and(|sql| {
             sql.get(..14).is_some_and(|begin| begin.eq_ignore_ascii_case("CREATE VIRTUAL"))
         });
-        let is_for_others = kind == "view" && name == series::HOST;
+        let is_for_others = kind == "view" && name == FOR_OTHERS;
         if is_virtual || !(is_for_others || matches!(kind.as_str(), "table" | "index")) {
             let kind = if is_virtual { "virtual table" } else { &kind };
             return Ok(Some(format!("{kind} {name}")));

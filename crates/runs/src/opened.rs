@@ -94,6 +94,17 @@ pub(crate) fn check_format(
     }
 }
 
+/// Refuses a file that is shorter than what was written into it; one that is gone has no byte.
+pub(crate) fn check_length(file: &Path, written: u64) -> Result<(), RunError> {
+    let found = fs::metadata(file).map_or(0, |found| found.len());
+    if found >= written {
+        return Ok(());
+    }
+    let (path, at) = (file.to_path_buf(), format!("byte {found}"));
+    let problem = format!("it ends there, and {written} bytes were written");
+    Err(RunError::Damaged { path, at, problem })
+}
+
 fn probe(file: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let database = database::connect(file, flags)?;
     // Opening is lazy: only a read meets the WAL.

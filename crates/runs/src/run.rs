@@ -472,7 +472,7 @@ impl Run {
         // Runs of earlier versions do not say it.
         let sql = "SELECT CAST(coalesce(max(value), 0) AS INTEGER) FROM meta WHERE key = ?";
         let written = self.query(sql, &[&SAMPLES_BYTES], |row| row.get(0)).map(uint)?;
-        check_length(&file, written)?;
+        opened::check_length(&file, written)?;
         if file.exists() { SampleReader::open(&file).map(Some) } else { Ok(None) }
     }
 
@@ -553,8 +553,8 @@ impl Run {
         (!self.goes_on).then(begin).transpose()
     }
 
-    /// Visits the log's histograms that `wanted` accepts; none where there is no log. What is left of
-    /// the log of a run that has ended is no distribution of it: it is refused.
+    /// Visits the log's histograms that `wanted` accepts; none where there is no log. What is left
+    /// of the log of a run that has ended is no distribution of it: it is refused.
     pub(crate) fn for_each_line(
         &self,
         wanted: impl FnMut(&hlog::Line<'_>) -> bool,
@@ -562,7 +562,7 @@ impl Run {
     ) -> Result<(), RunError> {
         let file = self.path.join(hlog::FILE);
         if self.end.is_some() {
-            check_length(&file, self.hlog_bytes()?)?;
+            opened::check_length(&file, self.hlog_bytes()?)?;
         }
         match file.exists() {
             true => LogReader::open(&file, self.hlog_bytes()?)?.for_each(wanted, visit),
@@ -584,17 +584,6 @@ impl Run {
     pub(crate) fn unreadable(&self) -> impl Fn(rusqlite::Error) -> RunError + '_ {
         |source| RunError::database("read", &self.path.join(schema::FILE))(source)
     }
-}
-
-/// Refuses a file that is shorter than what was written into it; one that is gone has no byte.
-fn check_length(file: &Path, written: u64) -> Result<(), RunError> {
-    let found = fs::metadata(file).map_or(0, |found| found.len());
-    if found >= written {
-        return Ok(());
-    }
-    let (path, at) = (file.to_path_buf(), format!("byte {found}"));
-    let problem = format!("it ends there, and {written} bytes were written");
-    Err(RunError::Damaged { path, at, problem })
 }
 
 impl std::fmt::Debug for Run {

@@ -13,7 +13,7 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params};
 
 use crate::HostSample;
-use crate::database::{int, uint};
+use crate::database::{FOR_OTHERS, int, uint};
 
 /// The labels of a series, by name.
 pub type Labels = BTreeMap<String, String>;
@@ -47,22 +47,19 @@ pub(crate) fn text<'a>(labels: impl IntoIterator<Item = (&'a str, &'a str)>) -> 
     serde_json::to_string(&sorted).unwrap_or_else(|_| unreachable!("texts serialise"))
 }
 
-/// The view for other programs; none of ours reads it.
-pub(crate) const HOST: &str = "host";
-
 /// Makes the table, and the view that shows the host's samples as version 1 had them.
 pub(crate) fn tables() -> String {
     format!(
         "CREATE TABLE series (cell INTEGER NOT NULL, name TEXT NOT NULL, labels TEXT NOT NULL,
            at_ns INTEGER NOT NULL, value REAL);
-         CREATE VIEW {HOST} AS {};",
+         CREATE VIEW {FOR_OTHERS} AS {};",
         host()
     )
 }
 
 /// The same view for a connection that only reads, in the place of whatever stands in the file.
 pub(crate) fn host_of_connection() -> String {
-    format!("CREATE TEMP VIEW {HOST} AS {};", host())
+    format!("CREATE TEMP VIEW {FOR_OTHERS} AS {};", host())
 }
 
 fn host() -> String {

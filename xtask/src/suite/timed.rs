@@ -1,7 +1,8 @@
-//! The tests that hold upper bounds of time. Most of their time they wait, so three run at a time at
-//! first, when all else is through: a bound that holds beside others holds. One that fails then, and
-//! one that looks for what a busy machine looks like, runs alone. What fails alone is a failure where
-//! the machine was calm; else it is run once more when it is, and not judged where it never is.
+//! The tests that hold upper bounds of time. Most of their time they wait, so three run at a time
+//! at first, when all else is through: a bound that holds beside others holds. One that fails then,
+//! and one that looks for what a busy machine looks like, runs alone. What fails alone is a failure
+//! where the machine was calm; else it is run once more when it is, and not judged where it never
+//! is.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -59,8 +60,8 @@ impl Suite {
         Ok(())
     }
 
-    /// Runs tests beside each other, those first that took longest the last time. Returns those that
-    /// failed.
+    /// Runs tests beside each other, those first that took longest the last time. Returns those
+    /// that failed.
     fn beside_others<'a>(
         &self,
         mut tests: Vec<Test<'a>>,

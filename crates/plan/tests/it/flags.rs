@@ -249,8 +249,8 @@ fn what_is_missing_is_missing_from_the_command_line() {
         errors.to_string(),
         "the command line: expected `url`, found none\n\
          hint: for example http://127.0.0.1:8080/\n\n\
-         the command line: expected one of `schedule`, `rate`, `trace`, `profile` and `users`, found \
-         none\nhint: for example --schedule 500/s for 30s"
+         the command line: expected one of `schedule`, `rate`, `trace`, `profile` and `users`, \
+         found none\nhint: for example --schedule 500/s for 30s"
     );
     let error = &errors.errors[0];
     assert_eq!((error.at.line, error.at.column), (None, None));

@@ -6,8 +6,8 @@
 //! read-only root) is done without. So is what has its name and is none of ours: a link, another
 //! database. Several programs may use it at once.
 //!
-//! A stamp holds what a received archive cannot set, when the system last wrote of a file: rows that
-//! came with an archive are not believed.
+//! A stamp holds what a received archive cannot set, when the system last wrote of a file: rows
+//! that came with an archive are not believed.
 
 mod entry;
 mod store;

@@ -102,7 +102,8 @@ fn what_is_no_index_is_not_touched() {
         "CREATE TABLE run (a); INSERT INTO run VALUES (1)",
         "CREATE TABLE run (id TEXT PRIMARY KEY, stamp TEXT); PRAGMA user_version = 7",
         "CREATE TABLE a (b); PRAGMA user_version = 2",
-        "CREATE TABLE a (b); CREATE VIEW run AS SELECT b FROM a; PRAGMA application_id = 1349283187",
+        "CREATE TABLE a (b); CREATE VIEW run AS SELECT b FROM a; \
+         PRAGMA application_id = 1349283187",
         "PRAGMA application_id = 7; CREATE TABLE a (b)",
     ] {
         make(&other, sql);

@@ -21,8 +21,8 @@ fn what_a_schema_would_execute_is_refused_by_its_name() {
     for (name, sql) in [
         (
             "view meta",
-            "ALTER TABLE meta RENAME TO meta2; CREATE VIEW meta AS WITH RECURSIVE c(x) AS (SELECT 1 \
-             UNION ALL SELECT x + 1 FROM c) SELECT x AS key, x AS value FROM c",
+            "ALTER TABLE meta RENAME TO meta2; CREATE VIEW meta AS WITH RECURSIVE c(x) AS \
+             (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x AS key, x AS value FROM c",
         ),
         ("trigger t", "CREATE TRIGGER t AFTER INSERT ON event BEGIN DELETE FROM meta; END"),
         ("virtual table v", "CREATE VIRTUAL TABLE v USING fts5(a)"),

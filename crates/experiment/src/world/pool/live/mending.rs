@@ -9,8 +9,9 @@ use plimsoll_units::failure::chain;
 use super::life::Leaver;
 use super::yard::Yard;
 
-/// The longest time until the balancer knows that an instance has failed, seconds: it asks X
-const DETECTED_S: f64 = 3.0;
+/// The longest time until the balancer knows that an instance has failed, seconds: it asks once a
+/// second, waits 2 s for the answer, and asks again for another second.
+const DETECTED_S: f64 = 4.0;
 
 impl Yard<'_> {
     /// Takes out the instances that take requests no more, as their balancer says. Returns them.
