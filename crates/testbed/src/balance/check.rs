@@ -13,7 +13,7 @@ use super::forward::connect;
 use super::pool::{Instance, Pool, State, add};
 
 /// A limit that another one comes before.
-const FOR_EVER: Duration = Duration::from_hours(1);
+const FOR_EVER: Duration = Duration::from_secs(3600);
 
 /// How it is told whether an instance is well.
 #[derive(Debug, Clone, PartialEq, Eq)]
