@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::TestbedError;
-use crate::recipe::{Content, Facts, Scalar, Stands, fill};
+use crate::recipe::{self, Content, Facts, Scalar, Stands, fill};
 use crate::role::{Instance, Role};
 
 /// What the texts of an instance are filled in with.
@@ -63,6 +63,11 @@ impl<'a> Texts<'a> {
         let secrets = role.secrets.vars.iter();
         let secrets = secrets.map(|(name, value)| (name.clone(), Scalar::Text(value.clone())));
         texts.all = open.clone().into_iter().chain(secrets).collect();
+        for (name, value) in &texts.all {
+            recipe::takes(&role.recipe.recipe, name, value).map_err(|why| {
+                TestbedError::Wrong(format!("set role.{}.vars.{name}: {why}", role.name))
+            })?;
+        }
         texts.open = open;
         Ok(texts)
     }

@@ -7,6 +7,7 @@ pub(crate) mod error;
 pub(crate) mod live;
 pub(crate) mod paint;
 pub(crate) mod screen;
+mod seen;
 pub(crate) mod table;
 pub(crate) mod verdict;
 
@@ -14,11 +15,13 @@ use plimsoll_units::secret::hidden;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Prints a text to standard output, without what is secret. A reader that has gone away (`| head`)
-/// is no fault.
+pub(crate) use seen::seen;
+
+/// Prints a text to standard output, without what is secret, and without what would steer a
+/// terminal. A reader that has gone away (`| head`) is no fault.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    match out.write_all(hidden(text).as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(seen(&hidden(text)).as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
     }
@@ -32,5 +35,5 @@ pub(crate) fn pretty(document: &impl Serialize) -> error::Result<String> {
 
 /// Says something beside the result, on standard error.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{}", hidden(text));
+    let _ = writeln!(io::stderr().lock(), "{}", seen(&hidden(text)));
 }
