@@ -40,7 +40,7 @@ fn an_instance_that_fails_is_ended_and_another_one_launched_in_its_place_at_once
         assert_eq!(ground.board.names(), ["web-2"]);
         assert_eq!(world.asking(is_launch).len(), 1);
         assert_eq!(world.asking(|ask| ask == Ask::End(1)).len(), 1);
-        let told = "instance 1 failed: web-1 answered no health check in time; it may have lost 30";
+        let told = "instance 1 failed: web-1 answered no health check in time; it may have lost 40";
         assert_eq!(world.told_times(told), 1, "{:?}", world.texts());
         world.lasts(1);
         assert_eq!(world.names(), ["web-2", "web-3"]);
