@@ -5,8 +5,8 @@ use super::paint;
 use std::borrow::Cow;
 
 /// A text as it is written: control characters but the end of a line and the tabulator, and marks
-/// that change the direction of text, as `\x1b` and `\u202e`. Our own colours stay. A document of JSON
-/// stays what it says: raw, it has only such as are written `\u202e` there, too.
+/// that change the direction of text, as `\x1b` and `\u202e`. Our own colours stay. A document of
+/// JSON stays what it says: raw, it has only such as are written `\u202e` there, too.
 pub(crate) fn seen(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
