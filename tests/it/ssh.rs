@@ -398,3 +398,34 @@ fn a_host_that_is_not_trusted_or_away_is_told_by_name() {
     // What was made on the other one is undone.
     nothing_is_left(&place);
 }
+
+/// Looking first starts nothing: a configuration of `ssh` may hold commands, and a plan may bring
+/// one. Nor is a name looked up; the plan is shown as it is written.
+#[test]
+fn a_check_executes_nothing_of_a_configuration() {
+    let place = Place::weighing(Weight::WAITS);
+    let ran = place.path("ran");
+    let exec = format!("touch {}", ran.display());
+    let config = format!(
+        "Match exec \"{exec}\"\n  User bench\nHost *\n  ProxyCommand sh -c '{exec}'\n  \
+         KnownHostsCommand /bin/sh -c '{exec}'\n"
+    );
+    place.write("ssh_config", config);
+    let pool = "[pool]\nrole = 'web'\nmax = 2\n[instance]\nservice = 'const:1ms'\n[policy.one]\n\
+                kind = 'fixed'\ninstances = 1\n";
+    for more in ["", pool] {
+        let own = "count = 2\n[target]\nurl = 'http://{{role.web.address}}:{{role.web.port}}/'\n";
+        let of_role = if more.is_empty() { own } else { "" };
+        let plan = format!(
+            "[testbed]\nprovider = 'ssh'\nssh_config = 'ssh_config'\n[testbed.hosts]\n\
+             first = '127.0.0.9'\nsecond = 'bench.invalid'\n[role.web]\nrecipe = 'target'\n\
+             {of_role}[load]\nrate = '10/s'\nfor = '5m'\n{more}"
+        );
+        place.write("plan.toml", plan);
+        for arguments in [&["check", "plan.toml"][..], &["check", "plan.toml", "--json"]] {
+            let done = place.plimsoll(arguments).ended_with(0);
+            assert!(done.out.contains("127.0.0.9"), "{}", done.out);
+        }
+    }
+    assert!(!ran.exists(), "it has executed a command of the configuration");
+}

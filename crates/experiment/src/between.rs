@@ -74,7 +74,7 @@ pub fn described(plan: &Plan, place: &Place<'_>) -> Result<Between, ExperimentEr
         },
     };
     let each = of(plan).iter().map(text).collect();
-    let bed = servers::bed(plan, "example".to_owned(), place)?;
+    let bed = servers::bed(plan, servers::EXAMPLE.to_owned(), place)?;
     let standing = bed.map(|bed| bed.later(&bed.outline()?.instances)).transpose()?;
     Ok(Between { each, standing: standing.unwrap_or_default() })
 }

@@ -37,6 +37,9 @@ const LETTERS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 /// `/tmp`, which is memory on many hosts, as stores write there.
 const FOLDERS: &str = "/var/tmp";
 
+/// The id of a bed that is only described. Nothing is executed for it, and nobody is asked.
+pub const EXAMPLE: &str = "example";
+
 /// The servers of a plan, under an id of their own; `None` where it starts none.
 ///
 /// # Errors
@@ -65,7 +68,7 @@ pub(crate) fn bed_with(
     let roles = plan.roles.iter();
     let roles = roles.map(|(name, role)| role_of(name, &of(name, role), &plan.folder, place));
     let roles: Vec<Role> = roles.collect::<Result<_, _>>()?;
-    let client = client(place);
+    let client = Client { only_looks: id == EXAMPLE, ..client(place) };
     let provider: Box<dyn Provider> = match (testbed.provider, left.first()) {
         (Kind::Ssh, _) => Box::new(hosts::provider(plan, testbed, &roles, &client)?),
         (Kind::Process, _) => Box::new(Process),

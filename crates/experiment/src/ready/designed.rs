@@ -296,7 +296,7 @@ fn steps(
     notes: &mut Vec<String>,
 ) -> Result<Vec<Planned>, ExperimentError> {
     let Some(plan) = first.filter(|_| !ask.is_simulated) else { return Ok(Vec::new()) };
-    let bed = servers::bed(plan, "example".to_owned(), &ask.place)?;
+    let bed = servers::bed(plan, servers::EXAMPLE.to_owned(), &ask.place)?;
     if let (Some(bed), true) = (&bed, ask.installs) {
         servers::install(bed, &ask.place)?;
     }

@@ -49,6 +49,9 @@ pub struct Client {
     /// Variables of the environment that `ssh` gets beside that of every command: where the user's
     /// agent listens, and who the user is.
     pub environment: Vec<(String, String)>,
+    /// Nobody is asked anything, not even `ssh` what it makes of a name: its configuration may hold
+    /// commands (`Match exec`), and a plan may bring a configuration of its own.
+    pub only_looks: bool,
     /// The hosts whose connections broke.
     pub lost: Lost,
 }

@@ -47,7 +47,7 @@ type Spots = BTreeMap<(String, u32), (String, u16)>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Host {
     route: Route,
-    address: Ipv4Addr,
+    address: String,
     agent: Option<Agent>,
 }
 
@@ -68,7 +68,8 @@ pub struct Ssh {
 }
 
 impl Ssh {
-    /// Deals instances out to hosts, and looks up where those listen. Nothing is connected to.
+    /// Deals instances out to hosts, and looks up where those listen, unless the client only looks:
+    /// then the address of a name is one that is nobody's. Nothing is connected to.
     /// `folders` is where folders of instances are made on each host.
     ///
     /// # Errors
@@ -88,8 +89,9 @@ impl Ssh {
         for (route, serves) in hosts.iter().filter(|(route, _)| used.contains(&route.name)) {
             route.check()?;
             let address = match serves {
-                Some(address) => *address,
-                None => look_up(route, &client.real_address(route)?)?,
+                Some(address) => address.to_string(),
+                None if client.only_looks => looked_at(route, all.len()),
+                None => look_up(route, &client.real_address(route)?)?.to_string(),
             };
             let agent = watch.as_ref().map(|_| Agent::planned()).transpose()?;
             all.insert(route.name.clone(), Host { route: route.clone(), address, agent });
@@ -135,7 +137,7 @@ impl Ssh {
             let why = "the connection to each of them broke a moment ago".to_owned();
             return Err(TestbedError::Away { host: of.hosts.join(", "), why });
         };
-        let address = |name: &str| self.hosts.get(name).map(|host| host.address);
+        let address = |name: &str| self.hosts.get(name).map(|host| &host.address);
         let at = address(name);
         let taken = spots.values().filter(|(host, _)| address(host) == at);
         let taken: BTreeSet<u16> = taken.map(|(_, port)| *port).collect();
@@ -196,7 +198,7 @@ fn ports(
                 let text = format!("place {role}-{number}: there is no host `{name}`");
                 return Err(TestbedError::Wrong(text));
             };
-            let free = (*port..=u16::MAX).find(|port| taken.insert((host.address, *port)));
+            let free = (*port..=u16::MAX).find(|port| taken.insert((&host.address, *port)));
             let port = free.ok_or_else(|| {
                 TestbedError::Wrong(format!("find a port for {role}-{number} on `{name}`"))
             })?;
@@ -204,6 +206,13 @@ fn ports(
         }
     }
     Ok(spots)
+}
+
+/// The address of a host that is only looked at: the plan's, where that is one, else one that is
+/// nobody's (RFC 5737).
+fn looked_at(route: &Route, number: usize) -> String {
+    let address = route.address.parse::<Ipv4Addr>();
+    address.map_or_else(|_| format!("192.0.2.{}", 1 + number % 254), |address| address.to_string())
 }
 
 /// The address of a name, as this host knows it.
@@ -251,7 +260,7 @@ impl Provider for Ssh {
         }
         let (host, port) = Self::spot(self, &role.name, number)?;
         let on = Some(self.on(&host.route.name));
-        Ok(Spot { address: host.address.to_string(), port: Some(port), host: on })
+        Ok(Spot { address: host.address.clone(), port: Some(port), host: on })
     }
 
     fn left(&self, role: &Role, number: u32, of: &Serves) -> Spot {
@@ -266,7 +275,7 @@ impl Provider for Ssh {
         let Some(of) = self.coming.iter().find(|of| of.role == role) else { return Vec::new() };
         let count = u32::try_from(of.hosts.len()).unwrap_or(u32::MAX).max(1);
         let spots = self.spots();
-        let address = |name: &String| self.hosts.get(name).map(|host| host.address);
+        let address = |name: &String| self.hosts.get(name).map(|host| &host.address);
         let one = |host: &String| {
             let others = spots.iter().filter(|((other, _), _)| other != role);
             let taken = others.filter(|(_, (on, _))| address(on) == address(host));

@@ -12,7 +12,7 @@ use super::{OfCell, asked};
 use crate::control::{Control, News};
 use crate::error::ExperimentError;
 use crate::prepare::Place;
-use crate::servers::{bed_id, bed_with, left_of, owner, undo_left};
+use crate::servers::{EXAMPLE, bed_id, bed_with, left_of, owner, undo_left};
 use crate::world::pool::model::Model;
 
 /// The bed of a pool with one instance of the role that is scaled, as `check` shows it; with none,
@@ -21,7 +21,7 @@ use crate::world::pool::model::Model;
 /// # Errors
 /// What keeps it from standing.
 pub fn check(plan: &Plan, model: &Model, place: &Place<'_>) -> Result<Bed, ExperimentError> {
-    let (mut bed, role, _) = bed_of(plan, model, ("example".to_owned(), Vec::new()), place)?;
+    let (mut bed, role, _) = bed_of(plan, model, (EXAMPLE.to_owned(), Vec::new()), place)?;
     let count = u32::from(!plan.is_followed(&role));
     bed.roles.iter_mut().filter(|of| of.name == role).for_each(|of| of.count = count);
     asked::members(plan, place)?;
