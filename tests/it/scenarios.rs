@@ -199,11 +199,15 @@ fn recorded_pauses_ms(har: &std::path::Path) -> Vec<f64> {
         60_000.0 * minutes.parse::<f64>().unwrap() + 1_000.0 * seconds.parse::<f64>().unwrap()
     };
     let (mut pauses, mut first, mut busy_until) = (Vec::new(), None, 0.0_f64);
-    for entry in har["log"]["entries"].as_array().unwrap() {
+    let started = |entry: &Value| entry["startedDateTime"].as_str().unwrap().to_owned();
+    // A browser tells of an icon after the page that was asked for behind it.
+    let mut entries = har["log"]["entries"].as_array().unwrap().clone();
+    entries.sort_by_key(started);
+    for entry in entries {
         if entry["response"]["status"] == 0 {
             continue;
         }
-        let began = ms(entry["startedDateTime"].as_str().unwrap());
+        let began = ms(&started(&entry));
         // An hour may have ended meanwhile.
         let began = (began - *first.get_or_insert(began)).rem_euclid(3_600_000.0);
         let pause = (began - busy_until).round();

@@ -131,7 +131,7 @@ fn nginx_takes_its_files_anew_while_it_runs() {
         std::fs::write(&from, "hello").unwrap();
 
         let mut wrong = web.clone();
-        wrong.vars.insert("workers".to_owned(), Scalar::Text("many".to_owned()));
+        wrong.vars.insert("workers".to_owned(), Scalar::Number(-1));
         let mut borrowed = borrow(&place, &mut bed, &[wrong]);
         let refused = borrowed.renew(&bed, Hears::NOTHING).unwrap_err();
         assert!(matches!(refused, TestbedError::Failed { .. }), "{refused}");
@@ -160,7 +160,7 @@ fn a_reload_that_is_not_done_is_told() {
     let left = leave_up(&bed, &place.ledgers(), Hears::NOTHING, "frame").unwrap().remove(0);
     // Nobody looked at the files before nginx did, which goes on with the old ones.
     let mut wrong = web;
-    wrong.vars.insert("workers".to_owned(), Scalar::Text("many".to_owned()));
+    wrong.vars.insert("workers".to_owned(), Scalar::Number(-1));
     let mut borrowed = borrow(&place, &mut bed, &[wrong]);
     let late = borrowed.renew(&bed, Hears::NOTHING).unwrap_err();
     assert!(late.to_string().contains("wait for the end of its processes of before"), "{late}");
