@@ -131,7 +131,7 @@ impl Walk<'_> {
             let of = |key: &str| take.get(key).and_then(|value| value.as_str());
             let take = Take::css(of("css").unwrap(), of("attribute")).unwrap();
             let value = take.find(&answer, |_| 0).unwrap_or_else(|| panic!("{variable} in {page}"));
-            self.variables.insert(0, (variable.to_owned(), value.as_str().unwrap().to_owned()));
+            self.variables.insert(0, (variable.to_owned(), value.text().unwrap().to_owned()));
         }
     }
 

@@ -110,6 +110,31 @@ pub struct Ended {
     pub warnings: Vec<String>,
     /// Where the measured phase began, of a warm-up that went on until something held.
     pub measured_from_ns: Option<u64>,
+    /// Why users of a scenario have ended it before its time, where they have.
+    pub by_users: Option<ByUsers>,
+}
+
+/// How users of a scenario end a load before its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ByUsers {
+    /// A step failed whose failure ends the run.
+    Step,
+    /// Rows of a data file that are handed out once were used up, so that nobody arrived any more.
+    Rows,
+}
+
+impl ByUsers {
+    /// For a person.
+    #[must_use]
+    pub fn why(self) -> &'static str {
+        match self {
+            Self::Step => "a step failed whose failure ends the run",
+            Self::Rows => {
+                "rows of a data file that are handed out once were used up before the load's time \
+                 was over: ask for as many users as there are rows by `-n`"
+            }
+        }
+    }
 }
 
 /// Offers a load and stores what is observed, second by second.
@@ -149,6 +174,7 @@ pub fn run(
         connections,
         stopped_ns: None,
         is_asked: false,
+        by_users: None,
         waiting,
         measured_from_ns: None,
         length_ns: offer.duration_ns(),
@@ -163,7 +189,8 @@ pub fn run(
     let warnings = fold.connections.warning().into_iter().collect();
     let tls = fold.connections.tls;
     let (stopped, asked) = (stopped_ns.is_some(), fold.is_asked);
-    Ok(Ended { offered_ns, drain_ns, stopped, asked, tls, warnings, measured_from_ns })
+    let by_users = fold.by_users;
+    Ok(Ended { offered_ns, drain_ns, stopped, asked, tls, warnings, measured_from_ns, by_users })
 }
 
 /// Folds slices into seconds, for a sink and whoever watches.
@@ -281,6 +308,8 @@ struct Fold<'a> {
     stopped_ns: Option<u64>,
     /// Whether it ends earlier, as that was wished.
     is_asked: bool,
+    /// Why it ends earlier by its users.
+    by_users: Option<ByUsers>,
     /// The warm-up, while it waits.
     waiting: Option<Waiting<'a>>,
     /// Where it ended.
@@ -294,7 +323,7 @@ struct Fold<'a> {
 impl Fold<'_> {
     fn all(&mut self, session: &mut Session) -> Result<(), RunError> {
         let mut wish = Wish::Continue;
-        let (mut fault, mut ends) = (None, false);
+        let mut fault = None;
         loop {
             let said = match session.next_slice(Duration::from_millis(50)) {
                 Some(slice) => {
@@ -304,7 +333,7 @@ impl Fold<'_> {
                     }
                     self.connections.add(&slice.interval);
                     let said = self.seconds.add(&slice.interval, self.sink, self.watch)?;
-                    ends |= slice.interval.users.end_run;
+                    self.heed(&slice.interval.users);
                     self.measure(session)?;
                     said
                 }
@@ -313,8 +342,7 @@ impl Fold<'_> {
             if session.has_ended() {
                 break;
             }
-            if std::mem::take(&mut ends) && wish < Wish::Stop {
-                // A step of a user has failed whose failure ends the run.
+            if self.by_users == Some(ByUsers::Step) && wish < Wish::Stop {
                 wish = Wish::Stop;
                 self.obey(session, wish)?;
             }
@@ -327,6 +355,15 @@ impl Fold<'_> {
         match fault {
             Some(fault) => Err(RunError::Engine(fault)),
             None => Ok(()),
+        }
+    }
+
+    /// Notes where users end the load.
+    fn heed(&mut self, users: &plimsoll_runs::UserCounts) {
+        if users.end_run {
+            self.by_users = Some(ByUsers::Step);
+        } else if users.rows_used_up {
+            self.by_users.get_or_insert(ByUsers::Rows);
         }
     }
 

@@ -8,6 +8,7 @@ use flate2::read::MultiGzDecoder;
 use plimsoll_units::ParseError;
 use serde_json::Value;
 
+use crate::json;
 use crate::request::parse_header;
 
 /// So many bytes of a body are kept, packed and unpacked.
@@ -167,9 +168,11 @@ impl Check {
                 None => Err(format!("the body does not contain `{}`", short(text))),
             },
             Self::Json { pointer, value } => {
-                let json: Value = serde_json::from_slice(body()?)
-                    .map_err(|error| format!("the body is no JSON: {error}"))?;
-                match json.pointer(pointer) {
+                let body = body()?;
+                let read: Result<Value, _> = serde_json::from_slice(body);
+                read.map_err(|error| format!("the body is no JSON: {error}"))?;
+                let body = std::str::from_utf8(body).unwrap_or_default();
+                match json::at(body, pointer) {
                     None => Err(format!("there is nothing at `{}` of the body", short(pointer))),
                     Some(found) if is(found, value) => Ok(()),
                     Some(_) => Err(format!("`{}` is not `{}`", short(pointer), short(value))),
@@ -189,19 +192,9 @@ impl Check {
     }
 }
 
-/// Whether a value is the one that was written: as JSON, or as the text of a string. Numbers are
-/// equal where their values are.
-fn is(found: &Value, written: &str) -> bool {
-    if found.as_str() == Some(written) {
-        return true;
-    }
-    match serde_json::from_str::<Value>(written) {
-        Ok(Value::Number(wanted)) => found
-            .as_number()
-            .is_some_and(|found| *found == wanted || found.as_f64() == wanted.as_f64()),
-        Ok(wanted) => *found == wanted,
-        Err(_) => false,
-    }
+/// Whether a value is the one that was written: as JSON, or as the text of a string.
+fn is(found: &str, written: &str) -> bool {
+    json::string(found).as_deref() == Some(written) || json::is_same(found, written)
 }
 
 /// A text as a sentence shows it.
@@ -268,7 +261,8 @@ mod tests {
     #[test]
     fn values_of_json_are_compared_by_value() {
         let json = answer(
-            br#"{"id": 42, "n": "42", "ok": true, "a": [1.0, null], "": {"b/c": "x"}}"#,
+            br#"{"id": 42, "n": "42", "ok": true, "a": [1.0, null], "": {"b/c": "x"},
+                "big": 9007199254740993}"#,
             &[],
         );
         for held in [
@@ -282,12 +276,15 @@ mod tests {
             "/a/1=null",
             "//b~1c=x",
             "/a=[1.0,null]",
+            "/big=9007199254740993",
+            "/big=9007199254740993.0",
         ] {
             assert_eq!(why(Check::json(held).unwrap(), &json), "", "{held}");
         }
         for (broken, part) in [
             ("/id=43", "`/id` is not `43`"),
             ("/ok=yes", "is not `yes`"),
+            ("/big=9007199254740992", "is not `9007199254740992`"),
             ("/none=1", "nothing at `/none`"),
             ("/a/7=1", "nothing at"),
         ] {

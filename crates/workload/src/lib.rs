@@ -11,6 +11,7 @@ pub mod check;
 pub mod distribution;
 mod gzip;
 pub mod instance_type;
+mod json;
 pub mod objects;
 pub mod pool;
 pub mod profile;

@@ -337,6 +337,140 @@ fn groups_have_the_sum_of_their_steps_and_their_duration() {
     user.all(&scenario, &second_fails);
     assert_eq!(user.ended, Some(End::Finished), "it goes on");
     assert!(!user.groups[0].is_good);
+    assert_eq!(user.groups[0].response_ns, 2_000_000, "what fails takes its time too");
+}
+
+/// Whatever ends a step, the groups around it have taken so long: a redirect that leads elsewhere,
+/// something that is not found, an answer that does not come.
+#[test]
+fn what_fails_is_in_the_time_of_its_groups() {
+    let inner = "{ group = \"inner\", steps = [ { get = \"/a\", follow = 1, \
+                 take.x = { regex = \"x\" } }, { get = \"/b\" } ] }";
+    let text = format!("on_failure = \"go on\"\n[[step]]\ngroup = \"g\"\nsteps = [ {inner} ]\n");
+    let scenario = scenario(&text, 1);
+    let elsewhere = |line: &str| match line {
+        "GET /a" => (302, vec![("Location", "http://evil.example/".to_owned())], String::new()),
+        _ => (200, Vec::new(), String::new()),
+    };
+    for answer in [&fine as &dyn Fn(&str) -> Answered, &elsewhere] {
+        let mut user = Driven::new(&scenario, 0);
+        user.all(&scenario, answer);
+        let times: Vec<_> = user.groups.iter().map(|group| group.response_ns).collect();
+        assert_eq!(times, [2_000_000, 2_000_000]);
+    }
+    // The first answer does not come in half a second.
+    let mut user = Driven::new(&scenario, 0);
+    assert!(matches!(user.user.next(&scenario, at(0), &mut user.groups), Next::Ask(_)));
+    user.ns = 500_000_000;
+    user.user.broke(&scenario, at(user.ns));
+    user.all(&scenario, &fine);
+    let times: Vec<_> = user.groups.iter().map(|group| group.response_ns).collect();
+    assert_eq!(times, [501_000_000, 501_000_000]);
+}
+
+/// A link means what it means on the page from which it was taken (RFC 3986, section 5.2), which
+/// need not be the last; and what the page says of that (`<base href>`).
+#[test]
+fn a_link_is_told_from_its_page() {
+    let text = r#"
+hosts = ["http://api.example"]
+[[step]]
+get = "/c/list"
+follow = 1
+take.rel = { css = "a.rel", attribute = "href" }
+take.query = { css = "a.query", attribute = "href" }
+take.up = { regex = 'up=(\S+)' }
+[[step]]
+get = "/other/page"
+[[step]]
+get = "{{rel}}"
+[[step]]
+get = "{{query}}"
+[[step]]
+get = "{{up}}"
+[[step]]
+get = "/based"
+take.rel = { css = "a.rel", attribute = "href" }
+take.up = { regex = 'up=(\S+)' }
+[[step]]
+get = "{{rel}}"
+[[step]]
+get = "{{up}}"
+[[step]]
+get = "http://api.example/v1/list"
+take.rel = { json = "/next" }
+[[step]]
+get = "{{rel}}"
+"#;
+    let scenario = scenario(text, 1);
+    let links = "<a class=rel href=echo?x>a</a><a class=query href='?page=2'>b</a> up=../up";
+    let answer = |line: &str| {
+        let body = match line {
+            "GET /c/list" => {
+                return (302, vec![("Location", "/c/d/list".to_owned())], String::new());
+            }
+            "GET /c/d/list" => links.to_owned(),
+            "GET /based" => format!("<BASE href='/far/away/'>{links}"),
+            "GET /v1/list" => r#"{"next": "/v1/list?page=2"}"#.to_owned(),
+            _ => String::new(),
+        };
+        (200, Vec::new(), body)
+    };
+    let mut user = Driven::new(&scenario, 0);
+    let mut origins = Vec::new();
+    while user.step(&scenario, 1_000_000, &answer) {
+        origins.push(user.user.message().origin);
+    }
+    let lines: Vec<_> = user.sent.iter().map(|sent| sent.lines().next().unwrap()).collect();
+    let asked = [
+        "GET /c/list",
+        "GET /c/d/list",
+        "GET /other/page",
+        "GET /c/d/echo?x",
+        "GET /c/d/list?page=2",
+        "GET /c/up",
+        "GET /based",
+        "GET /far/away/echo?x",
+        "GET /up",
+        "GET /v1/list",
+        "GET /v1/list?page=2",
+    ];
+    assert_eq!((lines, user.ended), (asked.to_vec(), Some(End::Finished)));
+    assert_eq!(origins[9..], [1, 1], "of the server that has it");
+}
+
+/// `null` is nothing: it is not taken, and is not there.
+#[test]
+fn null_is_nothing() {
+    let text = r#"
+[[step]]
+get = "/a"
+take.next = { json = "/next", default = "" }
+check.json = { "/next" = { exists = false } }
+[[step]]
+if = { var = "next", set = true }
+then = [ { get = "/page?c={{next}}" } ]
+"#;
+    let scenario = scenario(text, 1);
+    let mut user = Driven::new(&scenario, 0);
+    user.all(&scenario, &|_: &str| (200, Vec::new(), "{\"next\": null}".to_owned()));
+    assert_eq!((user.sent.len(), user.ended), (1, Some(End::Finished)), "{:?}", user.came);
+}
+
+/// Whole numbers are compared as they are written, however large.
+#[test]
+fn numbers_that_differ_are_not_the_same() {
+    let held = |wanted: &str, body: &'static str| {
+        let text = format!("[[step]]\nget = \"/\"\ncheck.json = {{ \"/id\" = {wanted} }}\n");
+        let scenario = scenario(&text, 1);
+        let mut user = Driven::new(&scenario, 0);
+        user.all(&scenario, &|_: &str| (200, Vec::new(), body.to_owned()));
+        user.ended == Some(End::Finished)
+    };
+    assert!(held("9007199254740993", r#"{"id": 9007199254740993}"#));
+    assert!(held("42", r#"{"id": 42.0}"#));
+    assert!(!held("9007199254740993", r#"{"id": 9007199254740992}"#));
+    assert!(!held("9223372036854775807", r#"{"id": 9223372036854775808}"#));
 }
 
 #[test]

@@ -5,6 +5,8 @@ use serde_json::Value as Parsed;
 
 use plimsoll_units::show_duration;
 
+use crate::json;
+
 use super::take::Answer;
 use super::text::{Text, Unfilled, Values};
 
@@ -157,24 +159,25 @@ impl JsonTest {
             return Err("expected a body that is JSON, found another".to_owned());
         };
         let found = body.pointer(pointer);
-        let named = || found.map_or_else(|| "nothing".to_owned(), shown_json);
+        let written = || answer.json_text().and_then(|text| json::at(text, pointer));
+        let named = || written().map_or_else(|| "nothing".to_owned(), |of| shown(of.as_bytes()));
         match self {
             Self::Is(text) => {
                 let wanted = rendered(text, values)?;
-                let is = match (serde_json::from_slice::<Parsed>(&wanted), found) {
-                    (Ok(wanted), Some(found)) => is_same(&wanted, found),
+                let is = match (std::str::from_utf8(&wanted), written()) {
+                    (Ok(wanted), Some(found)) => json::is_same(wanted, found),
                     _ => false,
                 };
                 let why = || format!("expected {} at {pointer}, found {}", shown(&wanted), named());
                 if is { Ok(()) } else { Err(why()) }
             }
-            Self::Within { exists: false, .. } => match found {
+            Self::Within { exists: false, .. } => match found.filter(|found| !found.is_null()) {
                 None => Ok(()),
                 Some(_) => Err(format!("expected nothing at {pointer}, found {}", named())),
             },
             Self::Within { min: None, max: None, .. } => match found {
-                Some(_) => Ok(()),
-                None => Err(format!("expected a value at {pointer}, found nothing")),
+                Some(found) if !found.is_null() => Ok(()),
+                _ => Err(format!("expected a value at {pointer}, found {}", named())),
             },
             Self::Within { min, max, .. } => {
                 let is = found.and_then(Parsed::as_f64).is_some_and(|number| {
@@ -189,16 +192,6 @@ impl JsonTest {
                 if is { Ok(()) } else { Err(why()) }
             }
         }
-    }
-}
-
-/// Whether two values are the same: numbers by what they are worth, 1 and 1.0 alike.
-fn is_same(wanted: &Parsed, found: &Parsed) -> bool {
-    match (wanted, found) {
-        (Parsed::Number(wanted), Parsed::Number(found)) => {
-            wanted == found || wanted.as_f64() == found.as_f64()
-        }
-        _ => wanted == found,
     }
 }
 
@@ -221,10 +214,6 @@ pub(super) fn shown(text: &[u8]) -> String {
     let short = plimsoll_units::truncate(&text, MOST);
     let end = if short.len() < text.len() { "…" } else { "" };
     format!("{short}{end}")
-}
-
-fn shown_json(value: &Parsed) -> String {
-    shown(value.to_string().as_bytes())
 }
 
 /// Ranges of statuses as they are written.

@@ -34,6 +34,15 @@ pub struct Message {
     own: (usize, usize),
 }
 
+/// A page from which something was taken.
+#[derive(Debug, Clone)]
+pub(super) struct Page {
+    /// The number of its server.
+    pub(super) origin: u16,
+    /// Where its links are told from: its URL, or what it says of that by `<base href>`.
+    pub(super) url: Url,
+}
+
 /// Which connection of a user's: to which server, and for what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lane {
@@ -62,19 +71,23 @@ impl Message {
         (self.cookies_at, self.own) = (0, (0, 0));
     }
 
-    /// Writes the request of a step.
+    /// Writes the request of a step; where it begins with what was taken from a page, that page.
     pub(super) fn write(
         &mut self,
         ask: &Ask,
         scenario: &Scenario,
         values: &mut Values<'_>,
+        page: Option<&Page>,
     ) -> Result<(), Failure> {
         self.clear();
         self.upgrade.clone_from(&ask.upgrade);
         self.method.push_str(&ask.method);
         let mut target = Vec::new();
         ask.target.render(values, &mut target).map_err(|error| unfilled(&error))?;
-        self.aim(ask.origin, &target, scenario)?;
+        match page {
+            Some(page) => self.follow(page, &target, scenario)?,
+            None => self.aim(ask.origin, &target, scenario)?,
+        }
         // Headers that authenticate come first, so that they can be left out for another server.
         let is_own = |name: &str| name.eq_ignore_ascii_case("authorization");
         let (own, others): (Vec<_>, Vec<_>) =
@@ -131,8 +144,16 @@ impl Message {
         let Some(base) = scenario.origins().get(usize::from(origin)) else {
             return Err(wrong("expected a server to ask, found none".to_owned()));
         };
-        let url = resolve(base, target).map_err(|error| wrong(error.to_string()))?;
-        self.origin = scenario.origin_of(&url).ok_or_else(|| {
+        self.follow(&Page { origin, url: base.clone() }, target, scenario)
+    }
+
+    /// Where it goes: what a link means on the page that has it.
+    fn follow(&mut self, page: &Page, link: &[u8], scenario: &Scenario) -> Result<(), Failure> {
+        let wrong = |what| Failure { kind: FailureKind::Variable, what };
+        let url = resolve(&page.url, link).map_err(|error| wrong(error.to_string()))?;
+        let is_here = url.unix.is_some() && url.unix == page.url.unix;
+        let origin = if is_here { Some(page.origin) } else { scenario.origin_of(&url) };
+        self.origin = origin.ok_or_else(|| {
             wrong(format!("expected a link to the target or one of `hosts`, found {}", url.host))
         })?;
         self.target = url.target;

@@ -145,6 +145,8 @@ pub struct Scenario {
     channels: Vec<String>,
     clock: Option<ServerClock>,
     label: Option<Text>,
+    /// The variables with which what is asked for begins: what they hold may be a link.
+    links: Vec<u16>,
     key: u64,
 }
 
@@ -152,9 +154,12 @@ impl Scenario {
     /// The scenario of its parts, of users who ask `target`, under a seed.
     #[must_use]
     pub fn new(parts: Parts) -> Self {
+        let program = Program::of(parts.steps, parts.called);
+        let links = program.asks().filter_map(|ask| ask.target.first_variable()).collect();
         Self {
             title: parts.title,
-            program: Program::of(parts.steps, parts.called),
+            program,
+            links,
             names: parts.names,
             variables: parts.variables,
             data: parts.data,
@@ -318,10 +323,7 @@ impl Scenario {
 
     /// What the steps ask for, in the file's order.
     pub fn asks(&self) -> impl Iterator<Item = &Ask> {
-        self.program.ops.iter().filter_map(|op| match op {
-            program::Op::Ask(ask) => Some(&**ask),
-            _ => None,
-        })
+        self.program.asks()
     }
 }
 

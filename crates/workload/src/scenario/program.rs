@@ -61,6 +61,14 @@ pub(super) struct Program {
 }
 
 impl Program {
+    /// What the steps ask for, in the file's order.
+    pub(super) fn asks(&self) -> impl Iterator<Item = &Ask> {
+        self.ops.iter().filter_map(|op| match op {
+            Op::Ask(ask) => Some(&**ask),
+            _ => None,
+        })
+    }
+
     /// The operations of the steps and, behind them, those of what they call.
     pub(super) fn of(steps: Vec<Step>, called: Vec<Vec<Step>>) -> Self {
         let mut program = Self::default();

@@ -14,6 +14,7 @@ use plimsoll_units::ParseError;
 use super::data::Data;
 use super::draws::Draws;
 use super::encoding::{Encoding, Pipe, is_of_target, percent};
+use crate::json;
 
 /// What a user holds under a name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -165,7 +166,7 @@ pub(super) struct Values<'a> {
     pub(super) round: u64,
     pub(super) unix_ns: u64,
     /// What the present step has sent over a WebSocket, where that is JSON.
-    pub(super) sent: Option<&'a serde_json::Value>,
+    pub(super) sent: Option<&'a str>,
     pub(super) draws: Draws<'a>,
 }
 
@@ -284,6 +285,14 @@ impl Text {
         matches!(self.parts.first(), Some(Part::Hole(_)))
     }
 
+    /// The variable with which it begins, where it does.
+    pub(super) fn first_variable(&self) -> Option<u16> {
+        match self.parts.first() {
+            Some(Part::Hole(Hole { value: Value::Variable(number), .. })) => Some(*number),
+            _ => None,
+        }
+    }
+
     /// The parts of it that every user sends.
     pub fn literals(&self) -> impl Iterator<Item = &[u8]> {
         self.parts.iter().filter_map(|part| match part {
@@ -333,10 +342,12 @@ pub(super) fn look<'v, 'a: 'v>(
             (cell.filter(|text| !text.is_empty()).map(Cow::Borrowed), false)
         }
         Value::Fixed(text) => (Some(Cow::Borrowed(text)), false),
-        Value::Sent(pointer) => match values.sent.and_then(|sent| sent.pointer(pointer)) {
+        Value::Sent(pointer) => match values.sent.and_then(|sent| json::at(sent, pointer)) {
             None => (None, false),
-            Some(serde_json::Value::String(text)) => (Some(Cow::Borrowed(text)), false),
-            Some(other) => (Some(Cow::Owned(other.to_string())), true),
+            Some(text) => match json::string(text) {
+                Some(text) => (Some(Cow::Owned(text)), false),
+                None => (Some(Cow::Borrowed(text)), true),
+            },
         },
         value => {
             let is_text = matches!(value, Value::Uuid { .. } | Value::Date(DateForm::Iso));

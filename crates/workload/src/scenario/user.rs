@@ -13,7 +13,7 @@ use super::cookies::Jar;
 use super::data::{Each, RowOrder};
 use super::draws::Draws;
 use super::frame::{ENDLESS, Frame};
-use super::message::Message;
+use super::message::{Message, Page};
 use super::outcome::{End, GroupEnd, Next, Now, Sending};
 use super::program::Op;
 use super::step::{Ask, Condition, OnFailure, Rounds, Test};
@@ -45,6 +45,8 @@ pub struct User {
     counter: u32,
     due_ns: u64,
     variables: Box<[Held]>,
+    /// Where links were taken from, by the variables that hold them.
+    pages: Vec<(u16, Page)>,
     visits: Box<[u32]>,
     rows: Box<[u32]>,
     frames: Vec<Frame>,
@@ -77,6 +79,7 @@ impl User {
             counter: 0,
             due_ns: arrival_ns,
             variables: scenario.variables.iter().map(|(_, held)| held.clone()).collect(),
+            pages: Vec::new(),
             visits: vec![0; scenario.places as usize].into(),
             rows: vec![0; scenario.data.len()].into(),
             frames: Vec::new(),
@@ -287,7 +290,10 @@ impl User {
             self.lets_go(upgrade.channel);
         }
         let mut message = std::mem::take(&mut self.message);
-        let written = message.write(ask, scenario, &mut self.values(scenario, now));
+        let pages = std::mem::take(&mut self.pages);
+        let page = ask.target.first_variable().and_then(|of| page_of(&pages, of));
+        let written = message.write(ask, scenario, &mut self.values(scenario, now), page);
+        self.pages = pages;
         self.message = message;
         self.counter += u32::from(ask.counts);
         let sending = Sending {
@@ -353,10 +359,20 @@ impl User {
 
     /// What he had sent was not answered.
     pub fn broke(&mut self, scenario: &Scenario, now: Now) {
+        self.has_taken(now.ns.saturating_sub(self.due_ns));
         self.due_ns = now.ns;
         let asked = self.asked.take().map(|asked| asked.op);
         let op = asked.or_else(|| self.exchange.take().map(|exchange| exchange.op));
         self.has_failed(op.map_or(OnFailure::EndUser, |op| scenario.on_failure(op)));
+    }
+
+    /// A step has taken so long, whatever has come of it: so have the groups that it is of.
+    fn has_taken(&mut self, took_ns: u64) {
+        for frame in &mut self.frames {
+            if let Frame::Group { response_ns, .. } = frame {
+                *response_ns = response_ns.saturating_add(took_ns);
+            }
+        }
     }
 
     fn has_failed(&mut self, on_failure: OnFailure) {
@@ -377,6 +393,11 @@ impl User {
         let due_ns = self.due_ns;
         groups.extend(self.frames.drain(..).rev().filter_map(|frame| frame.ended(due_ns)));
     }
+}
+
+/// The page from which a variable was taken last.
+fn page_of(pages: &[(u16, Page)], variable: u16) -> Option<&Page> {
+    pages.iter().find(|(of, _)| *of == variable).map(|(_, page)| page)
 }
 
 fn rendered(text: &Text, values: &mut Values<'_>) -> Option<Vec<u8>> {

@@ -3,6 +3,7 @@
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use plimsoll_workload::scenario::cookies::Jar;
+use plimsoll_workload::scenario::Held;
 use plimsoll_workload::scenario::take::{Answer, Headers, Take, Which};
 use plimsoll_workload::scenario::unpack::{UnpackError, unpack};
 use proptest::prelude::*;
@@ -17,12 +18,76 @@ fn answer(body: &str) -> Answer<'_> {
 
 /// What is found by one who never has to choose.
 fn found(take: &Take, body: &str) -> Option<Value> {
-    take.find(&answer(body), |_| panic!("nothing to draw"))
+    drawn(take, &answer(body), |_| panic!("nothing to draw"))
+}
+
+/// What is found, as a value of JSON.
+fn drawn(take: &Take, answer: &Answer<'_>, draw: impl FnOnce(usize) -> usize) -> Option<Value> {
+    Some(match take.find(answer, draw)? {
+        Held::Nothing => Value::Null,
+        Held::Text(text) => Value::String(text.into()),
+        Held::Json(text) => serde_json::from_str(&text).unwrap(),
+    })
 }
 
 fn css(selector: &str, attribute: Option<&str>, body: &str) -> Option<String> {
     let take = Take::css(selector, attribute).unwrap();
     found(&take, body).map(|value| value.as_str().unwrap().to_owned())
+}
+
+/// What stands within scripts and their like is text up to their own end (WHATWG HTML, 13.2.5).
+#[test]
+fn what_is_text_has_no_elements() {
+    let right = "<input name=tok value=RIGHT>";
+    for name in ["script", "style", "textarea", "title", "iframe", "xmp", "noembed", "noframes"] {
+        for within in [
+            r#"var s = "<input name=tok value=WRONG>";"#,
+            "<!-- --><b><input name=tok value=WRONG></b>",
+            "</b><input name=tok value=WRONG></scrip>",
+        ] {
+            let page = format!("<form><{name} a=b>{within}</{name}\n>{right}</form>");
+            let taken = css("form input[name=tok]", Some("value"), &page);
+            assert_eq!(taken.as_deref(), Some("RIGHT"), "{page}");
+        }
+        // Its own text is what it says, and its end is one of its name.
+        let page = format!("<{name} id=a>1 < 2 <p>x</p></{name}><p>y</p>");
+        assert_eq!(css("#a", None, &page).as_deref(), Some("1 < 2 <p>x</p>"), "{name}");
+        assert_eq!(css("p", None, &page).as_deref(), Some("y"), "{name}");
+        assert_eq!(css("p", None, &format!("<{name}><p>x</p>")), None, "{name} has no end");
+    }
+    let script = r#"<script><!-- <script> "</script>" <p>WRONG</p> --></script><p>RIGHT</p>"#;
+    assert_eq!(css("p", None, script).as_deref(), Some("RIGHT"));
+    let title = "<title>a &amp; b</title><script>a &amp; b</script>";
+    assert_eq!(css("title", None, title).as_deref(), Some("a & b"));
+    assert_eq!(css("script", None, title).as_deref(), Some("a &amp; b"));
+    let drawn = "<svg><title><g id=a>x</g></title><style><g id=b>y</g></style></svg><p>z</p>";
+    assert_eq!(css("#b", None, drawn).as_deref(), Some("y"));
+    assert_eq!(css("p", None, drawn).as_deref(), Some("z"));
+    let without = "<noscript><input name=tok value=1></noscript>";
+    assert_eq!(css("input", Some("value"), without).as_deref(), Some("1"));
+}
+
+/// Neither rounded nor in another order: what a user sends on is what he was told.
+#[test]
+fn what_is_taken_of_json_is_what_is_written_there() {
+    let body = r#"{"id": 9007199254740993, "big": 18446744073709551616, "price": 10.00, "n": 1e3,
+        "o": {"z": 1, "a": 10.50}, "list": [1.0, {"b": 2, "a": 1e2}]}"#;
+    let written = |take: Take| match take.find(&answer(body), |_| panic!("nothing to draw")) {
+        Some(Held::Json(text)) => text.into_string(),
+        other => panic!("{other:?}"),
+    };
+    for (pointer, text) in [
+        ("/id", "9007199254740993"),
+        ("/big", "18446744073709551616"),
+        ("/price", "10.00"),
+        ("/n", "1e3"),
+        ("/o", r#"{"z": 1, "a": 10.50}"#),
+        ("/list/1/a", "1e2"),
+    ] {
+        assert_eq!(written(Take::json(pointer).unwrap()), text, "{pointer}");
+    }
+    let last = Take::json("/list").unwrap().which(Which::Last);
+    assert_eq!(written(last), r#"{"b": 2, "a": 1e2}"#);
 }
 
 #[test]
@@ -36,12 +101,11 @@ fn json_pointers() {
         ("/a~1b", json!(1)),
         ("/c%d", json!(2)),
         ("/m~0n", json!(8)),
-        ("/n", Value::Null),
         ("/o", json!({ "p": 1.5 })),
     ] {
         assert_eq!(found(&Take::json(pointer).unwrap(), body), Some(expected), "{pointer}");
     }
-    for nothing in ["/foo/2", "/x", "/foo/-", "/foo/00"] {
+    for nothing in ["/foo/2", "/x", "/foo/-", "/foo/00", "/n"] {
         assert_eq!(found(&Take::json(nothing).unwrap(), body), None, "{nothing}");
     }
     assert_eq!(found(&Take::json("").unwrap(), "7"), Some(json!(7)));
@@ -49,7 +113,7 @@ fn json_pointers() {
     let last = Take::json("/foo").unwrap().which(Which::Last);
     assert_eq!(found(&last, body), Some(json!("baz")));
     let any = Take::json("/foo").unwrap().which(Which::Random);
-    assert_eq!(any.find(&answer(body), |of| of - 2), Some(json!("bar")));
+    assert_eq!(drawn(&any, &answer(body), |of| of - 2), Some(json!("bar")));
     assert_eq!(found(&any, r#"{"foo":[]}"#), None);
     for (wrong, at) in [("foo", 0), ("/a~2", 2), ("/a~", 2)] {
         assert_eq!(Take::json(wrong).unwrap_err().at, at, "{wrong}");
@@ -74,12 +138,12 @@ fn regular_expressions() {
             assert_eq!(of, 3);
             index
         };
-        assert_eq!(any.find(&answer(body), draw), Some(json!(expected)));
+        assert_eq!(drawn(&any, &answer(body), draw), Some(json!(expected)));
     }
     assert_eq!(found(&take("nothing").which(Which::Random), body), None);
     assert_eq!(found(&take("nothing").default(json!(5)), body), Some(json!(5)));
     let bytes = Answer::new(200, Headers::default(), b"a=\xff\xfe;", URL);
-    assert_eq!(take("(?-u:a=([^;]*))").find(&bytes, |_| 0), Some(json!("\u{fffd}\u{fffd}")));
+    assert_eq!(drawn(&take("(?-u:a=([^;]*))"), &bytes, |_| 0), Some(json!("\u{fffd}\u{fffd}")));
     let error = Take::regex("a(b").unwrap_err();
     assert!(error.hint.unwrap().contains("unclosed group"));
     assert!(Take::regex(r"\w{1000}{1000}").unwrap_err().wanted.contains("4 MiB"));
@@ -140,7 +204,7 @@ fn one_of_several_elements() {
             assert_eq!(of, 4);
             index
         };
-        assert_eq!(text(any.find(&answer(page), draw)).as_deref(), Some(expected));
+        assert_eq!(text(drawn(&any, &answer(page), draw)).as_deref(), Some(expected));
     }
     assert_eq!(found(&any, "<p>"), None);
 }
@@ -157,7 +221,7 @@ fn headers_and_cookies() {
     jar.set(b"sid=9; Path=/", "shop.example", "/", 0).unwrap();
     jar.set(b"old=8; Path=/cart", "shop.example", "/", 0).unwrap();
     let answer = Answer::new(302, Headers(&headers), b"", URL).with_jar(&jar, 0);
-    let find = |take: Take| take.find(&answer, |of| of - 1);
+    let find = |take: Take| drawn(&take, &answer, |of| of - 1);
     assert_eq!(find(Take::header("location")), Some(json!("/next")));
     assert_eq!(find(Take::header("nothing")), None);
     assert_eq!(find(Take::header("set-cookie").which(Which::Random)), Some(json!("sid=2; Path=/")));
@@ -222,7 +286,7 @@ proptest! {
             for attribute in [None, Some("id")] {
                 let Ok(take) = Take::css(&selector, attribute) else { continue };
                 for which in [Which::Number(1), Which::Number(3), Which::Last, Which::Random] {
-                    let found = take.clone().which(which).find(&answer, |of| of / 2);
+                    let found = drawn(&take.clone().which(which), &answer, |of| of / 2);
                     prop_assert!(attribute.is_none() || found.is_none_or(|v| v == json!("a")));
                 }
             }

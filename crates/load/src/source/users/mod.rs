@@ -272,12 +272,10 @@ impl Users {
             Next::Ask(sending) | Next::Say { sending, .. } | Next::Unsent { sending, .. } => {
                 sending.due_ns
             }
-            Next::Think { until_ns } => *until_ns,
-            Next::Close { .. } | Next::Done(_) => 0,
+            // Who thinks is there until the load has ended, and so are his connections.
+            Next::Think { .. } | Next::Close { .. } | Next::Done(_) => 0,
         };
-        // Who may have a WebSocket listens on it until the load has ended.
-        let listens = matches!(next, Next::Think { .. }) && self.scenario.channels() > 0;
-        (listens || starts_at < self.end_ns).then_some(next)
+        (starts_at < self.end_ns).then_some(next)
     }
 
     /// Lets a user think.

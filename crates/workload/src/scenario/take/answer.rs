@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use plimsoll_net::url::Url;
 use serde_json::Value;
 
-use super::Which;
+use super::{Take, Which};
 use crate::scenario::cookies::{self, Jar};
 
 /// The headers of an answer, in their order.
@@ -49,9 +49,24 @@ impl<'a> Answer<'a> {
         Self { jar: Some((jar, now_s)), ..self }
     }
 
+    /// The text of the body, where it is JSON.
+    pub(in crate::scenario) fn json_text(&self) -> Option<&'a str> {
+        self.json()?;
+        std::str::from_utf8(self.body).ok()
+    }
+
     /// The body as JSON, read when it is first asked for; `None` where it is none.
     pub fn json(&self) -> Option<&Value> {
         self.json.get_or_init(|| serde_json::from_slice(self.body).ok()).as_ref()
+    }
+
+    /// What the page says of where its links are told from.
+    pub(in crate::scenario) fn base(&self) -> Option<String> {
+        let has_base = memchr::memmem::find_iter(self.body, b"<").any(|at| {
+            self.body.get(at + 1..at + 5).is_some_and(|name| name.eq_ignore_ascii_case(b"base"))
+        });
+        let take = has_base.then(|| Take::css("base[href]", Some("href")).ok()).flatten()?;
+        take.find(self, |_| 0)?.text().map(str::to_owned)
     }
 
     /// The value of a cookie that the answer sets, else of the one that the user has for its URL:

@@ -4,7 +4,7 @@
 //!
 //! | source | where it looks | what it gives |
 //! | --- | --- | --- |
-//! | JSON Pointer (RFC 6901) | the body as JSON | the value as it is; with `which`, one element of an array |
+//! | JSON Pointer (RFC 6901) | the body as JSON | the value as it is written; with `which`, one element of an array |
 //! | regular expression | the bytes of the body | the first group, else the whole match |
 //! | CSS selector | the body as HTML | an attribute, or the text with its blanks made one |
 //! | header | the answer's headers | the value |
@@ -22,6 +22,8 @@ use plimsoll_units::ParseError;
 use regex::bytes::{Regex, RegexBuilder};
 use serde_json::Value;
 
+use super::text::Held;
+use crate::json;
 use css::Selector;
 
 /// The most memory of a compiled regular expression, bytes.
@@ -75,7 +77,7 @@ pub struct Take {
     source: Source,
     /// `None`: the first, or, of JSON, all that stands there.
     which: Option<Which>,
-    default: Option<Value>,
+    default: Option<Held>,
 }
 
 #[derive(Debug, Clone)]
@@ -140,7 +142,16 @@ impl Take {
     /// The same, and that value where nothing is found.
     #[must_use]
     pub fn default(self, value: Value) -> Self {
-        Self { default: Some(value), ..self }
+        let held = match value {
+            Value::String(text) => Held::Text(text.into()),
+            other => Held::Json(other.to_string().into()),
+        };
+        Self { default: Some(held), ..self }
+    }
+
+    /// Whether it is an attribute of an element.
+    pub(in crate::scenario) fn is_attribute(&self) -> bool {
+        matches!(&self.source, Source::Css(_, Some(_)))
     }
 
     /// What is found in an answer, else the default. `draw(n)` gives a number from 0 below n; it is
@@ -149,14 +160,14 @@ impl Take {
     /// # Cost
     /// One pass over the body, two for a random element of a page; the body is read as JSON once
     /// for all that is taken from it.
-    pub fn find(&self, answer: &Answer<'_>, draw: impl FnOnce(usize) -> usize) -> Option<Value> {
+    pub fn find(&self, answer: &Answer<'_>, draw: impl FnOnce(usize) -> usize) -> Option<Held> {
         let which = self.which.unwrap_or(Which::Number(1));
         let found = match &self.source {
             Source::Json(pointer) => in_json(answer, pointer, self.which, draw),
             Source::Regex(regex) => in_bytes(regex, answer.body, which, draw).map(text),
             Source::Css(selector, attribute) => {
                 page::find(answer.body, selector, attribute.as_deref(), which, draw)
-                    .map(Value::String)
+                    .map(|found| Held::Text(found.into()))
             }
             Source::Header(name) => {
                 let values = || answer.headers.all(name);
@@ -169,8 +180,8 @@ impl Take {
     }
 }
 
-fn text(bytes: &[u8]) -> Value {
-    Value::String(String::from_utf8_lossy(bytes).into_owned())
+fn text(bytes: &[u8]) -> Held {
+    Held::Text(String::from_utf8_lossy(bytes).into())
 }
 
 /// Reads a regular expression for bodies, within bounds.
@@ -209,21 +220,31 @@ pub fn check_pointer(pointer: &str) -> Result<(), ParseError> {
     })
 }
 
-/// The value at the pointer, or the element of the array there.
+/// The value at the pointer, or the element of the array there; `null` is none.
 fn in_json(
     answer: &Answer<'_>,
     pointer: &str,
     which: Option<Which>,
     draw: impl FnOnce(usize) -> usize,
-) -> Option<Value> {
+) -> Option<Held> {
     let value = answer.json()?.pointer(pointer)?;
-    match (value, which) {
+    let (value, index) = match (value, which) {
         (Value::Array(elements), Some(which)) => {
             let index = which.index(elements.len(), draw)?;
-            elements.get(index).cloned()
+            (elements.get(index)?, Some(index))
         }
-        _ => Some(value.clone()),
-    }
+        _ => (value, None),
+    };
+    Some(match value {
+        Value::Null => return None,
+        Value::String(text) => Held::Text(text.as_str().into()),
+        Value::Bool(is_on) => Held::Json(is_on.to_string().into()),
+        // As they are written: neither rounded nor in another order.
+        Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            let text = json::at(answer.json_text()?, pointer)?;
+            Held::Json(index.map_or(Some(text), |index| json::element(text, index))?.into())
+        }
+    })
 }
 
 /// The group or the match that is taken of a text.

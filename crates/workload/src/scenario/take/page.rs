@@ -7,7 +7,7 @@
 //! HTML lets them be left out, from the beginnings that end `p`, `li`, `dt`, `dd`, `option`, `tr`,
 //! `td` and `th`.
 
-use html5gum::{HtmlString, Spanned, StartTag, Token, Tokenizer};
+use html5gum::{HtmlString, Spanned, StartTag, State, Token, Tokenizer};
 
 use super::Which;
 use super::css::{Left, Selector};
@@ -68,9 +68,15 @@ impl<'a> Walk<'a> {
     }
 
     fn through(&mut self, page: &[u8]) {
-        for token in Tokenizer::new(page) {
+        let mut tokens = Tokenizer::new(page);
+        while let Some(token) = tokens.next() {
             match token {
-                Ok(Token::StartTag(tag)) => self.starts(&tag),
+                Ok(Token::StartTag(tag)) => {
+                    self.starts(&tag);
+                    if let Some(state) = self.text_within(&tag) {
+                        tokens.set_state(state);
+                    }
+                }
                 Ok(Token::EndTag(tag)) => {
                     let end = self.open.iter().rposition(|open| open.name == tag.name.0);
                     if let Some(end) = end {
@@ -93,6 +99,21 @@ impl<'a> Walk<'a> {
         {
             *taken = one_blank(taken);
         }
+    }
+
+    /// How what stands within an element is read, where that is text and no elements (WHATWG HTML,
+    /// 13.2.6): up to its own end. Within SVG and MathML these are elements as any other. A user
+    /// executes no scripts, so that what stands within `noscript` is there.
+    fn text_within(&self, tag: &StartTag<()>) -> Option<State> {
+        let state = match &**tag.name {
+            b"textarea" | b"title" => State::RcData,
+            b"script" => State::ScriptData,
+            b"style" | b"iframe" | b"xmp" | b"noembed" | b"noframes" => State::RawText,
+            b"plaintext" => State::PlainText,
+            _ => return None,
+        };
+        let is_foreign = |open: &Open| [&b"svg"[..], b"math"].contains(&&*open.name);
+        (!self.open.iter().any(is_foreign)).then_some(state)
     }
 
     /// Whether the one that is wanted has been read.

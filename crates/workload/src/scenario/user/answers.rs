@@ -4,12 +4,11 @@ use super::{Asked, User};
 use crate::request::Url;
 use crate::scenario::Scenario;
 use crate::scenario::check::shown;
-use crate::scenario::frame::Frame;
+use crate::scenario::message::Page;
 use crate::scenario::outcome::{Came, Failure, FailureKind, Now, Received};
 use crate::scenario::reference::resolve;
 use crate::scenario::step::{Ask, Taking};
 use crate::scenario::take::Answer;
-use crate::scenario::text::Held;
 use crate::scenario::unpack::unpack;
 
 impl User {
@@ -39,13 +38,9 @@ impl User {
             Err(failure) => Err(failure),
         };
         self.asked = None;
+        self.has_taken(response_ns);
         match came {
             Ok(()) => {
-                for frame in &mut self.frames {
-                    if let Frame::Group { response_ns: sum, .. } = frame {
-                        *sum = sum.saturating_add(response_ns);
-                    }
-                }
                 if ask.upgrade.is_some() {
                     self.keep(asked.op);
                 }
@@ -119,7 +114,8 @@ impl User {
             false => Ok(&[][..]),
         };
         let origin = &scenario.origins[usize::from(self.message.origin)];
-        let url = Url { target: self.message.target.clone(), ..origin.clone() }.to_string();
+        let page = Url { target: self.message.target.clone(), ..origin.clone() };
+        let url = page.to_string();
         let jar = std::mem::take(&mut self.jar);
         let searched = *body.as_ref().unwrap_or(&&[][..]);
         let answer = Answer::new(received.status, received.headers, searched, &url)
@@ -133,16 +129,18 @@ impl User {
         let came = checked
             .map_err(|what| Failure { kind: FailureKind::Check, what })
             .and_then(|()| body.map(drop))
-            .and_then(|()| self.take(scenario, &ask.takes, &answer));
+            .and_then(|()| self.take(scenario, &ask.takes, &answer, Some(&page)));
         self.jar = jar;
         came
     }
 
+    /// Takes what is to be taken from an answer: of a page with its URL, of a message without one.
     pub(super) fn take(
         &mut self,
         scenario: &Scenario,
         takes: &[Taking],
         answer: &Answer<'_>,
+        page: Option<&Url>,
     ) -> Result<(), Failure> {
         for taking in takes {
             let mut draws = self.draws(scenario);
@@ -154,11 +152,22 @@ impl User {
                 let what = format!("expected something to take for `{name}`, found nothing");
                 return Err(Failure { kind: FailureKind::Take, what });
             };
-            self.variables[usize::from(taking.variable)] = match found {
-                serde_json::Value::String(text) => Held::Text(text.into()),
-                other => Held::Json(other.to_string().into()),
-            };
+            self.variables[usize::from(taking.variable)] = found;
+            if scenario.links.contains(&taking.variable) {
+                self.pages.retain(|(of, _)| *of != taking.variable);
+                let url = page.map(|page| base_of(page, taking, answer));
+                let page = url.map(|url| Page { origin: self.message.origin, url });
+                self.pages.extend(page.map(|page| (taking.variable, page)));
+            }
         }
         Ok(())
     }
+}
+
+/// Where the links of a page are told from: its URL, or what it says of that (WHATWG HTML, 4.2.3).
+/// Of what is taken as no attribute of an element, its URL.
+fn base_of(page: &Url, taking: &Taking, answer: &Answer<'_>) -> Url {
+    let said = if taking.take.is_attribute() { answer.base() } else { None };
+    let base = said.and_then(|base| resolve(page, base.as_bytes()).ok());
+    base.unwrap_or_else(|| page.clone())
 }

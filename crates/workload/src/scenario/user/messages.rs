@@ -1,12 +1,9 @@
 //! What a user sends over a WebSocket, and what he makes of what comes.
 
-use serde_json::Value;
-
 use super::User;
 use crate::scenario::Scenario;
 use crate::scenario::check::Checks;
 use crate::scenario::exchange::{self, Expect, Published, Say};
-use crate::scenario::frame::Frame;
 use crate::scenario::message::unfilled;
 use crate::scenario::outcome::{Failure, FailureKind, Next, Now, Sending};
 use crate::scenario::take::{Answer, Headers};
@@ -21,7 +18,7 @@ pub(super) struct Exchange {
     /// How many messages have met each of what is expected.
     met: Box<[u32]>,
     /// What was sent, where it is JSON.
-    sent: Option<Value>,
+    sent: Option<Box<str>>,
 }
 
 /// What came of a message for its user.
@@ -83,7 +80,7 @@ impl User {
                 return Next::Unsent { sending, failure: unfilled(&error) };
             }
         }
-        let sent = say.text.as_ref().and_then(|_| serde_json::from_slice(&self.said).ok());
+        let sent = say.text.as_ref().and_then(|_| json_of(&self.said));
         let met = vec![0; say.expects.len()].into();
         self.exchange = Some(Box::new(Exchange { op, since_ns: due_ns, met, sent }));
         Next::Say {
@@ -185,12 +182,12 @@ impl User {
             if exchange.met[at] >= expect.count {
                 continue;
             }
-            if !self.is(&expect.when, answer, exchange.sent.as_ref(), scenario, now) {
+            if !self.is(&expect.when, answer, exchange.sent.as_deref(), scenario, now) {
                 continue;
             }
             exchange.met[at] += 1;
-            if let Err(failure) = self.take(scenario, &expect.takes, answer) {
-                self.due_ns = now.ns;
+            if let Err(failure) = self.take(scenario, &expect.takes, answer, None) {
+                self.is_done(now);
                 self.has_failed(say.on_failure);
                 return Some(Heard::Failed(failure));
             }
@@ -209,7 +206,7 @@ impl User {
         &mut self,
         when: &Checks,
         answer: &Answer<'_>,
-        sent: Option<&Value>,
+        sent: Option<&str>,
         scenario: &Scenario,
         now: Now,
     ) -> bool {
@@ -249,7 +246,7 @@ impl User {
                     read => read,
                 },
             };
-            if self.take(scenario, &rule.takes, answer).is_err() {
+            if self.take(scenario, &rule.takes, answer, None).is_err() {
                 return Heard::Unmatched;
             }
             if let Some(reply) = &rule.reply {
@@ -283,16 +280,17 @@ impl User {
         self.due_ns = now.ns;
     }
 
-    /// The present step is done, and was a good one.
+    /// The present step is done.
     fn is_done(&mut self, now: Now) {
-        let response_ns = now.ns.saturating_sub(self.due_ns);
-        for frame in &mut self.frames {
-            if let Frame::Group { response_ns: sum, .. } = frame {
-                *sum = sum.saturating_add(response_ns);
-            }
-        }
+        self.has_taken(now.ns.saturating_sub(self.due_ns));
         self.due_ns = now.ns;
     }
+}
+
+/// What was said, where it is JSON.
+pub(super) fn json_of(said: &[u8]) -> Option<Box<str>> {
+    serde_json::from_slice::<serde_json::Value>(said).ok()?;
+    Some(std::str::from_utf8(said).ok()?.into())
 }
 
 impl Exchange {

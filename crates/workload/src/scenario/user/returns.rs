@@ -6,6 +6,7 @@
 //! stream of their own.
 
 use super::User;
+use super::messages::json_of;
 use crate::scenario::Scenario;
 use crate::scenario::exchange::{self, Reconnect};
 use crate::scenario::message::Message;
@@ -209,16 +210,16 @@ impl User {
                 continue;
             }
             let (Some(say), Some(mut met)) = (scenario.say(of.op), of.met.take()) else { continue };
-            let sent = serde_json::from_slice(&of.said).ok();
+            let sent = json_of(&of.said);
             let mut entries = say.expects.iter().zip(met.iter_mut());
             let found = entries.find(|(expect, met)| {
-                **met < expect.count && self.is(&expect.when, answer, sent.as_ref(), scenario, now)
+                **met < expect.count && self.is(&expect.when, answer, sent.as_deref(), scenario, now)
             });
             let is_answer = found.is_some();
             if let Some((expect, met)) = found {
                 *met += 1;
                 // Where there is nothing to take, what he has stays.
-                let _ = self.take(scenario, &expect.takes, answer);
+                let _ = self.take(scenario, &expect.takes, answer, None);
             }
             let is_whole = say.expects.iter().zip(&met).all(|(of, met)| *met >= of.count);
             let of = &mut self.subscriptions[at];
