@@ -97,6 +97,7 @@ mod watching;
 mod web;
 mod websocket_load;
 mod websocket_peer;
+mod websocket_servers;
 mod websocket_tls;
 mod wsbench;
 

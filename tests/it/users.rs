@@ -76,9 +76,32 @@ fn rows_that_are_handed_out_once_end_the_arrivals() {
     );
     let target = place.target(&["--sessions", "--workers", "100"]);
     let done = load(&place, &target.url(), &["--rate", "20/s", "--for", "1s"]);
-    let summary = done.json();
+    let summary = done.ended_with(4).json();
     assert_eq!(summary["users"]["arrived"], 2, "{summary}");
+    assert_eq!(summary["run"]["ended"], "stopped", "{summary}");
     assert!(summary["warnings"].to_string().contains("were used up"), "{summary}");
+    // As many users as there are rows are a load that is complete.
+    let as_many = ["--rate", "20/s", "--for", "1s", "-n", "2"];
+    let summary = load(&place, &target.url(), &as_many).ran().json();
+    assert_eq!(summary["users"]["arrived"], 2, "{summary}");
+    assert_eq!(summary["run"]["ended"], "complete", "{summary}");
+}
+
+/// Who thinks beyond the end of a load is there until then, and the load is as long as it was asked
+/// to be.
+#[test]
+fn who_thinks_stays_until_the_load_has_ended() {
+    let place = Place::weighing(Weight::WAITS);
+    let text = "[[step]]\nname = \"in\"\nget = \"/in\"\n[[step]]\nthink = \"const:10m\"\n";
+    place.write("checkout.toml", text);
+    let target = place.target(&[]);
+    for how in [&["--users", "20"][..], &["--users", "20", "--connect-rate", "40/s"]] {
+        let summary = load(&place, &target.url(), &[how, &["--for", "1s"]].concat()).json();
+        assert_eq!((&summary["offered"], &summary["users"]["arrived"]), (&20.into(), &20.into()));
+        assert_eq!(summary["users"]["active_peak"], 20, "{summary}");
+        assert_eq!(summary["connections"]["peak"], 20, "{summary}");
+        assert_eq!(summary["duration_s"], 1.0, "{summary}");
+    }
 }
 
 #[test]
@@ -105,9 +128,13 @@ fn a_failed_step_ends_its_user_and_counts_by_its_kind() {
     let (offered, sent) = (&summary["offered"], &summary["sent"]);
     assert_eq!(offered.as_u64().unwrap(), sent.as_u64().unwrap() + never, "{summary}");
     place.write("checkout.toml", format!("on_failure = \"end run\"\n{text}"));
-    let summary = load(&place, &target.url(), &["--rate", "20/s", "--for", SOAK]).json();
+    let more = ["--rate", "20/s", "--for", SOAK, "--junit", "j.xml"];
+    let summary = load(&place, &target.url(), &more).ended_with(4).json();
     assert!(summary["duration_s"].as_f64().unwrap() < 1200.0, "{summary}");
+    assert_eq!(summary["run"]["ended"], "stopped", "{summary}");
     assert!(summary["warnings"].to_string().contains("ends the run"), "{summary}");
+    let junit = std::fs::read_to_string(place.path("j.xml")).unwrap();
+    assert!(junit.contains("<error"), "{junit}");
 }
 
 #[test]

@@ -25,6 +25,8 @@ const MOST_NAMES: u32 = 1000;
 const LEAST_MAX: u32 = 4;
 /// The most instances that it asks for without being told so.
 const MOST_MAX: u32 = 1000;
+/// How busy the instances are with which a log begins.
+const BUSY_SHARE: f64 = 0.8;
 /// Over how long the busiest time is looked for, nanoseconds.
 const BUSY_NS: u64 = 60_000_000_000;
 
@@ -71,9 +73,20 @@ impl Starter<'_> {
         }
         self.keys("load.trace", &mut out);
         out.push_str("\n[pool]\n");
+        let work = match self.has("pool.max") && self.has("pool.start") {
+            true => None,
+            false => self.work()?,
+        };
         if !self.has("pool.max") {
-            let (most, why) = self.most()?;
+            let (most, why) = self.most(work.as_ref());
             let _ = writeln!(out, "# {why}\nmax = {most}");
+        }
+        if let Some(work) = work.filter(|_| !self.has("pool.start")) {
+            let start = self.start(&work);
+            out.push_str(
+                "# What the work of the first minute takes at 80%: who wrote the log had\n",
+            );
+            let _ = writeln!(out, "# servers before it began.\nstart = {start}");
         }
         self.keys("pool", &mut out);
         for section in self.sections() {
@@ -117,35 +130,69 @@ impl Starter<'_> {
         }
     }
 
-    /// The most instances, and why: twice what the work of the busiest minute takes.
-    fn most(&self) -> Result<(u32, String), ExperimentError> {
-        let said = |key: &str| {
-            let setting = self.settings.iter().rev().find(|setting| setting.key == key);
-            setting.map(|setting| setting.value.as_str())
-        };
-        let service = said("instance.service").and_then(|text| Distribution::parse(text).ok());
-        let Some(service_s) = service.map(|service| service.mean()) else {
-            return Ok((LEAST_MAX * 5, "Instances at most; an assumption.".to_owned()));
-        };
-        let cores = said("instance.cores").and_then(|text| text.parse().ok()).unwrap_or(1.0_f64);
+    /// What was said of a key.
+    fn said(&self, key: &str) -> Option<&str> {
+        let setting = self.settings.iter().rev().find(|setting| setting.key == key);
+        setting.map(|setting| setting.value.as_str())
+    }
+
+    /// The work that the log has; `None` where it is not said how long a request takes.
+    fn work(&self) -> Result<Option<Work>, ExperimentError> {
+        let service = self.said("instance.service").and_then(|text| Distribution::parse(text).ok());
+        let Some(service_s) = service.map(|service| service.mean()) else { return Ok(None) };
+        let cores = self.said("instance.cores").and_then(|text| text.parse().ok());
         let trace = Trace::from_logs(self.logs, self.format.as_ref())?;
         // Of a log that is shorter than two minutes, its seconds.
         let every_ns = Some(BUSY_NS).filter(|every_ns| trace.duration_ns() >= 2 * every_ns);
         let minutes = trace.resampled(&TraceOptions::default(), every_ns)?;
         let busy = minutes.rates.iter().fold(0.0, |most: f64, rate| most.max(*rate));
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "clamped, and the cast saturates"
-        )]
-        let most = (2.0 * busy * service_s / cores).ceil().clamp(0.0, f64::from(MOST_MAX)) as u32;
+        // Of a log that is shorter than a minute, all of it.
+        let seconds = if every_ns.is_some() { 1 } else { 60 };
+        let first = &minutes.rates[..minutes.rates.len().min(seconds)];
+        let first = first.iter().sum::<f64>() / first.len().max(1) as f64;
+        let of_one_s = service_s / cores.unwrap_or(1.0_f64);
+        Ok(Some(Work { busy, first, of_one_s, by_minutes: every_ns.is_some() }))
+    }
+
+    /// The most instances, and why: twice what the work of the busiest minute takes.
+    fn most(&self, work: Option<&Work>) -> (u32, String) {
+        let Some(work) = work else {
+            return (LEAST_MAX * 5, "Instances at most; an assumption.".to_owned());
+        };
         let why = format!(
-            "Twice the work of the busiest {}, {busy:.1} requests a second, as {} it.",
-            if every_ns.is_some() { "minute" } else { "second" },
+            "Twice the work of the busiest {}, {:.1} requests a second, as {} it.",
+            if work.by_minutes { "minute" } else { "second" },
+            work.busy,
             if self.logs.len() > 1 { "the logs have" } else { "the log has" }
         );
-        Ok((most.max(LEAST_MAX), why))
+        (whole(2.0 * work.busy * work.of_one_s).clamp(LEAST_MAX, MOST_MAX), why)
     }
+
+    /// How many instances there are at the beginning, within the bounds of the pool.
+    fn start(&self, work: &Work) -> u32 {
+        let bound = |key: &str| self.said(key).and_then(|text| text.parse::<u32>().ok());
+        let most = bound("pool.max").unwrap_or_else(|| self.most(Some(work)).0);
+        let least = bound("pool.min").unwrap_or(1);
+        whole(work.first * work.of_one_s / BUSY_SHARE).max(least).min(most)
+    }
+}
+
+/// The work of a log.
+#[derive(Debug)]
+struct Work {
+    /// Requests a second in its busiest minute, and in its first.
+    busy: f64,
+    first: f64,
+    /// What a request takes of an instance, seconds.
+    of_one_s: f64,
+    /// Whether it is long enough for minutes, or these are of seconds.
+    by_minutes: bool,
+}
+
+/// At least that many.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates")]
+fn whole(instances: f64) -> u32 {
+    instances.ceil().max(0.0) as u32
 }
 
 /// Keeps a plan in a folder: its path, and whether it was there already.

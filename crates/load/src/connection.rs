@@ -88,6 +88,20 @@ pub(crate) struct Connection<C> {
     pub(crate) online_since: u64,
     /// By which code it was closed, where that was told; 0 before.
     pub(crate) code: u16,
+    /// Who has closed it first, and by which words.
+    pub(crate) closed_by: ClosedBy,
+}
+
+/// Who has closed a WebSocket first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum ClosedBy {
+    /// Its user, or nobody yet: a connection that ends so was let go by the peer without a word.
+    #[default]
+    User,
+    /// The peer, by a close frame with this reason.
+    Peer(String),
+    /// This program: what the peer sent is no WebSocket.
+    Broken(String),
 }
 
 impl<C> Connection<C> {
@@ -123,6 +137,7 @@ impl<C> Connection<C> {
             lane: Lane::default(),
             online_since: 0,
             code: 0,
+            closed_by: ClosedBy::User,
         }
     }
 

@@ -105,35 +105,56 @@ impl Words {
 pub enum Said {
     /// A message.
     Message,
-    /// That it closes, by this code; the words with it say why, often with none.
+    /// That it closes, by this code; the words with it are its own, often none.
     Closed(u16),
+    /// What is no message of the protocol: it is closed by this code, and the words say what.
+    Broken(u16),
 }
 
 /// What peers have said since it was emptied, in order.
 #[derive(Debug, Default)]
 pub struct Inbox {
     bytes: Vec<u8>,
-    said: Vec<(Said, usize)>,
+    /// Where the bytes of each end, and how many were received for it.
+    said: Vec<(Said, usize, u64)>,
+    received: u64,
 }
 
 impl Inbox {
-    /// Puts something in.
-    pub fn push(&mut self, said: Said, bytes: &[u8]) {
+    /// Puts something in, for which so many bytes were received.
+    pub fn push(&mut self, said: Said, bytes: &[u8], received: u64) {
         self.bytes.extend_from_slice(bytes);
-        self.said.push((said, self.bytes.len()));
+        self.said.push((said, self.bytes.len(), received));
+    }
+
+    /// Bytes were received: of messages, of frames that are no message, of parts of either.
+    pub fn has_received(&mut self, bytes: u64) {
+        self.received += bytes;
+    }
+
+    /// How many bytes were received since this was last asked.
+    pub fn take_received(&mut self) -> u64 {
+        std::mem::take(&mut self.received)
     }
 
     /// Whether there is nothing.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.said.is_empty()
+        self.said.is_empty() && self.received == 0
     }
 
-    /// What there is, with its bytes.
-    pub fn iter(&self) -> impl Iterator<Item = (Said, &[u8])> {
-        let begins = std::iter::once(0).chain(self.said.iter().map(|(_, end)| *end));
-        self.said.iter().zip(begins).map(|((said, end), begin)| (*said, &self.bytes[begin..*end]))
+    /// What there is, with its bytes, and how many were received for it.
+    pub fn iter(&self) -> impl Iterator<Item = (Said, &[u8], u64)> {
+        let begins = std::iter::once(0).chain(self.said.iter().map(|(_, end, _)| *end));
+        let said = self.said.iter().zip(begins);
+        said.map(|((said, end, received), begin)| (*said, &self.bytes[begin..*end], *received))
+    }
+
+    /// How many messages there are.
+    #[must_use]
+    pub fn messages(&self) -> usize {
+        self.said.iter().filter(|(said, ..)| *said == Said::Message).count()
     }
 
     /// Forgets what there is; a large room is given back.

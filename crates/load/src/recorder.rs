@@ -263,6 +263,15 @@ impl Recorder {
         phase.histograms[Tag::Lateness as usize].record(lateness_ns);
     }
 
+    /// Bytes were received that are no answer's.
+    pub(crate) fn bytes_in(&mut self, at: u64, phase: Phase, n: u64) {
+        if n > 0 {
+            let interval = self.at(at);
+            interval.events.bytes_in += n;
+            interval.phases[phase as usize].counters.bytes_in += n;
+        }
+    }
+
     /// Bytes were given to a connection.
     #[inline]
     pub(crate) fn bytes_out(&mut self, at: u64, phase: Phase, n: u64) {
@@ -367,6 +376,16 @@ impl Recorder {
     /// A request that was sent has ended.
     #[inline]
     pub(crate) fn ended(&mut self, sent: &Sent, ended: &Ended) {
+        self.end(sent, ended, ended.bytes);
+    }
+
+    /// The same, where its answer was messages, whose bytes were counted as they were received.
+    pub(crate) fn ended_by_messages(&mut self, sent: &Sent, ended: &Ended) {
+        self.end(sent, ended, 0);
+    }
+
+    #[inline]
+    fn end(&mut self, sent: &Sent, ended: &Ended, bytes_in: u64) {
         let keep_samples = self.keep_samples;
         let slice = self.slice_at(ended.at);
         let interval = &mut slice.interval;
@@ -380,7 +399,7 @@ impl Recorder {
             for counters in [&mut phase.counters, &mut interval.events] {
                 counters.completed += 1;
                 counters.status(code);
-                counters.bytes_in += ended.bytes;
+                counters.bytes_in += bytes_in;
             }
         }
         let has_run_out = matches!(ended.error, Some(ErrorKind::Timeout | ErrorKind::Unanswered));

@@ -421,7 +421,7 @@ fn warnings(run: &Run, log: &Log, span: &Range<u64>) -> Result<Vec<String>, RunE
     warnings.extend(run.load()?.names.note());
     warnings.extend(run.label_books()?.note());
     warnings.extend(run.users()?.iter().flat_map(UserCounts::notes));
-    warnings.extend(websocket(run)?.and_then(|of| of.notes()));
+    warnings.extend(websocket(run)?.into_iter().flat_map(|of| of.notes()));
     let (wanted, found) = (run.hlog_bytes()?, run.hlog_len());
     if found < wanted {
         warnings.push(format!(

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use plimsoll_stats::histogram::Compact;
 use plimsoll_stats::percentiles::Percentiles;
+use plimsoll_units::show_count;
 use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,12 @@ pub struct BroadcastCounts {
     /// Those that came before they were published by the server's clock, by more than a
     /// millisecond: the two clocks differ. They are in no time.
     pub ahead: u64,
+    /// Those of which it is not known how long they took, as the server's clock was set between two
+    /// of its answers, or told nothing. They are in no time.
+    pub unknown: u64,
+    /// Those that lay unread while the generator stood still, so that it is not known when they
+    /// came. They are in no time.
+    pub unread: u64,
     /// From when it was published to its receipt, nanoseconds; by the server's clock as it is, or
     /// with its offset taken off where that is known. Of those received in the measured phase.
     pub latency: Compact,
@@ -58,6 +65,8 @@ pub struct WebSocketCounts {
     pub reconnected: u64,
     /// Those that were closed, by the code: 1006 where none was told.
     pub closed: BTreeMap<u16, u64>,
+    /// Of those, the ones that the server closed while their users had not, by the code.
+    pub let_go: BTreeMap<u16, u64>,
     /// Messages that were sent.
     pub sent: u64,
     /// Messages that were received.
@@ -73,9 +82,12 @@ pub struct WebSocketCounts {
 impl WebSocketCounts {
     /// Counts one that was closed, by its code; 0 where none was told.
     pub fn closed(&mut self, code: u16) {
-        /// Closed without a word (RFC 6455, section 7.4.1).
-        const ABNORMAL: u16 = 1006;
-        *self.closed.entry(if code == 0 { ABNORMAL } else { code }).or_default() += 1;
+        *self.closed.entry(told(code)).or_default() += 1;
+    }
+
+    /// Counts one of those that the server has closed first.
+    pub fn let_go(&mut self, code: u16) {
+        *self.let_go.entry(told(code)).or_default() += 1;
     }
 
     /// Whether there was nothing of it.
@@ -92,6 +104,9 @@ impl WebSocketCounts {
         for (code, n) in &other.closed {
             *self.closed.entry(*code).or_default() += n;
         }
+        for (code, n) in &other.let_go {
+            *self.let_go.entry(*code).or_default() += n;
+        }
         self.sent += other.sent;
         self.received += other.received;
         self.unmatched += other.unmatched;
@@ -103,6 +118,8 @@ impl WebSocketCounts {
         mine.doubled += theirs.doubled;
         mine.disorder += theirs.disorder;
         mine.ahead += theirs.ahead;
+        mine.unknown += theirs.unknown;
+        mine.unread += theirs.unread;
         mine.clock = theirs.clock.or(mine.clock);
         mine.latency.add(&theirs.latency);
         mine.spread.add(&theirs.spread);
@@ -125,15 +142,25 @@ impl WebSocketCounts {
             ("broadcast.doubled", broadcast.doubled),
             ("broadcast.disorder", broadcast.disorder),
             ("broadcast.ahead", broadcast.ahead),
+            ("broadcast.unknown", broadcast.unknown),
+            ("broadcast.unread", broadcast.unread),
         ];
         let named = named.into_iter().map(|(name, n)| (name.to_owned(), n));
-        named.chain(self.closed.iter().map(|(code, n)| (format!("{CLOSED}{code}"), *n)))
+        let by_code = |kind, of: &BTreeMap<u16, u64>| {
+            let of: Vec<_> = of.iter().map(|(code, n)| (format!("{kind}{code}"), *n)).collect();
+            of
+        };
+        let coded = [by_code(CLOSED, &self.closed), by_code(LET_GO, &self.let_go)];
+        named.chain(coded.into_iter().flatten())
     }
 
     /// The place of a number that was stored.
     fn place(&mut self, name: &str) -> Option<&mut u64> {
         if let Some(code) = name.strip_prefix(CLOSED) {
             return Some(self.closed.entry(code.parse().ok()?).or_default());
+        }
+        if let Some(code) = name.strip_prefix(LET_GO) {
+            return Some(self.let_go.entry(code.parse().ok()?).or_default());
         }
         let broadcast = &mut self.broadcast;
         Some(match name {
@@ -150,9 +177,22 @@ impl WebSocketCounts {
             "broadcast.doubled" => &mut broadcast.doubled,
             "broadcast.disorder" => &mut broadcast.disorder,
             "broadcast.ahead" => &mut broadcast.ahead,
+            "broadcast.unknown" => &mut broadcast.unknown,
+            "broadcast.unread" => &mut broadcast.unread,
             _ => return None,
         })
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
+/// The code that is told of one that was closed by a code; 0 without a word (RFC 6455, 7.4.1).
+fn told(code: u16) -> u16 {
+    const ABNORMAL: u16 = 1006;
+    if code == 0 { ABNORMAL } else { code }
 }
 
 /// What a summary tells of WebSockets, over the whole run; times are those of the measured phase.
@@ -167,6 +207,9 @@ pub struct WebSocketFigures {
     pub reconnected: u64,
     /// Those that were closed, by the code: 1006 where none was told.
     pub closed: BTreeMap<String, u64>,
+    /// Of those, the ones that the server closed while their users had not, by the code.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub let_go: BTreeMap<String, u64>,
     /// Messages that were sent.
     pub sent: u64,
     /// Messages that were received.
@@ -195,6 +238,12 @@ pub struct BroadcastFigures {
     pub disorder: u64,
     /// Those that came before they were published by the server's clock: in no time below.
     pub ahead: u64,
+    /// Those of which it is not known how long they took: in no time below.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub unknown: u64,
+    /// Those that lay unread while the generator stood still: in no time below.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub unread: u64,
     /// The server's clock less this host's, which is taken off; left out where nobody has asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset_us: Option<f64>,
@@ -221,6 +270,7 @@ impl WebSocketFigures {
             refused: counts.refused,
             reconnected: counts.reconnected,
             closed: counts.closed.iter().map(|(code, n)| (code.to_string(), *n)).collect(),
+            let_go: counts.let_go.iter().map(|(code, n)| (code.to_string(), *n)).collect(),
             sent: counts.sent,
             received: counts.received,
             unmatched: counts.unmatched,
@@ -232,6 +282,8 @@ impl WebSocketFigures {
                 doubled: broadcast.doubled,
                 disorder: broadcast.disorder,
                 ahead: broadcast.ahead,
+                unknown: broadcast.unknown,
+                unread: broadcast.unread,
                 offset_us: broadcast.clock.map(|clock| clock.offset_ns as f64 / 1e3),
                 offset_error_us: broadcast.clock.map(|clock| clock.error_ns as f64 / 1e3),
                 latency_us: broadcast.latency.percentiles(),
@@ -241,9 +293,48 @@ impl WebSocketFigures {
     }
 
     /// What is to be said of them beside their numbers.
-    pub(crate) fn notes(&self) -> Option<String> {
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let notes = [self.are_let_go(), self.are_ahead(), self.are_unknown(), self.are_unread()];
+        notes.into_iter().flatten().collect()
+    }
+
+    /// That the server has closed WebSockets whose users had not.
+    fn are_let_go(&self) -> Option<String> {
+        let all: u64 = self.let_go.values().sum();
+        if all == 0 {
+            return None;
+        }
+        let of = |(code, n): (&String, &u64)| format!("{} with {code}", show_count(*n));
+        let codes: Vec<_> = self.let_go.iter().map(of).collect();
+        Some(format!(
+            "the server closed {} of {} WebSockets that their users had not closed: {}",
+            show_count(all),
+            show_count(self.connected),
+            codes.join(", ")
+        ))
+    }
+
+    fn are_unknown(&self) -> Option<String> {
+        let broadcast = self.broadcast.as_ref().filter(|broadcast| broadcast.unknown > 0)?;
+        let unknown = show_count(broadcast.unknown);
+        let why = match broadcast.offset_us {
+            None => "the server did not answer what [clock] asks",
+            Some(_) => "the server's clock was set meanwhile, or it answered no more",
+        };
+        Some(format!("it is not known how long {unknown} broadcasts took: {why}"))
+    }
+
+    fn are_unread(&self) -> Option<String> {
+        let broadcast = self.broadcast.as_ref().filter(|broadcast| broadcast.unread > 0)?;
+        let unread = show_count(broadcast.unread);
+        Some(format!(
+            "{unread} broadcasts lay unread while the generator stood still: they are in no time"
+        ))
+    }
+
+    fn are_ahead(&self) -> Option<String> {
         let broadcast = self.broadcast.as_ref().filter(|broadcast| broadcast.ahead > 0)?;
-        let ahead = plimsoll_units::show_count(broadcast.ahead);
+        let ahead = show_count(broadcast.ahead);
         let what = match broadcast.offset_us {
             None => {
                 "it differs from this host's, and latencies of broadcasts are off by that; [clock] \
@@ -259,6 +350,7 @@ impl WebSocketFigures {
 
 /// What stands before the code in the name of a number.
 const CLOSED: &str = "closed.";
+const LET_GO: &str = "let_go.";
 const LATENCY: &str = "broadcast.latency";
 const SPREAD: &str = "broadcast.spread";
 const OFFSET: &str = "broadcast.offset_ns";
@@ -330,6 +422,7 @@ mod tests {
         assert!(!counts.is_empty() && WebSocketCounts::default().is_empty());
         counts.closed(0);
         counts.closed(1000);
+        counts.let_go(0);
         counts.broadcast.received = 2;
         counts.broadcast.latency.record(1_500_000);
         write(&database, 1, &counts).unwrap();
@@ -344,7 +437,12 @@ mod tests {
         assert_eq!(WebSocketFigures::of(&back), WebSocketFigures::of(&counts));
         let figures = WebSocketFigures::of(&back);
         assert_eq!((figures.connected, figures.sent, figures.closed["1006"]), (6, 14, 2));
-        assert!(figures.notes().unwrap().contains("1 broadcasts"));
+        let notes = figures.notes();
+        assert!(notes[0].contains("closed 2 of 6 WebSockets"), "{notes:?}");
+        assert!(
+            notes[0].ends_with("2 with 1006") && notes[1].contains("1 broadcasts"),
+            "{notes:?}"
+        );
         let broadcast = figures.broadcast.unwrap();
         assert_eq!((broadcast.offset_us, broadcast.offset_error_us), (Some(-250.0), Some(1.5)));
     }

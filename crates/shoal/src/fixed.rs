@@ -57,6 +57,9 @@ pub enum LeftOut {
     /// Nobody outside of its site would find it.
     #[error("its address is private")]
     Private,
+    /// It stands for no host: of "this network", of many hosts at once, of one link.
+    #[error("its address is none that others reach")]
+    Nobody,
     /// Neither for everything nor for CVMFS or Frontier.
     #[error("it is for neither CVMFS nor Frontier")]
     Purpose,
@@ -110,7 +113,11 @@ impl List {
         for cache in found {
             let taken = purpose(&cache.destination).ok_or(LeftOut::Purpose).and_then(|upstream| {
                 let address = look_up(&cache.host).ok_or(LeftOut::Unknown)?;
-                if is_private(address) { Err(LeftOut::Private) } else { Ok((upstream, address)) }
+                match address {
+                    _ if is_private(address) => Err(LeftOut::Private),
+                    _ if !may_be_public(address) => Err(LeftOut::Nobody),
+                    _ => Ok((upstream, address)),
+                }
             });
             let (upstream, address) = match taken {
                 Ok(taken) => taken,
@@ -139,12 +146,13 @@ impl List {
         (Self { caches }, left_out)
     }
 
-    /// Reads a file that [`List::to_json`] wrote.
+    /// Reads a file that [`List::to_json`] wrote. Caches with a value that cannot be are left out,
+    /// and told beside it: one that is odd takes no other off the list.
     ///
     /// # Errors
     ///
-    /// See [`ListError`]; nothing of a list with a fault is taken.
-    pub fn parse(text: &[u8]) -> Result<Self, ListError> {
+    /// See [`ListError`]; a value only where no cache is without a fault.
+    pub fn parse(text: &[u8]) -> Result<(Self, Vec<ListError>), ListError> {
         if text.len() > MOST_BYTES {
             return Err(ListError::Long);
         }
@@ -152,10 +160,17 @@ impl List {
         if file.caches.len() > MOST_CACHES {
             return Err(ListError::Many);
         }
-        let caches = (1..).zip(file.caches).map(|(number, row)| {
-            fixed_of(row).map_err(|(value, wanted)| ListError::Value(number, value, wanted))
-        });
-        Ok(Self { caches: caches.collect::<Result<_, _>>()? })
+        let (mut caches, mut left_out) = (Vec::new(), Vec::new());
+        for (number, row) in (1..).zip(file.caches) {
+            match fixed_of(row) {
+                Ok(cache) => caches.push(cache),
+                Err((value, wanted)) => left_out.push(ListError::Value(number, value, wanted)),
+            }
+        }
+        match left_out.is_empty() || !caches.is_empty() {
+            true => Ok((Self { caches }, left_out)),
+            false => Err(left_out.swap_remove(0)),
+        }
     }
 
     /// The list as a file.

@@ -53,7 +53,8 @@ fn are_same(one: &str, other: &str) -> bool {
             (Ok(one), Ok(other)) => {
                 let (one, other): (List<'_>, List<'_>) = (one, other);
                 let mut pairs = one.iter().zip(&other);
-                one.len() == other.len() && pairs.all(|(one, other)| are_same(one.get(), other.get()))
+                one.len() == other.len()
+                    && pairs.all(|(one, other)| are_same(one.get(), other.get()))
             }
             _ => false,
         },

@@ -53,6 +53,14 @@ pub enum ExperimentError {
         /// Whether any request has a name.
         is_any: bool,
     },
+    /// A clause of the SLO is about something that nothing tells of.
+    #[error("judge `{clause}`: `{name}` are messages, of which only times and rates are told")]
+    Unfed {
+        /// The clause.
+        clause: String,
+        /// The name of the messages.
+        name: String,
+    },
     /// A name that cannot be resolved.
     #[error("find the address of `{host}`")]
     Name {
@@ -234,6 +242,10 @@ impl Failure for ExperimentError {
             Self::UnknownName { is_any: true, .. } => {
                 "a name is that of a line of the list, or the pattern of the paths of a replay; \
                  --check lists them"
+            }
+            Self::Unfed { .. } => {
+                "judge a step that sends and expects, or times such as p99; `lost` of \
+                 `websocket.broadcast` in the summary tells of gaps"
             }
             Self::UnknownName { .. } => {
                 "requests have names in a list (`urls`) and in a replay, one URL alone has none"

@@ -18,9 +18,10 @@ use plimsoll_load::store::Before;
 use plimsoll_load::way::Way;
 use plimsoll_load::{Config, Endpoint, Expected, Protocol, Users};
 use plimsoll_plan::{ConnectionLife, Plan};
-use plimsoll_runs::Names;
 use plimsoll_runs::summary::StoreWorkload;
+use plimsoll_runs::{NameKind, Names};
 use plimsoll_stats::Slo;
+use plimsoll_stats::slo::{Clause, Metric};
 use plimsoll_workload::request::Url;
 use std::path::Path;
 use std::sync::Arc;
@@ -191,10 +192,31 @@ fn head(plan: &Plan, place: &Place<'_>, protocol: Protocol, way: &Way) -> Head {
 
 /// Whether requests have the names that an SLO is about.
 fn known_names(slo: &Slo, names: &Names) -> Result<(), ExperimentError> {
+    unfed(slo, names)?;
     let Some(name) = slo.names().find(|name| names.number(name).is_none()) else { return Ok(()) };
     let known = names.list().iter().map(|of| of.name.as_str());
     let nearest = plimsoll_units::nearest(name, known).map(str::to_owned);
     Err(ExperimentError::UnknownName { name: name.to_owned(), nearest, is_any: !names.is_empty() })
+}
+
+/// Refuses clauses that nothing feeds: of messages that come unasked times are told, and how many
+/// there were, but none of them is offered that could be lost or fail.
+fn unfed(slo: &Slo, names: &Names) -> Result<(), ExperimentError> {
+    let is_message = |name: &str| {
+        let kinds = [NameKind::Message, NameKind::Broadcast];
+        names.list().iter().any(|of| of.name == name && kinds.contains(&of.kind))
+    };
+    let is_unfed = |clause: &&Clause| {
+        matches!(clause.metric, Metric::Lost | Metric::Errors)
+            && clause.of.as_deref().is_some_and(is_message)
+    };
+    match slo.clauses().iter().find(is_unfed) {
+        None => Ok(()),
+        Some(clause) => Err(ExperimentError::Unfed {
+            clause: clause.expr.clone(),
+            name: clause.of.clone().unwrap_or_default(),
+        }),
+    }
 }
 
 /// A span in nanoseconds.

@@ -247,7 +247,7 @@ impl Walk<'_> {
         match heard {
             Heard::Expected { name: Some(number), .. } => name(*number),
             Heard::Expected { .. } | Heard::Failed(_) | Heard::Again => "expected".to_owned(),
-            Heard::Ruled { name: number, .. } => name(*number),
+            Heard::Ruled { of, .. } => name(of.name),
             Heard::Unmatched => "unmatched".to_owned(),
         }
     }

@@ -22,7 +22,11 @@ pub struct Handshake {
 }
 
 /// A connection that is a WebSocket.
-pub(super) struct Socket(Connection);
+pub(super) struct Socket {
+    connection: Connection,
+    /// Bytes that were received of what is not whole yet.
+    of_next: u64,
+}
 
 /// What is offered of compression.
 fn offered(upgrade: &Upgrade) -> Option<Deflate> {
@@ -91,7 +95,7 @@ impl Handshake {
 
 impl Socket {
     pub(super) fn new(connection: Connection) -> Self {
-        Self(connection)
+        Self { connection, of_next: 0 }
     }
 
     /// Takes received bytes; what is sent in answer is appended to `out`.
@@ -101,24 +105,31 @@ impl Socket {
         out: &mut Vec<u8>,
         inbox: &mut Inbox,
     ) -> Fate {
+        inbox.has_received(bytes.len() as u64);
         loop {
-            match self.0.receive(&mut bytes, out) {
+            let left = bytes.len();
+            let received = self.connection.receive(&mut bytes, out);
+            self.of_next += (left - bytes.len()) as u64;
+            let mut push = |said, bytes: &[u8]| {
+                inbox.push(said, bytes, std::mem::take(&mut self.of_next));
+            };
+            match received {
                 Ok(None) => break,
-                Ok(Some(Message::Text(text))) => inbox.push(Said::Message, text.as_bytes()),
-                Ok(Some(Message::Binary(bytes))) => inbox.push(Said::Message, bytes),
+                Ok(Some(Message::Text(text))) => push(Said::Message, text.as_bytes()),
+                Ok(Some(Message::Binary(bytes))) => push(Said::Message, bytes),
                 Ok(Some(Message::Close(close))) => {
                     let code = close.code.map_or(NO_CODE, CloseCode::get);
-                    inbox.push(Said::Closed(code), close.reason.as_bytes());
+                    push(Said::Closed(code), close.reason.as_bytes());
                 }
                 // A ping is answered already; a pong answers nobody.
-                Ok(Some(Message::Ping(_) | Message::Pong(_))) => {}
+                Ok(Some(Message::Ping(_) | Message::Pong(_))) => self.of_next = 0,
                 Err(error) => {
-                    inbox.push(Said::Closed(error.code().get()), broken(&error).as_bytes());
+                    push(Said::Broken(error.code().get()), broken(&error).as_bytes());
                     break;
                 }
             }
         }
-        if self.0.is_over() { Fate::Close } else { Fate::Keep }
+        if self.connection.is_over() { Fate::Close } else { Fate::Keep }
     }
 
     /// Appends a message, text where it is UTF-8. `false` where nothing may be sent any more.
@@ -127,13 +138,13 @@ impl Socket {
             Ok(text) => Message::Text(text),
             Err(_) => Message::Binary(bytes),
         };
-        self.0.send(message, out).is_ok()
+        self.connection.send(message, out).is_ok()
     }
 
     /// Begins the closing handshake, unless it has begun.
     pub(super) fn part(&mut self, code: u16, out: &mut Vec<u8>) {
         if let Some(code) = CloseCode::new(code) {
-            self.0.close(code, "", out);
+            self.connection.close(code, "", out);
         }
     }
 }

@@ -301,14 +301,15 @@ impl<D: Driver> Worker<D> {
         self.reserved -= usize::from(reserved.is_some());
         let (owner, lane) = (connection.owner, connection.lane);
         connection.close();
-        self.disown(at);
         self.failures += 1;
         let words = errno::describe(&error);
         self.recorder.refused(why.kind(), self.now, words.as_bytes());
         if let Some(slot) = reserved.filter(|slot| self.in_flight.awaits_retry(*slot)) {
             self.fail(slot, ErrorKind::Reset, Why::Error(&error));
         }
+        // Whose request fails wants no other connection for it.
         self.fail_owner(owner, lane, why, &words);
+        self.disown(at);
         self.back_off_ns = (self.back_off_ns * 2).clamp(FIRST_BACK_OFF_NS, LAST_BACK_OFF_NS);
         self.back_off_until = self.now + self.back_off_ns;
         if self.first_failure.is_none() {

@@ -6,14 +6,16 @@
 //! figures by its name and counts as none.
 
 use super::Worker;
+use super::explain::Why;
+use crate::connection::ClosedBy;
 use crate::driver::{Driver, IN_BACKGROUND, Said, Slot};
 use crate::in_flight::Sent;
 use crate::recorder::{Ended, Under};
 use crate::source::Source;
-use crate::source::users::{Leaving, Over, kind_of};
+use crate::source::users::{Early, Known, Leaving, Over, kind_of};
 use plimsoll_runs::names::NO_NAME;
-use plimsoll_runs::{ErrorKind, NamedEvent, NamedPart};
-use plimsoll_workload::scenario::{End, Heard, Lane, Published, Sending};
+use plimsoll_runs::{ClockOffset, ErrorKind, NamedEvent, NamedPart};
+use plimsoll_workload::scenario::{Counted, End, Heard, Lane, Sending};
 
 /// Said of a step that could not begin.
 const NOT_OPEN: &[u8] = b"the WebSocket on which it was to go is closed, or was never open";
@@ -22,6 +24,34 @@ const MESSAGE: u16 = 0;
 /// Closed, as all is done; and as who was there goes away (RFC 6455, section 7.4.1).
 const NORMAL: u16 = 1000;
 const GOING_AWAY: u16 = 1001;
+/// Closed, as the peer breaks a rule of ours.
+const POLICY: u16 = 1008;
+/// So much a peer that reads nothing may be owed beside steps: pongs, answers of rules, bytes.
+const MOST_OWED: usize = 64 * 1024;
+const READS_NOTHING: &str = "the server reads nothing of what it is sent";
+
+/// A message that came.
+struct Got<'a> {
+    bytes: &'a [u8],
+    /// How many bytes were received for it.
+    received: u64,
+    /// Whether it may have lain unread for long, as the thread stood still: it is not known when it
+    /// came.
+    is_unread: bool,
+}
+
+/// What may have lain unread for longer than this has no time of its receipt, nanoseconds.
+const UNREAD_NS: u64 = 10_000_000;
+
+/// A broadcast that came, until it is known how long it took.
+pub(super) struct Came {
+    under: Under,
+    phase: plimsoll_runs::Phase,
+    at: u64,
+    /// When it was published, by the server's clock.
+    published: Option<u64>,
+    bytes: u64,
+}
 
 impl<D: Driver> Worker<D> {
     /// The WebSocket of a user that is open, and is not being closed.
@@ -92,20 +122,37 @@ impl<D: Driver> Worker<D> {
             self.recorder.sent(now, phase, usable - sending.due_ns, late);
         }
         if let Some(users) = self.users() {
-            users.has_said(seat, sent, channel, is_request);
+            match awaits {
+                true => users.has_said(seat, sent, channel, is_request),
+                false => users.writes(seat, sent, channel),
+            }
         }
         if sends {
             self.recorder.at(now).websocket.sent += 1;
             self.recorder.bytes_out(now, phase, bytes.len() as u64);
-            if !awaits {
-                self.recorder
-                    .step(&sent, &Ended { at: now, code: Some(MESSAGE), bytes: 0, error: None });
-            }
-            let result = self.connections[at as usize].send(&bytes);
+            let connection = &mut self.connections[at as usize];
+            let result = connection.send_gathered().and_then(|()| connection.send(&bytes));
             self.scratch = bytes;
             self.after_write(at, result);
         } else {
             self.scratch = bytes;
+        }
+    }
+
+    /// What was to be sent on a WebSocket may have been taken by the kernel: then a step that only
+    /// sends is done, and so is what is owed beside steps.
+    pub(super) fn has_written(&mut self, at: u32) {
+        let connection = &mut self.connections[at as usize];
+        if connection.online_since == 0 || !connection.is_flushed() {
+            return;
+        }
+        let (seat, channel, now) = (connection.owner, connection.lane.channel, self.now);
+        if !connection.gathered.is_empty() && !std::mem::replace(&mut connection.dirty, true) {
+            self.dirty.push(at);
+        }
+        if let Some(sent) = self.users().and_then(|users| users.has_written(seat, channel)) {
+            let at = now.max(sent.sent);
+            self.recorder.step(&sent, &Ended { at, code: Some(MESSAGE), bytes: 0, error: None });
         }
     }
 
@@ -151,7 +198,7 @@ impl<D: Driver> Worker<D> {
         self.driver.part(protocol, code, &mut bytes);
         if !bytes.is_empty() {
             connection.code = code;
-            let result = connection.send(&bytes);
+            let result = connection.send_gathered().and_then(|()| connection.send(&bytes));
             self.after_write(at, result);
         }
     }
@@ -189,13 +236,31 @@ impl<D: Driver> Worker<D> {
         let Some(inbox) = self.driver.inbox().filter(|inbox| !inbox.is_empty()) else { return };
         let mut inbox = std::mem::take(inbox);
         let generation = self.connections[at as usize].generation;
-        for (said, bytes) in inbox.iter() {
-            if self.connections[at as usize].generation != generation {
+        let (now, phase) = (self.now, self.phase(self.now));
+        self.recorder.bytes_in(now, phase, inbox.take_received());
+        let mut left = inbox.messages();
+        let may_be_older = now.saturating_sub(self.unread_since) > UNREAD_NS;
+        for (said, bytes, received) in inbox.iter() {
+            let connection = &mut self.connections[at as usize];
+            if connection.generation != generation {
                 break;
             }
+            let words = || String::from_utf8_lossy(bytes).into_owned();
             match said {
-                Said::Closed(code) => self.connections[at as usize].code = code,
-                Said::Message => self.take_message(at, bytes),
+                Said::Closed(code) if connection.code == 0 => {
+                    (connection.code, connection.closed_by) = (code, ClosedBy::Peer(words()));
+                }
+                // It answers ours.
+                Said::Closed(_) => {}
+                Said::Broken(code) => {
+                    (connection.code, connection.closed_by) = (code, ClosedBy::Broken(words()));
+                }
+                Said::Message => {
+                    left -= 1;
+                    // The kernel's stamp is that of the last that was read.
+                    let is_unread = left > 0 && may_be_older;
+                    self.take_message(at, &Got { bytes, received, is_unread });
+                }
             }
         }
         inbox.clear();
@@ -204,23 +269,61 @@ impl<D: Driver> Worker<D> {
         }
     }
 
-    fn take_message(&mut self, at: u32, bytes: &[u8]) {
+    /// Takes a message to its user. What comes while his next step is due and has not begun waits
+    /// for that: it may be what the step expects.
+    fn take_message(&mut self, at: u32, got: &Got<'_>) {
         let connection = &self.connections[at as usize];
         let (seat, channel, now) = (connection.owner, connection.lane.channel, self.now);
+        let generation = connection.generation;
         self.recorder.at(now).websocket.received += 1;
         let Some(users) = self.users() else { return };
-        if let Some(known) = users.take_time(seat, channel, bytes, now) {
+        if let Some(known) = users.take_time(seat, channel, got.bytes, now) {
             self.recorder.at(now).websocket.broadcast.clock = Some(known);
             return;
         }
+        if users.is_to_wait(seat, channel) {
+            let Got { bytes, received, is_unread } = *got;
+            let bytes = bytes.into();
+            let early = Early { at, generation, channel, bytes, received, is_unread, now };
+            return users.keep_early(seat, early);
+        }
+        self.hear(at, got);
+    }
+
+    /// Lets a user hear what has waited for his step to begin; all of it where he leaves.
+    pub(super) fn hear_early(&mut self, seat: u32, leaves: bool) {
+        let mut has_heard = false;
+        while let Some(early) = self.users().and_then(|users| users.take_early(seat, leaves)) {
+            let connection = &self.connections[early.at as usize];
+            if connection.generation != early.generation || connection.owner != seat {
+                self.recorder.at(self.now).websocket.unmatched += 1;
+                continue;
+            }
+            (self.now, has_heard) = (early.now, true);
+            let Early { at, received, is_unread, .. } = early;
+            self.hear(at, &Got { bytes: &early.bytes, received, is_unread });
+        }
+        if has_heard {
+            self.now = self.clock.now();
+        }
+    }
+
+    fn hear(&mut self, at: u32, got: &Got<'_>) {
+        let connection = &self.connections[at as usize];
+        let (seat, channel, now) = (connection.owner, connection.lane.channel, self.now);
+        let Some(users) = self.users() else { return };
         let awaited = users.awaited(seat);
-        match users.hear(seat, channel, bytes, now) {
-            Some(Heard::Expected { name, is_last }) => {
+        let received = got.received;
+        match users.hear(seat, channel, (got.bytes, received), now) {
+            Some(Heard::Expected { name, is_last, rule }) => {
                 if let (Some(name), Some(sent)) = (name, awaited) {
                     let sent = Sent { name: self.named(name), ..sent };
-                    let bytes = bytes.len() as u64;
-                    let ended = Ended { at: now, code: Some(MESSAGE), bytes, error: None };
+                    let at = now.max(sent.sent);
+                    let ended = Ended { at, code: Some(MESSAGE), bytes: received, error: None };
                     self.recorder.step(&sent, &ended);
+                }
+                if let Some(of) = &rule {
+                    self.ruled(seat, channel, of, got);
                 }
                 if is_last && let Some(over) = self.users().and_then(|of| of.is_over(seat)) {
                     self.end_step(&over, Some(MESSAGE), None);
@@ -232,8 +335,8 @@ impl<D: Driver> Worker<D> {
                 self.recorder.reason(over.sent.phase, kind, None, now, failure.what.as_bytes());
                 self.end_step(&over, Some(MESSAGE), Some(kind));
             }
-            Some(Heard::Ruled { name, has_reply, published, close }) => {
-                self.ruled(seat, channel, name, bytes.len(), published.as_ref());
+            Some(Heard::Ruled { of, has_reply, close }) => {
+                self.ruled(seat, channel, &of, got);
                 if has_reply {
                     let reply = self.users().map(|users| users.reply(seat).to_vec());
                     self.tell(at, &reply.unwrap_or_default());
@@ -250,8 +353,8 @@ impl<D: Driver> Worker<D> {
     /// Lets those ask for the server's time whose turn it is.
     pub(super) fn ask_for_time(&mut self) {
         let now = self.now;
-        if let Some(users) = self.users() {
-            users.learn_clock();
+        if !self.unbooked.is_empty() {
+            self.book_all(false);
         }
         while let Some((seat, channel)) = self.users().and_then(|of| of.take_question(now)) {
             let question = self.users().and_then(|users| users.question());
@@ -269,25 +372,55 @@ impl<D: Driver> Worker<D> {
     }
 
     /// Records a message that a rule was for.
-    fn ruled(
-        &mut self,
-        seat: u32,
-        channel: u16,
-        name: u16,
-        bytes: usize,
-        published: Option<&Published>,
-    ) {
-        let (now, phase) = (self.now, self.phase(self.now));
+    fn ruled(&mut self, seat: u32, channel: u16, of: &Counted, got: &Got<'_>) {
+        let bytes = got.received;
+        let (now, phase, under) = (self.now, self.phase(self.now), self.under(seat, of.name));
+        let (Some(published), Source::Users(users)) = (of.published, &mut self.source) else {
+            // By label only times of broadcasts are told.
+            return self.recorder.message(under.name.into(), phase, now, 0, bytes);
+        };
+        let counts = &mut self.recorder.at(now).websocket.broadcast;
+        users.take_broadcast(seat, (channel, of), now, counts);
+        counts.unread += u64::from(got.is_unread && published.at_unix_ns.is_some());
+        let is_asked = users.is_asked_on(channel);
+        let at_unix_ns = published.at_unix_ns.filter(|_| !got.is_unread);
+        let came = Came { under, phase, at: now, published: at_unix_ns, bytes };
+        match came.published {
+            Some(_) if is_asked => self.unbooked.push_back(came),
+            _ => self.book(&came, Some(ClockOffset { offset_ns: 0, error_ns: 0 })),
+        }
+    }
+
+    /// Records a broadcast that came, and how long it took by what is known of the server's clock.
+    fn book(&mut self, came: &Came, clock: Option<ClockOffset>) {
+        let Came { under, phase, at, published, bytes } = *came;
         let mut latency_ns = 0;
         if let (Some(published), Source::Users(users)) = (published, &mut self.source) {
-            let counts = &mut self.recorder.at(now).websocket.broadcast;
-            let taken = users.take_broadcast(seat, channel, published, (now, phase), counts);
-            latency_ns = taken.unwrap_or(0);
+            let counts = &mut self.recorder.at(self.now).websocket.broadcast;
+            match clock {
+                None => counts.unknown += 1,
+                Some(clock) => {
+                    let taken = users.latency(published, clock, (at, phase), counts);
+                    latency_ns = taken.unwrap_or(0);
+                }
+            }
         }
-        let under = self.under(seat, name);
-        // By label only times of broadcasts are told.
-        let under = if published.is_some() { under } else { under.name.into() };
-        self.recorder.message(under, phase, now, latency_ns, bytes as u64);
+        self.recorder.message(under, phase, self.now, latency_ns, bytes);
+    }
+
+    /// Records the broadcasts of which the server's clock is known by now; all, where it is over.
+    pub(super) fn book_all(&mut self, is_over: bool) {
+        while let Some(came) = self.unbooked.pop_front() {
+            let known = match &self.source {
+                Source::Users(users) => users.known_at(came.at, self.now, is_over),
+                Source::Open(_) | Source::Closed(_) => Known::Nothing,
+            };
+            match known {
+                Known::Later => return self.unbooked.push_front(came),
+                Known::Nothing => self.book(&came, None),
+                Known::Offset(clock) => self.book(&came, Some(clock)),
+            }
+        }
     }
 
     /// Sends a message that is none of a step.
@@ -303,15 +436,40 @@ impl<D: Driver> Worker<D> {
         let (now, phase) = (self.now, self.phase(self.now));
         self.recorder.at(now).websocket.sent += 1;
         self.recorder.bytes_out(now, phase, bytes.len() as u64);
-        let result = self.connections[at as usize].send(&bytes);
-        self.after_write(at, result);
+        self.owe(at, &bytes);
+    }
+
+    /// Sends what no step says, behind what the peer has not read yet. A peer that reads nothing is
+    /// owed so much and no more: its connection is closed then.
+    fn owe(&mut self, at: u32, bytes: &[u8]) {
+        let connection = &mut self.connections[at as usize];
+        connection.gathered.extend_from_slice(bytes);
+        if connection.is_flushed() {
+            let result = connection.send_gathered();
+            self.after_write(at, result);
+        }
+        self.bound_owed(at);
+    }
+
+    /// Closes a WebSocket whose peer reads nothing and is owed too much. Returns whether it is one.
+    pub(super) fn bound_owed(&mut self, at: u32) -> bool {
+        let connection = &mut self.connections[at as usize];
+        let reads_nothing = connection.online_since > 0
+            && !connection.is_flushed()
+            && connection.gathered.len() > MOST_OWED;
+        if reads_nothing {
+            (connection.code, connection.closed_by) =
+                (POLICY, ClosedBy::Broken(READS_NOTHING.to_owned()));
+            self.close(at, ErrorKind::Reset, Why::Words(READS_NOTHING), None);
+        }
+        reads_nothing
     }
 
     /// Records a step that has awaited messages.
     fn end_step(&mut self, over: &Over, code: Option<u16>, error: Option<ErrorKind>) {
         let ended = Ended { at: self.now.max(over.sent.sent), code, bytes: over.bytes, error };
         if over.is_request {
-            self.recorder.ended(&over.sent, &ended);
+            self.recorder.ended_by_messages(&over.sent, &ended);
         } else {
             self.recorder.step(&over.sent, &ended);
         }
@@ -331,18 +489,34 @@ impl<D: Driver> Worker<D> {
     }
 
     /// A WebSocket is closed: what its user awaits on it will not come.
-    pub(super) fn hung_up(&mut self, at: u32, seat: u32, lane: Lane, since: u64, code: u16) {
+    pub(super) fn hung_up(
+        &mut self,
+        at: u32,
+        (seat, lane): (u32, Lane),
+        since: u64,
+        (code, by): (u16, ClosedBy),
+    ) {
         let now = self.now;
         let counts = &mut self.recorder.at(now).websocket;
         counts.closed(code);
+        if code == 0 || matches!(by, ClosedBy::Peer(_)) {
+            counts.let_go(code);
+        }
         counts.online_ns += now.saturating_sub(since);
         let Some(users) = self.users() else { return };
         users.loses(seat, lane, at);
         users.tries_again(seat, lane.channel, now.saturating_sub(since), now);
         let Some(over) = users.breaks(seat, Some(lane.channel), now) else { return };
-        let why = match code {
-            0 => "the server closed the connection without a word".to_owned(),
-            code => format!("the WebSocket was closed with code {code}"),
+        let why = match (code, by) {
+            (0, _) => "the server closed the connection without a word".to_owned(),
+            (code, ClosedBy::Peer(words)) if words.is_empty() => {
+                format!("the server closed the WebSocket with code {code}")
+            }
+            (code, ClosedBy::Peer(words)) => {
+                format!("the server closed the WebSocket with code {code}: {words}")
+            }
+            (_, ClosedBy::Broken(words)) => words,
+            (code, ClosedBy::User) => format!("the WebSocket was closed by us with code {code}"),
         };
         self.recorder.reason(over.sent.phase, ErrorKind::Closed, None, now, why.as_bytes());
         self.end_step(&over, None, Some(ErrorKind::Closed));
@@ -387,8 +561,6 @@ impl crate::recorder::Recorder {
         bytes: u64,
     ) {
         let interval = self.at(at);
-        interval.events.bytes_in += bytes;
-        interval.phases[phase as usize].counters.bytes_in += bytes;
         let event = NamedEvent {
             part: NamedPart::Message,
             name: NO_NAME,

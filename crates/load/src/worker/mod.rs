@@ -130,6 +130,10 @@ pub(crate) struct Worker<D: Driver> {
     events: Vec<Event>,
     epoll_events: Vec<epoll::Event>,
     dirty: Vec<u32>,
+    /// Broadcasts that came, until the server's clock is known by which they were published.
+    unbooked: VecDeque<messages::Came>,
+    /// Sockets of WebSockets that are over, left to their peers until then.
+    lingering: VecDeque<(u64, OwnedFd)>,
     /// Where the search for a closed entry goes on.
     vacant_from: u32,
     /// Closed entries of users' own connections.
@@ -223,6 +227,8 @@ impl<D: Driver> Worker<D> {
             events: Vec::new(),
             epoll_events: Vec::with_capacity(EVENTS),
             dirty: Vec::new(),
+            unbooked: VecDeque::new(),
+            lingering: VecDeque::new(),
             vacant_from: 0,
             vacant_entries: Vec::new(),
             failures: 0,

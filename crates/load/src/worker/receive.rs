@@ -35,6 +35,9 @@ use std::sync::atomic::Ordering;
 const DISCARD_FROM: u64 = 2048;
 /// The most that is taken off at once.
 const DISCARD_MOST: u64 = 1 << 20;
+/// How long the socket of a WebSocket that is over is left to its peer, and how many are.
+const LINGER_NS: u64 = 1_000_000_000;
+const MOST_LINGERING: usize = 1024;
 /// The oldest stamp that is believed.
 const STAMP_AGE_NS: u64 = 1_000_000_000;
 
@@ -241,10 +244,16 @@ impl<D: Driver> Worker<D> {
         if connection.generation != generation {
             return Read::Closed;
         }
-        if !connection.gathered.is_empty() && !connection.dirty {
+        // What a WebSocket owes waits until the peer has read what was sent before.
+        let is_behind = connection.online_since > 0 && !connection.is_flushed();
+        if !connection.gathered.is_empty() && !connection.dirty && !is_behind {
             connection.dirty = true;
             self.dirty.push(at);
         }
+        if is_behind && fate == Fate::Keep && self.bound_owed(at) {
+            return Read::Closed;
+        }
+        let connection = &mut self.connections[at as usize];
         if connection.state == State::LoggingIn {
             self.logged_in(at, fate);
             let is_closed = self.connections[at as usize].state == State::Closed;
@@ -253,6 +262,9 @@ impl<D: Driver> Worker<D> {
         // Answered before it was asked to the end: nobody wants the rest.
         let is_request = !D::GATHERS && connection.online_since == 0;
         let is_early = is_request && connection.in_use == 0 && !connection.is_flushed();
+        if fate == Fate::Close && connection.online_since > 0 {
+            self.linger(at);
+        }
         if fate == Fate::Close || is_early {
             let why = "the connection was closed behind another answer";
             self.close(at, ErrorKind::Reset, Why::Words(why), None);
@@ -375,6 +387,10 @@ impl<D: Driver> Worker<D> {
         }
         let connection = &mut self.connections[at as usize];
         let write = !connection.is_flushed();
+        if !write && connection.online_since > 0 {
+            self.has_written(at);
+        }
+        let connection = &mut self.connections[at as usize];
         if write || connection.watches_write {
             connection.wrote = self.clock.now();
         }
@@ -387,6 +403,20 @@ impl<D: Driver> Worker<D> {
                 connection.watches_write = write;
             }
         }
+    }
+
+    /// A WebSocket is over: its last words are sent, a close that answers the peer's or says what
+    /// it broke, and its socket is left to the peer for a while. It is the peer's to close it first
+    /// (RFC 6455, section 7.1.1), and bytes of his that nobody reads would have ours thrown away.
+    fn linger(&mut self, at: u32) {
+        let connection = &mut self.connections[at as usize];
+        let _ = connection.send_gathered();
+        let Some(socket) = connection.socket.take() else { return };
+        let _ = epoll::delete(&self.epoll, &socket);
+        if self.lingering.len() >= MOST_LINGERING {
+            self.lingering.pop_front();
+        }
+        self.lingering.push_back((self.now.saturating_add(LINGER_NS), socket));
     }
 
     /// Closes a connection. What is unanswered on it fails for this reason, but for what crossed
@@ -453,6 +483,9 @@ impl<D: Driver> Worker<D> {
             };
             self.fail(slot, ErrorKind::Timeout, Why::TimedOut);
             let _ = self.settle(holder, fate);
+        }
+        while self.lingering.front().is_some_and(|(until, _)| *until <= self.now) {
+            self.lingering.pop_front();
         }
         self.expire_opening();
         self.expire_messages();

@@ -56,6 +56,7 @@ impl<D: Driver> Worker<D> {
         let held = self.users().and_then(|users| users.take_held(seat, Some(channel)));
         if let Some(held) = held {
             self.say_when_open(seat, &held.sending, channel, held.does);
+            self.hear_early(seat, false);
         }
     }
 

@@ -76,6 +76,7 @@ impl<D: Driver> Worker<D> {
         for _ in 0..turns {
             let Some(seat) = self.users().and_then(Users::take_ready) else { break };
             self.go_on(seat);
+            self.hear_early(seat, false);
         }
         self.open_for_users();
         self.send_gathered();
@@ -286,6 +287,9 @@ impl<D: Driver> Worker<D> {
             let Some(users) = self.users() else { return };
             let Some(seat) = users.wanting.pop_front() else { break };
             let Some(lane) = users.wanted(seat) else { continue };
+            if self.is_opening_for(seat, lane) {
+                continue;
+            }
             let at = self.entry_for_user();
             self.give(seat, lane, at);
             self.begin_to_open(at);
@@ -293,6 +297,16 @@ impl<D: Driver> Worker<D> {
         if self.source.waiting() == 0 {
             self.short_since = None;
         }
+    }
+
+    /// Whether that connection of a user is open, or being opened, already.
+    fn is_opening_for(&mut self, seat: u32, lane: Lane) -> bool {
+        let owner = seat & !IN_BACKGROUND;
+        let at = self.users().and_then(|users| users.connection(owner, lane));
+        at.and_then(|at| self.connections.get(at as usize)).is_some_and(|connection| {
+            let is_his = connection.owner == owner && connection.lane == lane;
+            is_his && connection.state != State::Closed
+        })
     }
 
     /// An entry of the table for a connection of a user's.
@@ -338,9 +352,10 @@ impl<D: Driver> Worker<D> {
         connection.owner = NOBODY;
         let since = std::mem::take(&mut connection.online_since);
         let code = std::mem::take(&mut connection.code);
+        let by = std::mem::take(&mut connection.closed_by);
         self.vacant_entries.push(at);
         if since > 0 {
-            return self.hung_up(at, owner, lane, since, code);
+            return self.hung_up(at, (owner, lane), since, (code, by));
         }
         if let Some(users) = self.users()
             && let Some(seat) = users.awaits(owner, lane)
@@ -435,6 +450,7 @@ impl<D: Driver> Worker<D> {
         for seat in seats {
             self.leave(seat, Leaving::Cut);
         }
+        self.book_all(true);
         self.record_users();
     }
 
@@ -447,6 +463,8 @@ impl<D: Driver> Worker<D> {
         if how != Leaving::Ended(End::EndRun) && users.lingers(seat, how) {
             return;
         }
+        self.hear_early(seat, true);
+        let Some(users) = self.users() else { return };
         let connections = users.leave(seat, how, now);
         for (lane, at) in connections {
             let connection = &self.connections[at as usize];
@@ -484,6 +502,7 @@ impl<D: Driver> Worker<D> {
         let Source::Users(users) = &mut self.source else { return };
         let counts = &mut self.recorder.at(self.now).websocket;
         counts.refused += std::mem::take(&mut users.refused);
+        counts.broadcast.lost += std::mem::take(&mut users.lost);
         users.settle_waves(self.now, self.config.measured_from_ns, &mut counts.broadcast);
         if !users.counts.is_empty() {
             let counts = std::mem::take(&mut users.counts);

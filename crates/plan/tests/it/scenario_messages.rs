@@ -5,7 +5,7 @@ use std::path::Path;
 
 use plimsoll_plan::{Environment, WrittenScenario, read_scenario};
 use plimsoll_workload::request::Url;
-use plimsoll_workload::scenario::{End, FailureKind, Heard, Next, Now, Scenario, User};
+use plimsoll_workload::scenario::{Counted, End, FailureKind, Heard, Next, Now, Scenario, User};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -67,16 +67,24 @@ broadcast = { published_ns = "/at", sequence = "/seq" }
     assert_eq!(user.deadline(&scenario, 10 * SECOND), Some(6 * SECOND), "the sooner of the two");
     let hear = |user: &mut User, text: &str| user.hear(&scenario, 1, text.as_bytes(), at(2));
     let shares = r#"{"op":"shares","at":"1999999999","seq":4}"#;
-    assert!(matches!(hear(&mut user, shares), Heard::Expected { name: Some(_), is_last: false }));
+    let counted = |of: Option<Counted>| of.and_then(|of| of.published?.sequence);
+    // What a step takes counts for the rule that is for it, too.
+    let Heard::Expected { name: Some(_), is_last: false, rule } = hear(&mut user, shares) else {
+        panic!("it was expected");
+    };
+    assert_eq!(counted(rule), Some(4));
     assert_eq!(hear(&mut user, r#"{"op":"ok","n":1}"#), Heard::Unmatched, "another's number");
     let ok = r#"{"op":"ok","n":0,"balance":7}"#;
-    assert!(matches!(hear(&mut user, ok), Heard::Expected { name: None, is_last: false }));
+    let heard = hear(&mut user, ok);
+    let expected = Heard::Expected { name: None, is_last: false, rule: None };
+    assert_eq!(heard, expected);
     assert_eq!(hear(&mut user, ok), Heard::Unmatched, "it is met already");
     assert_eq!(user.deadline(&scenario, 10 * SECOND), Some(11 * SECOND));
     assert!(matches!(hear(&mut user, shares), Heard::Expected { is_last: true, .. }));
     // The third is nobody's but the rule's.
-    let Heard::Ruled { published: Some(published), .. } = hear(&mut user, shares) else {
-        panic!("no rule was for it");
+    let heard = hear(&mut user, shares);
+    let Heard::Ruled { of: Counted { published: Some(published), .. }, .. } = heard else {
+        panic!("no rule was for it: {heard:?}");
     };
     assert_eq!((published.at_unix_ns, published.sequence), (Some(1_999_999_999), Some(4)));
     assert_eq!(says(&mut user, &scenario, 2), "7");

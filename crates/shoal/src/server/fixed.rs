@@ -16,6 +16,9 @@ use crate::registry::Identity;
 /// database.
 const BATCH: usize = 8;
 
+/// Caches left out that are named one by one.
+const MOST_NAMED: usize = 10;
+
 /// Why the list is not taken.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -63,20 +66,27 @@ impl Watch {
     /// Reads the file if it is another one than it was, and lists what it says; true if it did.
     /// Where it cannot be read or is no list, what was listed stays; that is counted.
     pub(super) fn refresh(&mut self, shared: &Shared) -> Result<bool, FixedError> {
-        let changed = self.changed();
+        let changed = self.changed(shared);
         let count = changed.map(|changed| changed.map(|list| self.put(shared, list.caches)));
         shared.metrics.fixed(&count);
         count.map(|count| count.is_some())
     }
 
-    fn changed(&mut self) -> Result<Option<List>, FixedError> {
+    fn changed(&mut self, shared: &Shared) -> Result<Option<List>, FixedError> {
         let Some(file) = &mut self.file else { return Ok(None) };
         let text = file.changed();
         let at = || file.path().to_owned();
         let Some(text) = text.map_err(|error| FixedError::Read(at(), error))? else {
             return Ok(None);
         };
-        List::parse(&text).map(Some).map_err(|error| FixedError::List(at(), error))
+        let (list, left_out) = List::parse(&text).map_err(|error| FixedError::List(at(), error))?;
+        for error in left_out.iter().take(MOST_NAMED) {
+            shared.say(&format!("--static: left out: {error}"));
+        }
+        if let Some(more) = left_out.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+            shared.say(&format!("--static: left out: {more} more"));
+        }
+        Ok(Some(list))
     }
 
     /// Lists these instead of those before. Returns how many are listed.

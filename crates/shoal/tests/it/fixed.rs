@@ -88,11 +88,44 @@ fn a_site_list_becomes_a_list_of_addresses() {
             ("one.example", LeftOut::Purpose),
         ]
     );
-    assert_eq!(List::parse(list.to_json().as_bytes()).unwrap(), list);
+    let (read, left_out) = List::parse(list.to_json().as_bytes()).unwrap();
+    assert!(read == list && left_out.is_empty(), "{left_out:?}");
+}
+
+/// What the registry would refuse is not written: nobody is reached there.
+#[test]
+fn an_address_of_nobody_is_left_out() {
+    let hosts = [
+        "0.0.0.0",
+        "0.1.2.3",
+        "224.0.0.1",
+        "240.0.0.1",
+        "255.255.255.255",
+        "169.254.1.1",
+        "::",
+        "ff02::1",
+        "fe80::1",
+        "127.0.0.1",
+        "::1",
+        "::ffff:0.0.0.0",
+    ];
+    let proxies = hosts.iter().map(|host| match host.contains(':') {
+        true => format!("\"[{host}]:3128\""),
+        false => format!("\"{host}:3128\""),
+    });
+    let sites = format!(
+        r#"{{"A":{{"proxies":[{{"default":[{}]}}]}},"B":{{"proxies":[{{"default":["203.0.113.9:3128"]}}]}}}}"#,
+        proxies.collect::<Vec<_>>().join(",")
+    );
+    let found = parse(sites.as_bytes()).unwrap();
+    let (list, left_out) = List::resolve(&found.caches, |host| host.parse().ok());
+    assert_eq!(list.caches.iter().map(|one| &*one.host).collect::<Vec<_>>(), ["203.0.113.9"]);
+    assert_eq!(left_out.len() + found.faults.len(), hosts.len(), "{left_out:?}");
+    assert!(List::parse(list.to_json().as_bytes()).unwrap().1.is_empty());
 }
 
 #[test]
-fn what_is_no_list_is_refused_and_said_where() {
+fn what_is_odd_is_left_out_and_said_where() {
     let row = |change: (&str, &str)| list().to_json().replacen(change.0, change.1, 1);
     for (text, fault) in [
         (row(("\"203.0.113.1\"", "\"one\"")), "cache 1 of the list: `one` is not an address"),
@@ -101,9 +134,17 @@ fn what_is_no_list_is_refused_and_said_where() {
         (row(("both", "all")), "cache 1 of the list: `all` is not both, cvmfs or frontier"),
         (row(("/24", "/44")), "cache 1 of the list: `198.51.100.0/44` is not a network"),
     ] {
-        let error = List::parse(text.as_bytes()).unwrap_err().to_string();
-        assert!(error.starts_with(fault), "{error}");
+        let (read, left_out) = List::parse(text.as_bytes()).unwrap();
+        let [error] = &left_out[..] else { panic!("{left_out:?}") };
+        assert!(error.to_string().starts_with(fault), "{error}");
+        assert_eq!(read.caches.len(), list().caches.len() - 1, "the others stay");
     }
+    // Where nothing is left it is no list.
+    let mut alone = list();
+    alone.caches.truncate(1);
+    let text = alone.to_json().replace("203.0.113.1", "0.0.0.0");
+    let error = List::parse(text.as_bytes()).unwrap_err().to_string();
+    assert!(error.starts_with("cache 1 of the list: `0.0.0.0` is not an address"), "{error}");
     for text in [row(("\"host\"", "\"hots\"")), row(("3128", "65536")), "{".into(), "[]".into()] {
         let error = List::parse(text.as_bytes()).unwrap_err();
         let cause = std::error::Error::source(&error).unwrap().to_string();

@@ -51,7 +51,7 @@ pub use outcome::{Came, End, Failure, FailureKind, GroupEnd, Next, Now, Received
 pub use server_clock::ServerClock;
 pub use step::{Ask, Condition, OnFailure, Rounds, Step, Taking, Test, Verb};
 pub use text::{DateForm, Held, Names, Text, Unfilled, Value, Writing};
-pub use user::{Heard, User};
+pub use user::{Counted, Heard, User};
 
 use crate::request::Url;
 use draws::Draws;

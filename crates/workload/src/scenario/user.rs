@@ -4,7 +4,7 @@ mod answers;
 mod messages;
 mod returns;
 
-pub use messages::Heard;
+pub use messages::{Counted, Heard};
 
 use messages::Exchange;
 use returns::{Kept, Subscription};

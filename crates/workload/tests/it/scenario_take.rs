@@ -2,8 +2,8 @@
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use plimsoll_workload::scenario::cookies::Jar;
 use plimsoll_workload::scenario::Held;
+use plimsoll_workload::scenario::cookies::Jar;
 use plimsoll_workload::scenario::take::{Answer, Headers, Take, Which};
 use plimsoll_workload::scenario::unpack::{UnpackError, unpack};
 use proptest::prelude::*;

@@ -127,7 +127,9 @@ pub(crate) fn execute(
             }
             None if interrupted => (cut(control), Some(run), None),
             None if run.asked => (Ended::Asked, Some(run), None),
-            None if let Some(by) = run.by_users => (Ended::Stopped(by.why().into()), Some(run), None),
+            None if let Some(by) = run.by_users => {
+                (Ended::Stopped(by.why().into()), Some(run), None)
+            }
             None => (Ended::Complete, Some(run), None),
         },
         Err(error @ plimsoll_load::run::RunError::Session(_)) => {

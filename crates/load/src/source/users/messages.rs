@@ -1,8 +1,8 @@
 //! What users say and hear over WebSockets, as far as it hangs on no socket.
 
-use super::Users;
+use super::{Held, Users};
 use crate::in_flight::Sent;
-use plimsoll_workload::scenario::{Failure, Heard, Lane};
+use plimsoll_workload::scenario::{Failure, FailureKind, Heard, Lane};
 use std::cmp::Reverse;
 
 /// A step that awaits messages.
@@ -15,6 +15,22 @@ pub(super) struct Awaited {
     channel: u16,
     /// Bytes that have come for it.
     bytes: u64,
+    /// Whether it awaits no message, but that its own is written.
+    writes: bool,
+}
+
+/// A message that came while the next step of its user was due and had not begun.
+pub(crate) struct Early {
+    /// The connection on which it came.
+    pub(crate) at: u32,
+    pub(crate) generation: u32,
+    pub(crate) channel: u16,
+    pub(crate) bytes: Box<[u8]>,
+    /// How many bytes were received for it.
+    pub(crate) received: u64,
+    pub(crate) is_unread: bool,
+    /// When it came.
+    pub(crate) now: u64,
 }
 
 /// A step that has awaited messages and is over.
@@ -44,6 +60,46 @@ impl Users {
         self.seat_of(seat).map_or(&[], |of| of.user.reply())
     }
 
+    /// Whether what comes for a user waits for a step of his to begin, which is due.
+    pub(crate) fn is_to_wait(&self, seat: u32, channel: u16) -> bool {
+        let is_held = |held: &Held| held.channel == channel;
+        self.seat_of(seat).is_some_and(|of| of.has_turn || of.held.as_ref().is_some_and(is_held))
+    }
+
+    /// Keeps what waits for that.
+    pub(crate) fn keep_early(&mut self, seat: u32, early: Early) {
+        if let Some(of) = self.seat(seat) {
+            of.early.push_back(early);
+        }
+    }
+
+    /// The next of what has waited, where it waits no longer, or its user leaves.
+    pub(crate) fn take_early(&mut self, seat: u32, leaves: bool) -> Option<Early> {
+        let channel = self.seat_of(seat)?.early.front()?.channel;
+        let waits = !leaves && self.is_to_wait(seat, channel);
+        self.seat(seat).filter(|_| !waits)?.early.pop_front()
+    }
+
+    /// A step begins to send a message, and is done once that is written.
+    pub(crate) fn writes(&mut self, seat: u32, sent: Sent, channel: u16) {
+        let until = sent.sent.saturating_add(self.timeout_ns);
+        let Some(of) = self.seat(seat) else { return };
+        let (is_request, bytes, writes) = (false, 0, true);
+        of.awaited = Some(Awaited { sent, is_request, channel, bytes, writes });
+        self.awaiting += 1;
+        self.deadlines.push(Reverse((until, seat)));
+    }
+
+    /// What a user had to write on a WebSocket is written. Returns what it was, where it was a step
+    /// that is done by that: its user goes on.
+    pub(crate) fn has_written(&mut self, seat: u32, channel: u16) -> Option<Sent> {
+        let is_it = |awaited: &mut Awaited| awaited.writes && awaited.channel == channel;
+        let sent = self.seat(seat)?.awaited.take_if(is_it)?.sent;
+        self.awaiting -= 1;
+        self.has_said(seat, sent, channel, false);
+        Some(sent)
+    }
+
     /// A step has begun: its message is on its way, or it awaits one that comes by itself. A step
     /// that awaits nothing is done, and its user goes on.
     pub(crate) fn has_said(&mut self, seat: u32, sent: Sent, channel: u16, is_request: bool) {
@@ -51,14 +107,16 @@ impl Users {
         let scenario = self.scenario.clone();
         let Some(of) = self.seat(seat) else { return };
         match of.user.has_said(&scenario, now, timeout) {
-            None => self.ready.push_back(seat),
+            None => self.gives_turn(seat),
             Some(until) => {
-                of.awaited = Some(Awaited { sent, is_request, channel, bytes: 0 });
+                let (bytes, writes) = (0, false);
+                of.awaited = Some(Awaited { sent, is_request, channel, bytes, writes });
                 self.awaiting += 1;
                 self.awaiting_requests += u32::from(is_request);
                 self.deadlines.push(Reverse((until, seat)));
             }
         }
+        self.subscribes(seat);
     }
 
     /// How many steps await messages.
@@ -71,8 +129,14 @@ impl Users {
         self.awaiting_requests
     }
 
-    /// Takes a message that has come for a user.
-    pub(crate) fn hear(&mut self, seat: u32, channel: u16, bytes: &[u8], at: u64) -> Option<Heard> {
+    /// Takes a message that has come for a user, for which so many bytes were received.
+    pub(crate) fn hear(
+        &mut self,
+        seat: u32,
+        channel: u16,
+        (bytes, received): (&[u8], u64),
+        at: u64,
+    ) -> Option<Heard> {
         let now = self.moment(at);
         let scenario = self.scenario.clone();
         let of = self.seat(seat)?;
@@ -80,7 +144,7 @@ impl Users {
         if matches!(heard, Heard::Expected { .. } | Heard::Failed(_))
             && let Some(awaited) = &mut of.awaited
         {
-            awaited.bytes += bytes.len() as u64;
+            awaited.bytes += received;
         }
         if matches!(heard, Heard::Expected { is_last: true, .. } | Heard::Again) {
             self.subscribes(seat);
@@ -98,7 +162,7 @@ impl Users {
         let awaited = self.seat(seat)?.awaited.take()?;
         self.awaiting -= 1;
         self.awaiting_requests -= u32::from(awaited.is_request);
-        self.ready.push_back(seat);
+        self.gives_turn(seat);
         let Awaited { sent, is_request, bytes, .. } = awaited;
         Some(Over { sent, is_request, bytes })
     }
@@ -122,7 +186,7 @@ impl Users {
         let scenario = self.scenario.clone();
         let Some(of) = self.seat(seat) else { return };
         of.user.broke(&scenario, now);
-        self.ready.push_back(seat);
+        self.gives_turn(seat);
     }
 
     /// A step that closes is done.
@@ -131,7 +195,7 @@ impl Users {
         if let Some(of) = self.seat(seat) {
             of.user.has_closed(now);
         }
-        self.ready.push_back(seat);
+        self.gives_turn(seat);
     }
 
     /// The next user whose messages have not come in time, and what is said of that.
@@ -145,6 +209,13 @@ impl Users {
             self.deadlines.pop();
             let Some(of) = self.seat(seat).filter(|of| of.awaited.is_some()) else { continue };
             // The entry may be that of a step before.
+            if let Some(awaited) = of.awaited.as_ref().filter(|awaited| awaited.writes) {
+                match awaited.sent.sent.saturating_add(timeout) {
+                    later if later > at => self.deadlines.push(Reverse((later, seat))),
+                    _ => return Some((seat, unread(timeout))),
+                }
+                continue;
+            }
             match of.user.deadline(&scenario, timeout) {
                 Some(later) if later > at => self.deadlines.push(Reverse((later, seat))),
                 _ => {
@@ -168,9 +239,16 @@ impl Users {
         if let Some(of) = self.seat(seat) {
             of.connections.retain(|known| *known != (lane, at));
         }
-        self.forgets_broadcasts(seat, lane.channel);
+        self.forgets_broadcasts(seat, |heard| heard.channel == lane.channel);
         if self.scenario.clock().is_some_and(|clock| clock.channel == lane.channel) {
             self.asks_no_more(seat);
         }
     }
+}
+
+/// Why a step has failed whose message was not read.
+fn unread(within_ns: u64) -> Failure {
+    let within = plimsoll_units::show_duration(within_ns);
+    let what = format!("expected the server to read the message within {within}");
+    Failure { kind: FailureKind::Unanswered, what }
 }

@@ -33,8 +33,9 @@ use messages::Awaited;
 use returns::{Back, Return};
 use server_clock::Asking;
 
-pub(crate) use messages::Over;
+pub(crate) use messages::{Early, Over};
 pub(crate) use returns::Held;
+pub(crate) use server_clock::Known;
 
 pub(crate) use arrivals::{Arrivals, Numbers};
 
@@ -57,6 +58,10 @@ struct Seat {
     leaving: Option<Leaving>,
     /// The last broadcasts that he has had.
     heard: Vec<Heard>,
+    /// Whether it is his turn.
+    has_turn: bool,
+    /// What has come since then, until his step begins.
+    early: VecDeque<Early>,
     /// The number of his label.
     label: u16,
 }
@@ -113,6 +118,8 @@ pub(crate) struct Users {
     asking: Asking,
     /// Handshakes that have opened no WebSocket since it was last asked.
     pub(crate) refused: u64,
+    /// Broadcasts that are lost for good, since it was last asked.
+    pub(crate) lost: u64,
     /// How long messages are awaited where a step does not say.
     timeout_ns: u64,
     /// No step starts from here on.
@@ -156,6 +163,7 @@ impl Users {
             held_requests: 0,
             asking: Asking::default(),
             refused: 0,
+            lost: 0,
             timeout_ns,
             end_ns: u64::MAX,
             room: Vec::new(),
@@ -193,7 +201,7 @@ impl Users {
                 break;
             }
             self.thinking.pop();
-            self.ready.push_back(seat);
+            self.gives_turn(seat);
         }
     }
 
@@ -216,6 +224,8 @@ impl Users {
             back: None,
             leaving: None,
             heard: Vec::new(),
+            has_turn: false,
+            early: VecDeque::new(),
             label,
         };
         let seat = match self.vacant.pop() {
@@ -231,7 +241,7 @@ impl Users {
         self.counts.arrived += 1;
         let active = self.numbers.active.fetch_add(1, Ordering::Relaxed) + 1;
         self.counts.active_peak = self.counts.active_peak.max(u64::from(active));
-        self.ready.push_back(seat);
+        self.gives_turn(seat);
     }
 
     /// The number of the label of a user who arrives then.
@@ -256,9 +266,21 @@ impl Users {
         self.ready.len()
     }
 
+    /// It is a user's turn.
+    fn gives_turn(&mut self, seat: u32) {
+        if let Some(of) = self.seat(seat) {
+            of.has_turn = true;
+        }
+        self.ready.push_back(seat);
+    }
+
     /// The next whose turn it is.
     pub(crate) fn take_ready(&mut self) -> Option<u32> {
-        self.ready.pop_front()
+        let seat = self.ready.pop_front()?;
+        if let Some(of) = self.seat(seat) {
+            of.has_turn = false;
+        }
+        Some(seat)
     }
 
     /// What the user in a seat does next, at `now`; `None` where his next step is due when the load
@@ -285,7 +307,7 @@ impl Users {
 
     /// Lets others have their turn before a user goes on.
     pub(crate) fn go_on_later(&mut self, seat: u32) {
-        self.ready.push_back(seat);
+        self.gives_turn(seat);
     }
 
     /// What the user in a seat sends.
@@ -378,12 +400,13 @@ impl Users {
             self.refused += u64::from(of.user.message().upgrade.is_some());
             of.user.broke(&self.scenario, now);
         }
-        self.ready.push_back(seat);
+        self.gives_turn(seat);
     }
 
     /// A user leaves his seat; his connections are returned, to be closed. Where another takes his
     /// place, that one arrives at `at`.
     pub(crate) fn leave(&mut self, seat: u32, how: Leaving, at: u64) -> Vec<(Lane, u32)> {
+        self.forgets_broadcasts(seat, |_| true);
         let Some(of) = self.seats.get_mut(seat as usize).and_then(Option::take) else {
             return Vec::new();
         };

@@ -3,8 +3,10 @@
 //!
 //! Source: F. Cristian, *Probabilistic clock synchronization*, Distributed Computing 3, 1989. At
 //! some point of a round trip the server has read its clock; the middle is wrong by half of the
-//! round trip at most. Clocks drift apart, so that of the last answers the one with the shortest
-//! round trip counts, and not that of all.
+//! round trip at most. Clocks drift apart, so that this grows with the age of an answer: what a
+//! clock differed by when a broadcast came is known from the answers before and behind it, and a
+//! latency is told once the one behind is there. Answers that contradict each other are of a clock
+//! that was set meanwhile: of what came between them nothing is known.
 
 use super::Users;
 use crate::driver::IN_BACKGROUND;
@@ -16,32 +18,114 @@ const ASKERS: u32 = 4;
 /// So many times each asks right away, and how long after an answer, nanoseconds.
 const FIRST: u32 = 5;
 const PAUSE_NS: u64 = 20_000_000;
-/// So many answers are looked at.
-const LOOKED_AT: usize = 64;
+/// So many answers are remembered.
+const REMEMBERED: usize = 256;
+/// Two clocks drift apart by so much, or by less: ordinary ones by 100 parts in a million, one that
+/// is being set by NTP without a step by 500.
+const DRIFT: u64 = 1_000_000 / 500;
 /// How often another user is looked for in the place of one who is gone, nanoseconds.
 const LOOK_NS: u64 = 1_000_000_000;
+
+/// An answer.
+#[derive(Debug, Clone, Copy)]
+struct Answer {
+    /// When it came.
+    at_ns: u64,
+    offset: ClockOffset,
+    /// How often the clock had been set before, as far as answers tell.
+    epoch: u32,
+}
+
+impl Answer {
+    /// By how much it may be wrong at another time.
+    fn error_ns(&self, at_ns: u64) -> u64 {
+        self.offset.error_ns.saturating_add(self.at_ns.abs_diff(at_ns) / DRIFT)
+    }
+
+    /// Between what the offset lies at another time.
+    fn bounds(&self, at_ns: u64) -> (i64, i64) {
+        let (offset, error) = (self.offset.offset_ns, self.error_ns(at_ns));
+        (offset.saturating_sub_unsigned(error), offset.saturating_add_unsigned(error))
+    }
+}
 
 /// What all threads know of it.
 #[derive(Default)]
 pub(super) struct ServerClock {
-    answers: VecDeque<ClockOffset>,
+    answers: VecDeque<Answer>,
     askers: u32,
 }
 
+/// What is known of the server's clock when a broadcast came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// Its offset, and by how much that may be wrong.
+    Offset(ClockOffset),
+    /// Nothing: it was set between two answers, or there is none.
+    Nothing,
+    /// It is known once the next answer is there.
+    Later,
+}
+
 impl ServerClock {
-    /// Takes an answer; returns what is known with it.
-    fn take(&mut self, answer: ClockOffset) -> ClockOffset {
-        if self.answers.len() == LOOKED_AT {
+    /// Takes an answer that came then.
+    fn take(&mut self, at_ns: u64, offset: ClockOffset) {
+        if self.answers.len() == REMEMBERED {
             self.answers.pop_front();
         }
-        self.answers.push_back(answer);
-        self.best().unwrap_or(answer)
+        let epoch = self.answers.back().map_or(0, |last| last.epoch);
+        let answer = Answer { at_ns, offset, epoch };
+        let contradicts = |other: &&Answer| {
+            let ((low, high), (from, to)) = (answer.bounds(at_ns), other.bounds(at_ns));
+            other.epoch == epoch && (to < low || high < from)
+        };
+        let was_set = self.answers.iter().any(|other| contradicts(&other));
+        let epoch = epoch + u32::from(was_set);
+        // Threads tell of their answers in any order.
+        let place = self.answers.iter().rposition(|other| other.at_ns <= at_ns);
+        self.answers.insert(place.map_or(0, |at| at + 1), Answer { epoch, ..answer });
     }
 
-    /// What is known: of equally good answers the latest, as clocks drift.
-    fn best(&self) -> Option<ClockOffset> {
-        self.answers.iter().rev().min_by_key(|answer| answer.error_ns).copied()
+    /// What is known of a time; where it `is_last` without an answer behind it.
+    fn at(&self, at_ns: u64, is_last: bool) -> Known {
+        let behind = self.answers.partition_point(|answer| answer.at_ns < at_ns);
+        let best = |of: &mut dyn Iterator<Item = &Answer>| {
+            of.min_by_key(|answer| answer.error_ns(at_ns)).copied()
+        };
+        let last_epoch = behind.checked_sub(1).map(|last| self.answers[last].epoch);
+        let before = self.answers.iter().take(behind);
+        let before = best(&mut before.filter(|answer| Some(answer.epoch) == last_epoch));
+        let next_epoch = self.answers.get(behind).map(|next| next.epoch);
+        let after = self.answers.iter().skip(behind);
+        let after = best(&mut after.filter(|answer| Some(answer.epoch) == next_epoch));
+        match (before, after) {
+            (_, None) if !is_last => Known::Later,
+            (None, None) => Known::Nothing,
+            (Some(before), Some(after)) if before.epoch == after.epoch => {
+                Known::Offset(between(&before, &after, at_ns))
+            }
+            (Some(_), Some(_)) => Known::Nothing,
+            (Some(one), None) | (None, Some(one)) => {
+                let error_ns = one.error_ns(at_ns);
+                Known::Offset(ClockOffset { offset_ns: one.offset.offset_ns, error_ns })
+            }
+        }
     }
+}
+
+/// The offset at a time between two answers: nearer to the one that is less wrong, within what both
+/// allow.
+fn between(before: &Answer, after: &Answer, at_ns: u64) -> ClockOffset {
+    let ((low, high), (from, to)) = (before.bounds(at_ns), after.bounds(at_ns));
+    let (low, high) = (low.max(from), high.min(to));
+    let weight = |answer: &Answer| 1.0 / answer.error_ns(at_ns).max(1) as f64;
+    let (one, other) = (weight(before), weight(after));
+    let apart = after.offset.offset_ns.saturating_sub(before.offset.offset_ns) as f64;
+    #[expect(clippy::cast_possible_truncation, reason = "an offset of an offset; saturates")]
+    let apart = (apart * other / (one + other)) as i64;
+    let offset_ns = before.offset.offset_ns.saturating_add(apart).clamp(low, high.max(low));
+    let error_ns = high.abs_diff(offset_ns).max(offset_ns.abs_diff(low));
+    ClockOffset { offset_ns, error_ns }
 }
 
 /// The server's clock less ours, as it was told between sending a question and the receipt of its
@@ -68,19 +152,25 @@ struct Asker {
 #[derive(Default)]
 pub(super) struct Asking {
     askers: Vec<Asker>,
-    /// What is known.
-    known: Option<ClockOffset>,
     /// When somebody is looked for next.
     look_ns: u64,
 }
 
 impl Users {
-    /// What the clock of the server differs by that publishes on that WebSocket; `None` where it is
-    /// asked and not known yet. That of one which is not asked is taken as it is.
-    pub(super) fn offset_on(&self, channel: u16) -> Option<ClockOffset> {
-        match self.scenario.clock() {
-            Some(clock) if clock.channel == channel => self.asking.known,
-            _ => Some(ClockOffset { offset_ns: 0, error_ns: 0 }),
+    /// Whether the server that publishes on that WebSocket is asked for its time.
+    pub(crate) fn is_asked_on(&self, channel: u16) -> bool {
+        self.scenario.clock().is_some_and(|clock| clock.channel == channel)
+    }
+
+    /// What is known by `now` of the server's clock at a time; where all is over, all that will be.
+    pub(crate) fn known_at(&self, at: u64, now: u64, is_over: bool) -> Known {
+        let every_ns = self.scenario.clock().map_or(0, |clock| clock.every_ns);
+        let patience = every_ns.saturating_mul(2).saturating_add(self.timeout_ns);
+        let Ok(clock) = self.numbers.clock.lock() else { return Known::Nothing };
+        match clock.at(at, is_over) {
+            // Nobody answers any more.
+            Known::Later if now.saturating_sub(at) > patience => Known::Nothing,
+            known => known,
         }
     }
 
@@ -178,8 +268,15 @@ impl Users {
         let (sent, now) = (self.moment(asked_ns), self.moment(at));
         let told = self.seat(seat)?.user.told_time(&scenario, bytes, now)?;
         let answer = offset(told, sent.unix_ns, at.saturating_sub(asked_ns));
-        let known = self.numbers.clock.lock().map_or(answer, |mut clock| clock.take(answer));
-        self.asking.known = Some(known);
+        let mut known = answer;
+        if let Ok(mut of_all) = self.numbers.clock.lock() {
+            of_all.take(at, answer);
+            if let Known::Offset(offset) = of_all.at(at, true) {
+                known = offset;
+            }
+        }
+        // It is told until the next answer.
+        known.error_ns = known.error_ns.saturating_add(clock.every_ns / DRIFT);
         if let Some(asker) = self.asking.askers.iter_mut().find(|asker| asker.seat == seat) {
             asker.awaits = false;
             asker.at_once = asker.at_once.saturating_sub(1);
@@ -187,15 +284,6 @@ impl Users {
             asker.at_ns = at.saturating_add(pause_ns);
         }
         Some(known)
-    }
-
-    /// Learns what other threads know.
-    pub(crate) fn learn_clock(&mut self) {
-        if self.scenario.clock().is_some()
-            && let Ok(clock) = self.numbers.clock.lock()
-        {
-            self.asking.known = clock.best();
-        }
     }
 
     /// When the next question is asked, or given up.
@@ -214,41 +302,82 @@ mod tests {
     use plimsoll_workload::random::Stream;
 
     const MS: u64 = 1_000_000;
+    const S: u64 = 1_000 * MS;
+    const UNIX: u64 = 1_700_000_000 * S;
 
-    /// A server whose clock is ahead by 250 ms, asked over ways of any length, each way by itself:
-    /// what is said of the error holds.
+    /// Asks a clock, whose offset at each time is given, over ways of any length, each way by
+    /// itself, every `every` up to the end.
+    fn asked(clock: &mut ServerClock, ahead: &dyn Fn(u64) -> i64, (every, until): (u64, u64)) {
+        let mut stream = Stream::named(7, "clock");
+        for sent in (0..until).step_by(usize::try_from(every).unwrap()) {
+            let (there, back) = (stream.below(4 * MS), stream.below(4 * MS));
+            let told = (UNIX + sent + there).saturating_add_signed(ahead(sent + there));
+            let at = sent + there + back;
+            clock.take(at, offset(told, UNIX + sent, there + back));
+        }
+    }
+
+    /// Clocks that stand, gain and lose: what is said of the error holds at every time, and an
+    /// ordinary drift is seen.
     #[test]
     fn the_offset_is_wrong_by_no_more_than_is_told() {
-        const AHEAD_NS: i64 = 250 * 1_000_000;
-        let mut stream = Stream::named(7, "clock");
-        let mut clock = ServerClock::default();
-        let mut known = None;
-        for n in 0..1_000_u64 {
-            let (there, back) = (stream.below(40 * MS), stream.below(40 * MS));
-            let sent = 1_700_000_000_000_000_000 + n * 1_000 * MS;
-            let told = (sent + there).saturating_add_signed(AHEAD_NS);
-            let answer = offset(told, sent, there + back);
-            assert!((answer.offset_ns - AHEAD_NS).unsigned_abs() <= answer.error_ns, "{answer:?}");
-            known = Some(clock.take(answer));
+        for ppm in [0, 30, -200, 400] {
+            let ahead = |at: u64| 250_000_000 + i64::try_from(at / S).unwrap() * ppm * 1_000;
+            let mut clock = ServerClock::default();
+            asked(&mut clock, &ahead, (10 * S, 300 * S));
+            for at in (0..290 * S).step_by(70_000_000) {
+                let Known::Offset(known) = clock.at(at, false) else { panic!("{at}") };
+                let off = (known.offset_ns - ahead(at)).unsigned_abs();
+                assert!(off <= known.error_ns + 400_000, "{ppm} ppm at {at}: {known:?}");
+                assert!(known.error_ns < 10 * MS && off < 6 * MS, "{ppm} at {at}: {known:?} {off}");
+            }
         }
-        let known = known.unwrap();
-        assert!((known.offset_ns - AHEAD_NS).unsigned_abs() <= known.error_ns, "{known:?}");
-        assert!(known.error_ns < 20 * MS, "the best of 64, not of one: {known:?}");
-        assert_eq!(clock.answers.len(), LOOKED_AT);
+    }
+
+    /// What came between the last answer before a clock was set and the first behind it has no
+    /// offset; all else has the right one.
+    #[test]
+    fn a_clock_that_is_set_is_unknown_between_two_answers() {
+        for step in [-2_000_000_000, 2_000_000_000, 50_000_000] {
+            let ahead = |at: u64| if at < 7 * S + 500 * MS { 0 } else { step };
+            let mut clock = ServerClock::default();
+            asked(&mut clock, &ahead, (S, 20 * S));
+            let mut unknown = 0;
+            for at in (100 * MS..18 * S).step_by(100_000_000) {
+                match clock.at(at, false) {
+                    Known::Offset(known) => {
+                        let off = (known.offset_ns - ahead(at)).unsigned_abs();
+                        assert!(off <= known.error_ns && off < 5 * MS, "{at}: {known:?}");
+                    }
+                    Known::Nothing => unknown += 1,
+                    Known::Later => panic!("{at}"),
+                }
+            }
+            assert!((9..=11).contains(&unknown), "{unknown} of one second");
+        }
     }
 
     #[test]
-    fn a_clock_that_is_behind_is_below_nought_and_old_answers_are_forgotten() {
+    fn a_latency_waits_for_the_answer_behind_it() {
+        let mut clock = ServerClock::default();
+        assert_eq!((clock.at(5, false), clock.at(5, true)), (Known::Later, Known::Nothing));
+        let answer = |offset_ns, error_ns| ClockOffset { offset_ns, error_ns };
+        clock.take(S, answer(100, 1_000));
+        assert_eq!(clock.at(S / 2, false), Known::Offset(answer(100, 1_000 + 250_000)));
+        assert_eq!(clock.at(2 * S, false), Known::Later);
+        assert_eq!(clock.at(2 * S, true), Known::Offset(answer(100, 1_000 + 500_000)));
+        clock.take(3 * S, answer(300, 1_000));
+        let Known::Offset(known) = clock.at(2 * S, false) else { panic!() };
+        assert_eq!(known.offset_ns, 200, "half way between two as good");
+        for n in 0..2 * REMEMBERED as u64 {
+            clock.take((4 + n) * S, answer(300, 1_000));
+        }
+        assert_eq!(clock.answers.len(), REMEMBERED);
+    }
+
+    #[test]
+    fn a_clock_that_is_behind_is_below_nought() {
         let of = offset(1_000, 5_000, 101);
         assert_eq!((of.offset_ns, of.error_ns), (-4_050, 51));
-        let mut clock = ServerClock::default();
-        let answer = |offset_ns, error_ns| ClockOffset { offset_ns, error_ns };
-        assert_eq!(clock.take(answer(1, 5)), answer(1, 5));
-        assert_eq!(clock.take(answer(2, 9)), answer(1, 5), "the shorter round trip");
-        assert_eq!(clock.take(answer(3, 5)), answer(3, 5), "the later of two as good");
-        for _ in 0..LOOKED_AT {
-            clock.take(answer(4, 7));
-        }
-        assert_eq!(clock.take(answer(5, 8)), answer(4, 7), "it was long ago");
     }
 }

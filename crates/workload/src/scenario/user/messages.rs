@@ -19,6 +19,19 @@ pub(super) struct Exchange {
     met: Box<[u32]>,
     /// What was sent, where it is JSON.
     sent: Option<Box<str>>,
+    /// To what it subscribes, where that was known when it was sent.
+    key: Option<u64>,
+}
+
+/// A message that a rule is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// The number of the rule.
+    pub rule: u16,
+    /// The number of its name.
+    pub name: u16,
+    /// What a broadcast has said.
+    pub published: Option<Published>,
 }
 
 /// What came of a message for its user.
@@ -30,17 +43,17 @@ pub enum Heard {
         name: Option<u16>,
         /// Whether it was the last: the step is done.
         is_last: bool,
+        /// The rule that it counts for, too.
+        rule: Option<Counted>,
     },
     /// A step has expected it, and has failed by it.
     Failed(Failure),
     /// A rule was for it.
     Ruled {
-        /// The number of the rule's name.
-        name: u16,
+        /// The rule, and what a broadcast has said.
+        of: Counted,
         /// Whether [`User::reply`] is to be sent in answer.
         has_reply: bool,
-        /// What it has said of itself, where that is measured.
-        published: Option<Published>,
         /// The code by which the connection is to be closed.
         close: Option<u16>,
     },
@@ -82,7 +95,10 @@ impl User {
         }
         let sent = say.text.as_ref().and_then(|_| json_of(&self.said));
         let met = vec![0; say.expects.len()].into();
-        self.exchange = Some(Box::new(Exchange { op, since_ns: due_ns, met, sent }));
+        // Broadcasts may come before the answer does.
+        let key = self.key_of(say, scenario, now).map(|key| exchange::key(&key));
+        self.subscribed.extend(key.map(|key| (say.channel, key)));
+        self.exchange = Some(Box::new(Exchange { op, since_ns: due_ns, met, sent, key }));
         Next::Say {
             sending,
             channel: say.channel,
@@ -169,6 +185,26 @@ impl User {
         self.ruled(scenario, channel, &answer, now)
     }
 
+    /// The first rule that is for a message.
+    fn rule_of(
+        &mut self,
+        scenario: &Scenario,
+        channel: u16,
+        answer: &Answer<'_>,
+        now: Now,
+    ) -> Option<Counted> {
+        let mut rules = (0..).zip(scenario.rules.iter());
+        let (number, rule) = rules.find(|(_, rule)| {
+            rule.channel.is_none_or(|of| of == channel)
+                && self.is(&rule.when, answer, None, scenario, now)
+        })?;
+        let published = match &rule.broadcast {
+            None => None,
+            Some(broadcast) => Some(answer.json().and_then(|of| broadcast.read(of))?),
+        };
+        Some(Counted { rule: number, name: rule.name, published })
+    }
+
     /// What came of a message for the step that awaits some; `None` where it is none of them.
     fn expected(
         &mut self,
@@ -193,10 +229,11 @@ impl User {
             }
             let is_last = exchange.unmet(&say.expects).next().is_none();
             if is_last {
-                self.subscribe((exchange.op, say), scenario, now);
+                self.subscribe((exchange.op, say), exchange.key, scenario, now);
                 self.is_done(now);
             }
-            return Some(Heard::Expected { name: expect.name, is_last });
+            let rule = self.rule_of(scenario, say.channel, answer, now);
+            return Some(Heard::Expected { name: expect.name, is_last, rule });
         }
         None
     }
@@ -215,14 +252,27 @@ impl User {
         when.are_met(answer, &mut values)
     }
 
-    /// He is a subscriber from now on, where the step that is done says so.
-    fn subscribe(&mut self, (op, say): (u32, &Say), scenario: &Scenario, now: Now) {
-        let Some(text) = &say.subscribes else { return };
-        let mut key = Vec::new();
-        if text.render(&mut self.values(scenario, now), &mut key).is_ok() {
+    /// The step that is done has made him a subscriber, where it says so: from when it was sent
+    /// where its key was known by then, else from now on.
+    fn subscribe(
+        &mut self,
+        (op, say): (u32, &Say),
+        sent: Option<u64>,
+        scenario: &Scenario,
+        now: Now,
+    ) {
+        let Some(key) = self.key_of(say, scenario, now) else { return };
+        if sent != Some(exchange::key(&key)) {
             self.subscribed.push((say.channel, exchange::key(&key)));
-            self.remember(op, say.channel, &key);
         }
+        self.remember(op, say.channel, &key);
+    }
+
+    /// The key to which a step subscribes, where that is known.
+    fn key_of(&mut self, say: &Say, scenario: &Scenario, now: Now) -> Option<Vec<u8>> {
+        let mut key = Vec::new();
+        say.subscribes.as_ref()?.render(&mut self.values(scenario, now), &mut key).ok()?;
+        Some(key)
     }
 
     /// What he has subscribed to since this was last asked: connections and keys.
@@ -232,20 +282,9 @@ impl User {
 
     /// What the rules make of a message.
     fn ruled(&mut self, scenario: &Scenario, channel: u16, answer: &Answer<'_>, now: Now) -> Heard {
-        for rule in scenario.rules.iter() {
-            if rule.channel.is_some_and(|of| of != channel) {
-                continue;
-            }
-            if !self.is(&rule.when, answer, None, scenario, now) {
-                continue;
-            }
-            let published = match &rule.broadcast {
-                None => None,
-                Some(broadcast) => match answer.json().and_then(|of| broadcast.read(of)) {
-                    None => return Heard::Unmatched,
-                    read => read,
-                },
-            };
+        let of = self.rule_of(scenario, channel, answer, now);
+        let rule = of.and_then(|of| Some((of, scenario.rules.get(usize::from(of.rule))?)));
+        if let Some((of, rule)) = rule {
             if self.take(scenario, &rule.takes, answer, None).is_err() {
                 return Heard::Unmatched;
             }
@@ -265,12 +304,7 @@ impl User {
             if rule.close.is_some() {
                 self.lets_go(channel);
             }
-            return Heard::Ruled {
-                name: rule.name,
-                has_reply: rule.reply.is_some(),
-                published,
-                close: rule.close,
-            };
+            return Heard::Ruled { of, has_reply: rule.reply.is_some(), close: rule.close };
         }
         Heard::Unmatched
     }

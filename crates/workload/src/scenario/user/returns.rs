@@ -213,7 +213,8 @@ impl User {
             let sent = json_of(&of.said);
             let mut entries = say.expects.iter().zip(met.iter_mut());
             let found = entries.find(|(expect, met)| {
-                **met < expect.count && self.is(&expect.when, answer, sent.as_deref(), scenario, now)
+                **met < expect.count
+                    && self.is(&expect.when, answer, sent.as_deref(), scenario, now)
             });
             let is_answer = found.is_some();
             if let Some((expect, met)) = found {

@@ -14,6 +14,7 @@ use plimsoll_runs::Event;
 use plimsoll_testbed::balance::Lost;
 use plimsoll_testbed::balancers::{Balances, Seen};
 use plimsoll_testbed::{Instance as Server, Role, TestbedError};
+use plimsoll_workload::random::Stream;
 use std::thread::Scope;
 
 use super::super::contents::scaled;
@@ -21,7 +22,8 @@ use super::meters::Meters;
 use super::plant::LivePlant;
 use super::yard::{Yard, nanoseconds};
 
-/// The balancer is asked so often within a tick.
+/// The balancer is asked so often within a tick, in as many parts of it at a moment of each that is
+/// drawn: what is asked always as long after the requests came sees them always or never.
 const SAMPLES: u32 = 5;
 /// But not more often than this, and not more rarely.
 const PERIODS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
@@ -70,7 +72,21 @@ struct Ticking {
     last_ns: u64,
     of: OfTick,
     samples: Samples,
+    /// In how many parts of the tick was looked.
+    looks: u32,
     meters: Option<Meters>,
+}
+
+impl Ticking {
+    /// When the next look is, of a tick with such parts.
+    fn next_ns(&mut self, tick_ns: u64, part_ns: u64, draws: &mut Stream) -> u64 {
+        let from_ns = self.of.began_ns + u64::from(self.looks) * part_ns;
+        self.looks += 1;
+        let end_ns = self.of.began_ns + tick_ns;
+        // The end of the tick is no moment by chance.
+        let is_within = from_ns + part_ns <= end_ns;
+        if is_within { from_ns + draws.below(part_ns.max(1)) } else { end_ns }
+    }
 }
 
 impl Steered<'_> {
@@ -88,7 +104,8 @@ impl Steered<'_> {
         let (mut books, mut controller) = (Books::default(), Controller::default());
         let tick_ns = self.setup.tick_ns.max(1);
         let period = Duration::from_nanos(tick_ns / u64::from(SAMPLES));
-        let period = period.clamp(PERIODS.0, PERIODS.1);
+        let part_ns = nanoseconds(period.clamp(PERIODS.0, PERIODS.1)).min(tick_ns);
+        let mut draws = Stream::named(self.setup.seed, "looks");
         let terms = self.setup.terms();
         let first = self.balancer.look()?;
         yard.life().lost_last = first.lost;
@@ -96,13 +113,19 @@ impl Steered<'_> {
         let meters = self.role.map(|role| Meters::of(role, cores));
         let (from, last) = (first.clone(), first);
         let mut ticking = Ticking { from, last, meters, ..Ticking::default() };
-        while let Some(now_ns) = self.wait(yard, ticking.of.began_ns + tick_ns, period) {
+        loop {
+            let look_ns = ticking.next_ns(tick_ns, part_ns, &mut draws);
+            let Some(now_ns) = self.wait(yard, look_ns) else { break };
             let is_due = now_ns >= ticking.of.began_ns + tick_ns;
             let seen = self.look(is_due, &mut ticking, yard)?;
             seen.notes.iter().for_each(|text| yard.note_balancer(text));
             let since_ns = now_ns - ticking.last_ns;
             plant.mend(&ticking.last, &seen, since_ns as f64 / 1e9);
-            let ready = take(&seen, f64::from(self.terms.cores), &mut ticking.samples);
+            ticking.samples.waiting = seen.waiting;
+            if !is_due || ticking.samples.count == 0 {
+                take(&seen, f64::from(self.terms.cores), &mut ticking.samples);
+            }
+            let ready = u32::try_from(seen.ready()).unwrap_or(u32::MAX);
             ticking.of.supplied(ready, since_ns);
             (ticking.last_ns, ticking.last) = (now_ns, seen);
             if let Some(meters) = &mut ticking.meters {
@@ -135,11 +158,9 @@ impl Steered<'_> {
         Ok(books)
     }
 
-    /// Waits until it is time for the next look, or for the end of the tick, and hands over what
-    /// has happened. Returns the time; `None` where all is over.
-    fn wait(&self, yard: &Yard<'_>, tick_ns: u64, period: Duration) -> Option<u64> {
+    /// Waits until it is time for the next look, and hands over what has happened. Returns the time; `None` where all is over.
+    fn wait(&self, yard: &Yard<'_>, due_ns: u64) -> Option<u64> {
         let mut life = yard.life();
-        let due_ns = (life.now_ns() + nanoseconds(period)).min(tick_ns);
         while !life.is_over && life.now_ns() < due_ns {
             let left = Duration::from_nanos(due_ns.saturating_sub(life.now_ns()).max(100_000));
             life = yard.wait(life, left);
@@ -211,7 +232,7 @@ impl Steered<'_> {
         values[Metric::Connections as usize] =
             samples.connections / f64::from(samples.count.max(1));
         ticking.from = ticking.last.clone();
-        ticking.samples = Samples::default();
+        (ticking.samples, ticking.looks) = (Samples::default(), 0);
         ticking.of = OfTick { began_ns: now_ns, ..OfTick::default() };
         Point { at_s: tick.at_s, seconds, values }
     }
@@ -226,17 +247,15 @@ impl Steered<'_> {
     }
 }
 
-/// Takes one look. Returns how many instances take requests.
-fn take(seen: &Seen, cores: f64, samples: &mut Samples) -> u32 {
+/// Takes one look.
+fn take(seen: &Seen, cores: f64, samples: &mut Samples) {
     samples.count += 1;
     samples.connections += seen.connections as f64;
     samples.present += seen.active as f64;
-    samples.waiting = seen.waiting;
     if let Some(busy) = seen.busy(cores) {
         samples.busy += busy;
         samples.with_instances += 1;
     }
-    u32::try_from(seen.ready()).unwrap_or(u32::MAX)
 }
 
 /// Adds what the balancer counted between two looks.

@@ -1,0 +1,346 @@
+//! Users over WebSockets beside servers that do as real ones do: greet at once, publish out of
+//! order, let their listeners go, read nothing, break the protocol. Each of them counts for itself.
+
+use plimsoll_testing::Weight;
+use plimsoll_websocket::handshake::{Policy, accept};
+use plimsoll_websocket::{Connection, Head, Limits, Message};
+use serde_json::Value;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::place::Place;
+use crate::websocket_load::{load, named, said};
+
+/// What a server does with a client whose handshake it has answered, and what it writes behind
+/// that in the same breath.
+struct Behaviour {
+    with_101: Vec<u8>,
+    then: Box<dyn Fn(TcpStream) + Send + Sync>,
+}
+
+/// A server of one behaviour; what its clients have said last, where it reads that.
+fn serve(behaviour: Behaviour) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let behaviour = Arc::new(behaviour);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let behaviour = Arc::clone(&behaviour);
+            std::thread::spawn(move || {
+                if let Some(stream) = shake_hands(stream, &behaviour.with_101) {
+                    (behaviour.then)(stream);
+                }
+            });
+        }
+    });
+    address
+}
+
+fn shake_hands(mut stream: TcpStream, with_101: &[u8]) -> Option<TcpStream> {
+    stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
+    let (mut received, mut room) = (Vec::new(), [0; 4096]);
+    let head = loop {
+        if let Ok(Some((head, _))) = Head::read(&received) {
+            break head;
+        }
+        match stream.read(&mut room) {
+            Ok(0) | Err(_) => return None,
+            Ok(n) => received.extend_from_slice(&room[..n]),
+        }
+    };
+    let mut answer = Vec::new();
+    accept(&head, Policy::default(), &mut answer).ok()?;
+    answer.extend_from_slice(with_101);
+    stream.write_all(&answer).ok()?;
+    Some(stream)
+}
+
+/// A frame of text as a server sends it.
+fn text(words: &str) -> Vec<u8> {
+    frame(0x81, words.as_bytes())
+}
+
+/// A frame that has this first byte.
+fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![first];
+    match u8::try_from(payload.len()) {
+        Ok(len @ 0..=125) => frame.push(len),
+        _ => {
+            frame.push(126);
+            frame.extend_from_slice(&u16::try_from(payload.len()).unwrap().to_be_bytes());
+        }
+    }
+    frame.extend_from_slice(payload);
+    frame
+}
+
+/// A broadcast of a number.
+fn tick(op: &str, number: u32) -> Vec<u8> {
+    text(&format!(r#"{{"op":"{op}","seq":{number}}}"#))
+}
+
+/// Waits until the client has closed: reads what it says, and throws that away.
+fn until_closed(mut stream: TcpStream) {
+    let mut room = [0; 4096];
+    while stream.read(&mut room).is_ok_and(|n| n > 0) {}
+}
+
+/// A server that writes all that and then waits for its client's close.
+fn publishing(frames: Vec<Vec<u8>>) -> SocketAddr {
+    let then = move |mut stream: TcpStream| {
+        let _ = stream.write_all(&frames.concat());
+        until_closed(stream);
+    };
+    serve(Behaviour { with_101: Vec::new(), then: Box::new(then) })
+}
+
+/// Users who listen until a message says that all is said.
+const LISTEN: &str = r#"
+[[step]]
+name = "join"
+connect = "/ws"
+[[step]]
+expect = [ { json = { "/op" = "over" } } ]
+[[on_message]]
+name = "tick"
+when = { json = { "/op" = "tick" } }
+broadcast = { sequence = "/seq" }
+[[on_message]]
+name = "news"
+when = { json = { "/op" = "news" } }
+broadcast = { sequence = "/seq" }
+"#;
+
+fn over() -> Vec<u8> {
+    text(r#"{"op":"over"}"#)
+}
+
+/// What came of four users who listen.
+fn listened(place: &Place, frames: Vec<Vec<u8>>) -> Value {
+    let url = format!("ws://{}/", publishing(frames));
+    place.write("listen.toml", LISTEN);
+    said(place, &url, "listen.toml", ("4", "4"))
+}
+
+fn counts(document: &Value, wanted: [u64; 4]) {
+    let of = &document["websocket"]["broadcast"];
+    let found = ["received", "lost", "doubled", "disorder"].map(|name| of[name].as_u64().unwrap());
+    assert_eq!(found, wanted, "{document:#}");
+}
+
+#[test]
+fn what_comes_with_the_101_is_awaited_by_the_next_step() {
+    let place = Place::weighing(Weight::WAITS);
+    let then = |stream: TcpStream| until_closed(stream);
+    let with_101 = [text("welcome"), tick("tick", 1), text("second")].concat();
+    let address = serve(Behaviour { with_101, then: Box::new(then) });
+    let scenario = r#"
+[[step]]
+name = "join"
+connect = "/ws"
+[[step]]
+name = "welcome"
+expect = [ { contains = "welcome", within = "30s" } ]
+[[step]]
+send = "hello"
+[[step]]
+name = "second"
+expect = [ { contains = "second", within = "30s" } ]
+[[on_message]]
+name = "tick"
+when = { json = { "/op" = "tick" } }
+broadcast = { sequence = "/seq" }
+"#;
+    place.write("welcome.toml", scenario);
+    let document = said(&place, &format!("ws://{address}/"), "welcome.toml", ("5", "20"));
+    for step in ["welcome", "second"] {
+        assert_eq!(named(&document, step)["succeeded"], 20, "{document:#}");
+    }
+    let of = &document["websocket"];
+    assert_eq!((&of["received"], &of["unmatched"]), (&60.into(), &0.into()), "{document:#}");
+    assert_eq!(of["broadcast"]["received"], 20, "{document:#}");
+}
+
+#[test]
+fn what_comes_late_or_of_another_rule_is_not_lost() {
+    let place = Place::weighing(Weight::WAITS);
+    let late = [1, 3, 2, 4, 6, 7, 5].map(|number| tick("tick", number));
+    counts(&listened(&place, [&late[..], &[over()]].concat()), [28, 0, 0, 8]);
+    let lost = [1, 4, 4, 3].map(|number| tick("tick", number));
+    counts(&listened(&place, [&lost[..], &[over()]].concat()), [16, 4, 4, 4]);
+    // Two rules without keys, each with numbers of its own.
+    let mut two = Vec::new();
+    for number in 1..=20 {
+        two.extend([tick("tick", number), tick("news", number)]);
+    }
+    two.push(over());
+    let document = listened(&place, two);
+    counts(&document, [160, 0, 0, 0]);
+    assert_eq!(document["websocket"]["broadcast"]["spread_us"]["count"], 40, "{document:#}");
+}
+
+#[test]
+fn a_broadcast_that_a_step_expects_is_one() {
+    let place = Place::weighing(Weight::WAITS);
+    let mut frames: Vec<_> = (1..=9).map(|number| tick("tick", number)).collect();
+    frames.push(over());
+    let url = format!("ws://{}/", publishing(frames));
+    // Each third is expected by a step, also the very first.
+    let steps = r#"
+[[step]]
+name = "join"
+connect = "/ws"
+[[step]]
+name = "own"
+expect = [ { json = { "/seq" = 1 } }, { json = { "/seq" = 4 } }, { json = { "/seq" = 7 } } ]
+"#;
+    place.write(
+        "own.toml",
+        format!("{steps}{}", &LISTEN[LISTEN.find("[[step]]\nexpect").unwrap()..]),
+    );
+    let document = said(&place, &url, "own.toml", ("4", "4"));
+    counts(&document, [36, 0, 0, 0]);
+    assert_eq!(named(&document, "tick")["count"], 36, "{document:#}");
+    assert_eq!(document["websocket"]["unmatched"], 0, "{document:#}");
+}
+
+/// The server's close is answered by its code; that it let its listeners go is said, with its
+/// words where a step waited.
+#[test]
+fn a_server_that_lets_its_listeners_go_is_answered_and_told() {
+    let place = Place::weighing(Weight::WAITS);
+    let answered = Arc::new(Mutex::new(Vec::new()));
+    let all = Arc::clone(&answered);
+    let then = move |mut stream: TcpStream| {
+        let reason = [&1012_u16.to_be_bytes()[..], b"service restart"].concat();
+        let _ = stream.write_all(&[tick("tick", 1), frame(0x88, &reason)].concat());
+        let mut connection = Connection::server(None, Limits::default());
+        let (mut room, mut out) = ([0; 4096], Vec::new());
+        while let Ok(n @ 1..) = stream.read(&mut room) {
+            let mut bytes = &room[..n];
+            while let Ok(Some(message)) = connection.receive(&mut bytes, &mut out) {
+                if let Message::Close(close) = message {
+                    all.lock().unwrap().push(close.code.map(|code| code.get()));
+                    return;
+                }
+            }
+        }
+        all.lock().unwrap().push(None);
+    };
+    let address = serve(Behaviour { with_101: Vec::new(), then: Box::new(then) });
+    place.write("listen.toml", LISTEN);
+    let document = said(&place, &format!("ws://{address}/"), "listen.toml", ("5", "5"));
+    let of = &document["websocket"];
+    assert_eq!((&of["closed"]["1012"], &of["let_go"]["1012"]), (&5.into(), &5.into()), "{of}");
+    let (warnings, reasons) = (document["warnings"].to_string(), document["reasons"].to_string());
+    assert!(warnings.contains("the server closed 5 of 5 WebSockets"), "{warnings}");
+    assert!(warnings.contains("5 with 1012"), "{warnings}");
+    let steps = document["by_name"].to_string();
+    assert!(reasons.contains("service restart"), "{reasons} {steps}");
+    assert_eq!(*answered.lock().unwrap(), [Some(1012); 5]);
+}
+
+/// What breaks the protocol is answered by the code that says so (RFC 6455, section 7.4.1), and is
+/// said to be the server's doing.
+#[test]
+fn a_server_that_breaks_the_protocol_is_told_so() {
+    let place = Place::weighing(Weight::WAITS);
+    for (frames, code, words) in [
+        (frame(0xc1, b"x"), 1002, "reserved"),
+        (frame(0x83, b"x"), 1002, "no WebSocket"),
+        (frame(0x09, b"x"), 1002, "no WebSocket"),
+        (frame(0x80, b"x"), 1002, "no WebSocket"),
+        (frame(0x81, b"\xff\xfe"), 1007, "no WebSocket"),
+        (frame(0x88, &[3]), 1002, "no WebSocket"),
+        (frame(0x88, &999_u16.to_be_bytes()), 1002, "no WebSocket"),
+        ([&[0x82, 127][..], &(32_u64 << 20).to_be_bytes()].concat(), 1009, "no WebSocket"),
+    ] {
+        let codes = Arc::new(Mutex::new(Vec::new()));
+        let all = Arc::clone(&codes);
+        let bytes = frames.clone();
+        let then = move |mut stream: TcpStream| {
+            let _ = stream.write_all(&bytes);
+            let mut received = Vec::new();
+            let mut room = [0; 4096];
+            let end = loop {
+                match stream.read(&mut room) {
+                    Ok(0) => break None,
+                    Ok(n) => received.extend_from_slice(&room[..n]),
+                    Err(error) => break Some(error.kind()),
+                }
+            };
+            let mut connection = Connection::server(None, Limits::default());
+            let (mut bytes, mut out) = (&received[..], Vec::new());
+            let close = match connection.receive(&mut bytes, &mut out) {
+                Ok(Some(Message::Close(close))) => close.code.map(|code| code.get()),
+                _ => None,
+            };
+            all.lock().unwrap().push((close, end.filter(|end| *end == ErrorKind::ConnectionReset)));
+        };
+        let address = serve(Behaviour { with_101: Vec::new(), then: Box::new(then) });
+        place.write("listen.toml", LISTEN);
+        let document = said(&place, &format!("ws://{address}/"), "listen.toml", ("1", "1"));
+        let reasons = document["reasons"].to_string();
+        assert!(reasons.contains("what the server sent") || reasons.contains(words), "{reasons}");
+        assert!(document["websocket"].get("let_go").is_none(), "it was us: {document:#}");
+        assert_eq!(document["websocket"]["closed"][code.to_string()], 1, "{document:#}");
+        let told = codes.lock().unwrap().clone();
+        assert_eq!(told, [(Some(code), None)], "{frames:?}: {reasons}");
+    }
+}
+
+/// A server that reads nothing holds its users up: no more is sent than what the system takes.
+#[test]
+fn a_server_that_reads_nothing_is_sent_no_more_than_the_system_takes() {
+    let place = Place::weighing(Weight::WAITS);
+    let (hold, held) = std::sync::mpsc::channel::<()>();
+    let held = Mutex::new(held);
+    let then = move |stream: TcpStream| {
+        let _ = held.lock().unwrap().recv_timeout(Duration::from_secs(60));
+        drop(stream);
+    };
+    let address = serve(Behaviour { with_101: Vec::new(), then: Box::new(then) });
+    let scenario = format!(
+        "[[step]]\nconnect = \"/ws\"\n[[step]]\nloop = 2000\nsteps = [ {{ name = \"flood\", send = \
+         \"{}\" }} ]\n",
+        "x".repeat(20_000)
+    );
+    place.write("flood.toml", scenario);
+    let mut command = load(&place, &format!("ws://{address}/"), "flood.toml", ("1", "1"));
+    command.args(["--timeout", "2s"]);
+    let document = place.start(command).wait().json();
+    drop(hold);
+    let out = document["traffic"]["out"].as_u64().or(document["bytes"]["out"].as_u64()).unwrap();
+    assert!(out < 30_000_000, "40 MB were to be sent: {document:#}");
+    let flood = named(&document, "flood");
+    assert_eq!(flood["failures"]["unanswered"], 1, "{document:#}");
+}
+
+/// Bytes are those of the wire.
+#[test]
+fn bytes_are_those_of_the_wire() {
+    let place = Place::weighing(Weight::WAITS);
+    let frames = [tick("tick", 1), frame(0x89, b"ping"), text(&"y".repeat(300)), over()];
+    let wire = frames.concat().len() as u64;
+    let document = listened(&place, frames.to_vec());
+    let of_handshakes = named(&document, "join")["bytes_in"].as_u64().unwrap();
+    let all = document["bytes"]["in"].as_u64().unwrap();
+    assert_eq!(all - of_handshakes, 4 * wire, "{document:#}");
+}
+
+#[test]
+fn clauses_that_nothing_feeds_are_refused() {
+    let place = Place::weighing(Weight::WAITS);
+    place.write("listen.toml", LISTEN);
+    let words = ["load", "ws://127.0.0.1:9/", "--scenario", "listen.toml", "--users", "1"];
+    for clause in ["tick: lost<1%", "p99<1s, tick: errors<1%"] {
+        let done = place.plimsoll(&[&words[..], &["--for", "1s", "--slo", clause]].concat());
+        done.ended_with(2).says(&["`tick` are messages", "times"]);
+    }
+    for clause in ["tick: p99<1s", "join: errors<1%"] {
+        let more = ["--for", "1s", "--slo", clause, "--check"];
+        place.plimsoll(&[&words[..], &more].concat()).ended_with(0);
+    }
+}
