@@ -153,6 +153,8 @@ fn har_json(scenario: &HarScenario) -> serde_json::Value {
         "think_s": scenario.think_ms as f64 / 1e3,
         "secrets": scenario.secrets,
         "tokens": scenario.tokens,
+        "unjudged": scenario.unjudged,
+        "still_there": scenario.still_there,
         "left_out": {
             "hosts": left_out.hosts,
             "methods": left_out.methods,

@@ -58,10 +58,10 @@ fn fields(body: &[u8]) -> Vec<(String, String)> {
     pairs.map(|(name, value)| (decode(name), decode(value))).collect()
 }
 
-/// Whether a field's value would be hidden.
-fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    ["pass", "secret", "pin", "pwd"].iter().any(|part| name.contains(part))
+/// Whether something of a recording was hidden, such as a field that happens to be called `pw`.
+/// Were that so of more than some, proptest would refuse to go on.
+fn hides(text: &str) -> bool {
+    text.contains("{{env.")
 }
 
 /// Every byte encoded.
@@ -132,6 +132,17 @@ fn a_log_reads_back() {
     assert_eq!(first(&made.text).0, "/");
 }
 
+/// What is hidden in JSON that TOML cannot hold is sent as it was, with what was set in its place.
+#[test]
+fn what_is_hidden_is_filled_in_where_it_stood() {
+    let body = "{ \"pin\": 1, \"a\\\\\":\"{{x}}\", \"password\":\"p\\\"q\", \"n\":null }\n";
+    let text = posted("http://h/a?sig=x%2Fyzabc&b={{", "application/json", body);
+    let (target, sent) = first(&text);
+    assert_eq!(target, "/a?sig=set&b=%7B%7B");
+    let expected = "{ \"pin\": set, \"a\\\\\":\"{{x}}\", \"password\":\"set\", \"n\":null }\n";
+    assert_eq!(String::from_utf8(sent).unwrap(), expected, "{text}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
@@ -149,12 +160,12 @@ proptest! {
         if has_twice {
             sent.push(sent[0].clone());
         }
-        prop_assume!(!sent.iter().any(|(name, _)| is_secret(name)));
         let pair = |field: &(String, String)| {
             format!("{}={}", percent(&field.0), percent(&field.1))
         };
         let body = sent.iter().map(pair).collect::<Vec<_>>().join("&");
         let text = posted("http://h/a", "application/x-www-form-urlencoded", &body);
+        prop_assume!(!hides(&text));
         prop_assert_eq!(fields(&first(&text).1), sent, "{}", text);
     }
 
@@ -170,18 +181,19 @@ proptest! {
         let values = [json!(value), json!(number), json!({ "a": [real, true, &value] })];
         let object: serde_json::Map<String, Value> =
             names.into_iter().zip(values.into_iter().cycle()).collect();
-        prop_assume!(!object.keys().any(|name| is_secret(name)));
         let sent = Value::Object(object);
         // What begins with two slashes reads as a host.
         prop_assume!(!path.starts_with('/'));
         let url = format!("http://h/{path}");
         let text = posted(&url, "application/json", &sent.to_string());
+        prop_assume!(!hides(&text));
         let (target, body) = first(&text);
         prop_assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), sent, "{}", text);
         // What may not stand in a request is encoded.
         let decoded = |target: &str| plimsoll_net::url::percent_decode(target.as_bytes());
         prop_assert_eq!(decoded(&target), decoded(&format!("/{path}")));
         let plain = posted(&url, "text/plain", &format!("{value}."));
+        prop_assume!(!hides(&plain));
         prop_assert_eq!(first(&plain).1, format!("{value}.").into_bytes(), "{}", plain);
     }
 }

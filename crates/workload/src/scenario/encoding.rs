@@ -33,12 +33,23 @@ pub enum Pipe {
     UrlEncode,
     /// Encodes it in base64 (RFC 4648, section 4).
     Base64,
+    /// Escapes it as within a string of JSON.
+    Json,
 }
 
 impl Pipe {
     /// The pipes by their names.
-    pub(super) const NAMES: [(&'static str, Self); 2] =
-        [("urlencode", Self::UrlEncode), ("base64", Self::Base64)];
+    pub(super) const NAMES: [(&'static str, Self); 3] =
+        [("urlencode", Self::UrlEncode), ("base64", Self::Base64), ("json", Self::Json)];
+
+    /// Its name.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::UrlEncode => "urlencode",
+            Self::Base64 => "base64",
+            Self::Json => "json",
+        }
+    }
 
     /// The value after it.
     pub(super) fn through(self, value: &[u8]) -> Vec<u8> {
@@ -49,6 +60,11 @@ impl Pipe {
                 out
             }
             Self::Base64 => STANDARD.encode(value).into_bytes(),
+            Self::Json => {
+                let mut out = Vec::with_capacity(value.len());
+                json_text(value, &mut out);
+                out
+            }
         }
     }
 }
@@ -180,5 +196,7 @@ mod tests {
     fn pipes_encode() {
         assert_eq!(Pipe::Base64.through(b"user:pw"), b"dXNlcjpwdw==");
         assert_eq!(Pipe::UrlEncode.through(b"a/b"), b"a%2Fb");
+        assert_eq!(Pipe::Json.through(b"a\"\n"), b"a\\\"\\n");
+        assert!(Pipe::NAMES.iter().all(|(name, pipe)| *name == pipe.name()));
     }
 }

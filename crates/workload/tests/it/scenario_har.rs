@@ -6,7 +6,14 @@ use serde_json::{Value, json};
 use toml_edit::DocumentMut;
 
 /// A request: when it was sent (milliseconds), how long it took, and what it was.
-fn entry(at_ms: u32, took_ms: u32, method: &str, url: &str, status: u32, kind: &str) -> Value {
+pub(crate) fn entry(
+    at_ms: u32,
+    took_ms: u32,
+    method: &str,
+    url: &str,
+    status: u32,
+    kind: &str,
+) -> Value {
     let (minutes, seconds, millis) = (at_ms / 60_000, at_ms / 1000 % 60, at_ms % 1000);
     json!({
         "startedDateTime": format!("2026-11-20T05:{minutes:02}:{seconds:02}.{millis:03}Z"),
@@ -16,30 +23,30 @@ fn entry(at_ms: u32, took_ms: u32, method: &str, url: &str, status: u32, kind: &
     })
 }
 
-fn with(mut entry: Value, pointer: &str, value: Value) -> Value {
+pub(crate) fn with(mut entry: Value, pointer: &str, value: Value) -> Value {
     *entry.pointer_mut(pointer).unwrap() = value;
     entry
 }
 
-fn with_body(mut entry: Value, kind: &str, text: &str) -> Value {
+pub(crate) fn with_body(mut entry: Value, kind: &str, text: &str) -> Value {
     entry["request"]["postData"] = json!({ "mimeType": kind, "text": text });
     entry
 }
 
-fn made(entries: &[Value]) -> HarScenario {
+pub(crate) fn made(entries: &[Value]) -> HarScenario {
     let har = json!({ "log": { "version": "1.2", "entries": entries } }).to_string();
     convert(har.as_bytes(), "shop.har").unwrap()
 }
 
 /// The steps of a scenario, read back.
-fn steps(scenario: &HarScenario) -> Vec<toml_edit::Table> {
+pub(crate) fn steps(scenario: &HarScenario) -> Vec<toml_edit::Table> {
     let document: DocumentMut =
         scenario.text.parse().unwrap_or_else(|error| panic!("{error}\n{}", scenario.text));
     let steps = document["step"].as_array_of_tables().unwrap();
     steps.iter().cloned().collect()
 }
 
-fn text<'a>(step: &'a toml_edit::Table, key: &str) -> &'a str {
+pub(crate) fn text<'a>(step: &'a toml_edit::Table, key: &str) -> &'a str {
     step.get(key).unwrap_or_else(|| panic!("no {key} in {step}")).as_str().unwrap()
 }
 

@@ -1,40 +1,13 @@
-//! Bodies and queries of recorded requests, with names in the place of secrets and tokens.
+//! Bodies of recorded requests, with names in the place of secrets and tokens.
 
-use plimsoll_net::url::percent_decode;
-
-use super::json::{Json, members_written};
+use super::names::{Names, decoded};
 use super::parts::{self, Part};
+use super::pieces::Pieces;
 use super::recording::Body;
-use super::secrets::{Secrets, is_secret_field};
-use super::tokens::Tokens;
-use crate::scenario::written::{literal, quoted, table};
+use super::scan::Text;
+use crate::scenario::written::{quoted, table};
 
 const FORM: &str = "application/x-www-form-urlencoded";
-
-/// What stands for values that a scenario must not hold, or cannot know.
-#[derive(Debug, Default)]
-pub(super) struct Names {
-    pub(super) secrets: Secrets,
-    pub(super) tokens: Tokens,
-}
-
-impl Names {
-    /// What stands in the place of a field's value: a secret's name, or a variable's.
-    fn of(&mut self, field: &str, value: &str) -> Option<String> {
-        if value.is_empty() {
-            return None;
-        }
-        if is_secret_field(field) {
-            return Some(self.secrets.hide(field, value));
-        }
-        self.tokens.variable(field, value).map(|variable| format!("{{{{{variable}}}}}"))
-    }
-
-    /// A field's value as a string of TOML.
-    fn written(&mut self, field: &str, value: &str) -> String {
-        self.of(field, value).map_or_else(|| literal(value), |name| quoted(&name))
-    }
-}
 
 /// The keys of a step that send a body, each with its value.
 pub(super) struct WrittenBody {
@@ -59,9 +32,7 @@ pub(super) fn written(body: &Body, names: &mut Names) -> Option<WrittenBody> {
             if fields.is_empty() {
                 return Some(WrittenBody { keys: Vec::new(), kind: None });
             }
-            let write =
-                |(name, value): &(String, String)| (name.clone(), names.written(name, value));
-            return one("form", table(fields.iter().map(write).collect::<Vec<_>>()));
+            return one("form", form(names, &fields));
         }
     }
     let text = body.text.as_deref().filter(|text| !text.is_empty())?;
@@ -69,61 +40,51 @@ pub(super) fn written(body: &Body, names: &mut Names) -> Option<WrittenBody> {
     let fields: Vec<_> = parts.iter().map(|of| (of.name.clone(), of.value.clone())).collect();
     // A recording has not what was in a file.
     if !parts.is_empty() && !has_twice(&fields) && !parts.iter().any(|of| of.is_file) {
-        let write = |Part { name, value, .. }: &Part| (name.clone(), names.written(name, value));
-        return one("multipart", table(parts.iter().map(write).collect::<Vec<_>>()));
+        return one("multipart", form(names, &fields));
     }
-    fields.iter().for_each(|(name, value)| hide(names, name, value));
-    if kind.ends_with("json") {
-        let members = Json::object(text).filter(|_| kind == "application/json");
-        let mut write = |name: &str, value: &str| names.written(name, value);
-        if let Some(table) = members.and_then(|members| members_written(&members, &mut write)) {
+    let raw = if !parts.is_empty() {
+        of_parts(names, text, &parts).template()
+    } else if kind == FORM {
+        names.pairs(text, false)
+    } else if let Some((node, told)) = names.json(text) {
+        if kind == "application/json"
+            && text.trim_start().starts_with('{')
+            && let Some(table) = node.written(text, &told)
+        {
             return one("json", table);
         }
-        if let Ok(json) = serde_json::from_str::<Json>(text) {
-            json.texts("", &mut |name, value| hide(names, name, value));
-        }
-    }
-    let raw = if kind == FORM {
-        pairs(text, names, " | urlencode")
+        node.spliced(text, &told).template()
     } else {
-        body.params.iter().for_each(|field| hide(names, &field.name, &field.value));
-        names.secrets.hide_in(text)
+        let kind: String = kind.chars().filter(|c| !c.is_control()).take(64).collect();
+        let kind = if kind.is_empty() { "no type".to_owned() } else { kind };
+        *names.unjudged.entry(kind).or_default() += 1;
+        names.text(text, Text::Body).template()
     };
     Some(WrittenBody { keys: vec![("body", quoted(&raw))], kind: Some(body.kind.clone()) })
 }
 
-fn hide(names: &mut Names, field: &str, value: &str) {
-    if is_secret_field(field) {
-        names.secrets.hide(field, value);
-    }
-}
-
-/// The text of path and query as they were sent, but for the values that have names.
-pub(super) fn target(target: &str, names: &mut Names) -> String {
-    match target.split_once('?') {
-        None => target.replace("{{", "\\{{"),
-        Some((path, query)) => {
-            let path = path.replace("{{", "\\{{");
-            format!("{path}?{}", pairs(query, names, ""))
-        }
-    }
-}
-
-/// `a=1&b=2` as it was, but for the values that have names, which are written with `pipe`.
-fn pairs(text: &str, names: &mut Names, pipe: &str) -> String {
-    let mut write = |pair: &str| {
-        let raw = || pair.replace("{{", "\\{{");
-        let Some((name, value)) = pair.split_once('=') else { return raw() };
-        let (Some(field), Some(decoded)) = (decoded(name), decoded(value)) else { return raw() };
-        match names.of(&field, &decoded) {
-            Some(found) => {
-                let found = found.replace("}}", &format!("{pipe}}}}}"));
-                format!("{}={found}", name.replace("{{", "\\{{"))
-            }
-            None => raw(),
-        }
+/// Fields as a table of TOML.
+fn form(names: &mut Names, fields: &[(String, String)]) -> String {
+    let write = |(name, value): &(String, String)| {
+        (name.clone(), quoted(&names.value(name, value).template()))
     };
-    text.split('&').map(&mut write).collect::<Vec<_>>().join("&")
+    table(fields.iter().map(write).collect::<Vec<_>>())
+}
+
+/// A form in parts as it was sent, with names in its values.
+fn of_parts(names: &mut Names, text: &str, parts: &[Part]) -> Pieces {
+    let mut holes = Vec::new();
+    for part in parts {
+        let pieces = match part.is_file {
+            true => names.text(&part.value, Text::Body),
+            false => names.value(&part.name, &part.value),
+        };
+        if part.is_file && !part.value.is_empty() {
+            *names.unjudged.entry("a file in a form".to_owned()).or_default() += 1;
+        }
+        holes.push((part.at..part.at + part.value.len(), pieces));
+    }
+    Pieces::spliced(text, holes)
 }
 
 /// The fields of a form, decoded; `None` where one is no UTF-8.
@@ -135,10 +96,6 @@ fn form_fields(text: &str) -> Option<Vec<(String, String)>> {
             Some((decoded(name)?, decoded(value)?))
         })
         .collect()
-}
-
-fn decoded(text: &str) -> Option<String> {
-    String::from_utf8(percent_decode(text.replace('+', " ").as_bytes())).ok()
 }
 
 fn has_twice(fields: &[(String, String)]) -> bool {

@@ -1,137 +1,245 @@
-//! A JSON body with its members in the order in which they were sent.
+//! A JSON body with the place of each value, so that one can be replaced and all else is sent byte
+//! for byte as it was; or as a table of TOML, where that can hold it.
 
-use std::fmt;
+use std::ops::Range;
 
-use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::IgnoredAny;
 
-use crate::scenario::written::table;
+use super::pieces::Pieces;
+use crate::scenario::written::{literal, quoted, table};
 
-/// A value; its depth is bounded by the reader.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Json {
-    Null,
-    Bool(bool),
-    Whole(i64),
-    /// A whole number that TOML cannot hold.
-    Large,
-    Real(f64),
-    Text(String),
-    List(Vec<Self>),
-    Object(Vec<(String, Self)>),
+/// The deepest nesting that is read.
+const MOST_DEEP: usize = 100;
+/// The deepest nesting that is written as a table.
+const MOST_DEEP_TABLE: usize = 20;
+
+/// A value, by its place in the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Node {
+    /// With its quotes.
+    Text(Range<usize>),
+    Number(Range<usize>),
+    /// `true`, `false`, `null`.
+    Word(Range<usize>),
+    List(Vec<Node>),
+    Object(Vec<(String, Node)>),
 }
 
-impl Json {
-    /// Reads a body that is an object.
-    pub(super) fn object(text: &str) -> Option<Vec<(String, Self)>> {
-        match serde_json::from_str(text) {
-            Ok(Self::Object(members)) => Some(members),
-            _ => None,
-        }
-    }
-
-    /// The text of TOML that is this value; `text` writes a member's text, by its name. `None` for
-    /// what TOML cannot hold: null, numbers beyond 64 bits, a name twice.
-    pub(super) fn written(
-        &self,
-        name: &str,
-        text: &mut impl FnMut(&str, &str) -> String,
-    ) -> Option<String> {
-        Some(match self {
-            Self::Null | Self::Large => return None,
-            Self::Bool(value) => value.to_string(),
-            Self::Whole(value) => value.to_string(),
-            Self::Real(value) => format!("{value:?}"),
-            Self::Text(value) => text(name, value),
-            Self::List(values) => {
-                let values: Option<Vec<String>> =
-                    values.iter().map(|value| value.written(name, text)).collect();
-                format!("[{}]", values?.join(", "))
-            }
-            Self::Object(members) => members_written(members, text)?,
-        })
-    }
-
-    /// Every text in it, with the name of its member.
-    pub(super) fn texts<'a>(&'a self, name: &'a str, each: &mut impl FnMut(&'a str, &'a str)) {
-        match self {
-            Self::Text(text) => each(name, text),
-            Self::List(values) => values.iter().for_each(|value| value.texts(name, each)),
-            Self::Object(members) => {
-                members.iter().for_each(|(name, value)| value.texts(name, each));
-            }
-            _ => {}
-        }
-    }
+/// What stands in the place of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Told {
+    /// What was sent.
+    Same,
+    /// A text, not yet escaped.
+    Text(Pieces),
+    /// A number.
+    Number(Pieces),
 }
 
-/// The table of TOML that is an object.
-pub(super) fn members_written(
-    members: &[(String, Json)],
-    text: &mut impl FnMut(&str, &str) -> String,
-) -> Option<String> {
-    let mut fields = Vec::new();
-    for (name, value) in members {
-        if fields.iter().any(|(taken, _)| taken == name) {
+/// Reads a text that is JSON, whole.
+pub(super) fn read(text: &str) -> Option<Node> {
+    serde_json::from_str::<IgnoredAny>(text).ok()?;
+    Reader { text, at: 0 }.value(0)
+}
+
+/// The text of a string by its place; of one with half a surrogate pair what stands there.
+pub(super) fn decoded(text: &str, range: &Range<usize>) -> String {
+    let token = &text[range.clone()];
+    let inner = || token[1..token.len() - 1].to_owned();
+    serde_json::from_str(token).unwrap_or_else(|_| inner())
+}
+
+/// Reads what is known to be JSON.
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Reader<'_> {
+    /// The next byte that is neither a blank nor one of those.
+    fn next_but(&mut self, skipped: &[u8]) -> Option<u8> {
+        let rest = &self.text.as_bytes()[self.at..];
+        let is_passed = |byte: &u8| b" \t\r\n".contains(byte) || skipped.contains(byte);
+        self.at += rest.iter().take_while(|byte| is_passed(byte)).count();
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn string(&mut self) -> Range<usize> {
+        let from = self.at;
+        let mut is_escaped = false;
+        self.at += 1;
+        for byte in self.text[from..].bytes().skip(1) {
+            self.at += 1;
+            if byte == b'"' && !is_escaped {
+                break;
+            }
+            is_escaped = byte == b'\\' && !is_escaped;
+        }
+        from..self.at
+    }
+
+    fn value(&mut self, depth: usize) -> Option<Node> {
+        if depth > MOST_DEEP {
             return None;
         }
-        fields.push((name.clone(), value.written(name, text)?));
+        let first = self.next_but(b"")?;
+        match first {
+            b'{' => {
+                let mut members = Vec::new();
+                self.at += 1;
+                while self.next_but(b",")? != b'}' {
+                    let name = self.string();
+                    self.next_but(b":")?;
+                    members.push((decoded(self.text, &name), self.value(depth + 1)?));
+                }
+                self.at += 1;
+                Some(Node::Object(members))
+            }
+            b'[' => {
+                let mut values = Vec::new();
+                self.at += 1;
+                while self.next_but(b",")? != b']' {
+                    values.push(self.value(depth + 1)?);
+                }
+                self.at += 1;
+                Some(Node::List(values))
+            }
+            b'"' => Some(Node::Text(self.string())),
+            _ => {
+                let rest = &self.text[self.at..];
+                let len = rest.bytes().take_while(|byte| !b",]} \t\r\n".contains(byte)).count();
+                let range = self.at..self.at + len;
+                self.at = range.end;
+                let is_number = first == b'-' || first.is_ascii_digit();
+                Some(if is_number { Node::Number(range) } else { Node::Word(range) })
+            }
+        }
     }
-    Some(table(fields))
 }
 
-impl<'de> Deserialize<'de> for Json {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(AnyValue)
+impl Node {
+    /// The places of texts, numbers and words, in their order.
+    fn places<'a>(&'a self, out: &mut Vec<&'a Self>) {
+        match self {
+            Self::List(values) => values.iter().for_each(|value| value.places(out)),
+            Self::Object(members) => members.iter().for_each(|(_, value)| value.places(out)),
+            _ => out.push(self),
+        }
+    }
+
+    /// The text as it was sent, with what stands in the place of each value, in their order.
+    pub(super) fn spliced(&self, text: &str, told: &[Told]) -> Pieces {
+        let mut places = Vec::new();
+        self.places(&mut places);
+        let holes = places.into_iter().zip(told).filter_map(|(place, told)| match (place, told) {
+            (Self::Text(range), Told::Text(pieces)) => {
+                Some((range.start + 1..range.end - 1, pieces.in_json()))
+            }
+            (Self::Number(range), Told::Number(pieces)) => Some((range.clone(), pieces.clone())),
+            _ => None,
+        });
+        Pieces::spliced(text, holes)
+    }
+
+    /// The text of TOML that sends the same, if any does: TOML has neither null nor numbers beyond
+    /// 64 bits nor a name twice, and writes a number in its own way.
+    pub(super) fn written(&self, text: &str, told: &[Told]) -> Option<String> {
+        self.value(text, &mut told.iter(), 0)
+    }
+
+    fn value<'a>(
+        &self,
+        text: &str,
+        told: &mut impl Iterator<Item = &'a Told>,
+        depth: usize,
+    ) -> Option<String> {
+        if depth > MOST_DEEP_TABLE {
+            return None;
+        }
+        Some(match self {
+            Self::Text(range) => match told.next()? {
+                Told::Text(pieces) => quoted(&pieces.template()),
+                _ => literal(&serde_json::from_str::<String>(&text[range.clone()]).ok()?),
+            },
+            Self::Number(range) => match told.next()? {
+                Told::Same => number(&text[range.clone()])?,
+                _ => return None,
+            },
+            Self::Word(range) => {
+                told.next()?;
+                Some(&text[range.clone()]).filter(|word| **word != *"null")?.to_owned()
+            }
+            Self::List(values) => {
+                let values: Option<Vec<String>> =
+                    values.iter().map(|value| value.value(text, told, depth + 1)).collect();
+                format!("[{}]", values?.join(", "))
+            }
+            Self::Object(members) => {
+                let mut fields: Vec<(&str, String)> = Vec::new();
+                for (name, value) in members {
+                    if fields.iter().any(|(taken, _)| taken == name) {
+                        return None;
+                    }
+                    fields.push((name, value.value(text, told, depth + 1)?));
+                }
+                table(fields)
+            }
+        })
     }
 }
 
-struct AnyValue;
+/// A number of TOML that is sent as it was.
+fn number(text: &str) -> Option<String> {
+    if let Ok(whole) = text.parse::<i64>() {
+        return Some(whole.to_string()).filter(|written| written == text);
+    }
+    let real = text.parse::<f64>().ok().filter(|_| text.contains(['.', 'e', 'E']))?;
+    let sent = serde_json::Number::from_f64(real)?.to_string();
+    (sent == text).then(|| format!("{real:?}"))
+}
 
-impl<'de> Visitor<'de> for AnyValue {
-    type Value = Json;
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value of JSON")
+    fn of(text: &str) -> Option<String> {
+        let node = read(text).unwrap();
+        node.written(text, &vec![Told::Same; 100])
     }
 
-    fn visit_unit<E>(self) -> Result<Json, E> {
-        Ok(Json::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
-        Ok(Json::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
-        Ok(Json::Whole(value))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
-        Ok(i64::try_from(value).map_or(Json::Large, Json::Whole))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Json, E> {
-        Ok(Json::Real(value))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Json, E> {
-        Ok(Json::Text(value.to_owned()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Json, A::Error> {
-        let mut values = Vec::new();
-        while let Some(value) = from.next_element()? {
-            values.push(value);
+    #[test]
+    fn what_toml_holds_is_a_table() {
+        assert_eq!(
+            of(" {\"a\" : [1, 2.5 ,true],\"b c\":{}} ").unwrap(),
+            "{ a = [1, 2.5, true], \"b c\" = {  } }"
+        );
+        assert_eq!(of("{\"a\":\"x\\n\\u00e9{{\"}").unwrap(), "{ a = \"x\\né\\\\{{\" }");
+        for other in [
+            "null",
+            "[null]",
+            "18446744073709551615",
+            "1.50",
+            "1e3",
+            "-0",
+            "{\"a\":1,\"a\":2}",
+            "\"\\ud800\"",
+        ] {
+            assert_eq!(of(other), None, "{other}");
         }
-        Ok(Json::List(values))
+        let deep = |depth| format!("{}7{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(of(&deep(20)).is_some() && of(&deep(21)).is_none());
+        assert!(read(&deep(100)).is_some() && read(&deep(101)).is_none());
+        assert!(read("{\"a\":}").is_none() && read("").is_none());
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Json, A::Error> {
-        let mut members = Vec::new();
-        while let Some(member) = from.next_entry()? {
-            members.push(member);
-        }
-        Ok(Json::Object(members))
+    #[test]
+    fn a_value_is_replaced_where_it_stands() {
+        let text = "{ \"a\\\"\":\"x\\\\\", \"b\" :[ -1.50,null ] }\n";
+        let node = read(text).unwrap();
+        let same = [Told::Same, Told::Same, Told::Same];
+        assert_eq!(node.spliced(text, &same), Pieces::literal(text));
+        let told = [Told::Text(Pieces::literal("\"")), Told::Number(Pieces::literal("7"))];
+        let expected = "{ \"a\\\"\":\"\\\"\", \"b\" :[ 7,null ] }\n";
+        assert_eq!(node.spliced(text, &told), Pieces::literal(expected));
     }
 }

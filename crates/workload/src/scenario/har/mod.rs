@@ -7,15 +7,20 @@
 //! step that meets them. Cookies are left to the user's jar, and so are headers that a client
 //! writes itself.
 //!
-//! What is secret (`Authorization`, fields of passwords) is written as `{{env.NAME}}`; what a page
-//! gave in a hidden field and was sent back becomes a `take` of that page and `{{name}}`. Requests
-//! of other hosts, WebSockets, requests without an answer and of other methods are left out and
+//! What is secret, by the name of its header, field, member or element, is written as
+//! `{{env.NAME}}`, wherever it stands; what a page gave in a hidden field and was sent back becomes
+//! a `take` of that page and `{{name}}`. Bodies whose grammar is not known are named. Requests of
+//! other hosts, WebSockets, requests without an answer and of other methods are left out and
 //! counted.
 
 mod body;
 mod json;
+mod names;
 mod parts;
+mod pieces;
 mod recording;
+mod scan;
+mod secret_names;
 mod secrets;
 mod steps;
 mod tokens;
@@ -25,6 +30,7 @@ use std::io::Read;
 
 use plimsoll_units::failure::{Failure, Kind};
 
+use secrets::Secrets;
 use steps::Steps;
 
 /// Why a recording is no scenario.
@@ -134,6 +140,10 @@ pub struct HarScenario {
     pub secrets: Vec<String>,
     /// The variables that are taken from pages.
     pub tokens: Vec<String>,
+    /// Bodies of types in which secrets were sought, but may have been missed.
+    pub unjudged: BTreeMap<String, u64>,
+    /// Those of `secrets` whose values the file holds all the same, in places that are not fields.
+    pub still_there: Vec<String>,
     /// What is in no step.
     pub left_out: LeftOut,
 }
@@ -150,6 +160,17 @@ impl HarScenario {
         if !self.secrets.is_empty() {
             let names = self.secrets.join(", ");
             remarks.push(format!("secrets are left out: set {names} in the environment"));
+        }
+        if !self.still_there.is_empty() {
+            let names = self.still_there.join(", ");
+            remarks.push(format!(
+                "what was recorded for {names} stands in this file in other places too: look \
+                 through it"
+            ));
+        }
+        for (kind, count) in &self.unjudged {
+            let (bodies, them) = if *count == 1 { ("a body", "it") } else { ("bodies", "them") };
+            remarks.push(format!("{bodies} of {kind} may hold secrets: look through {them}"));
         }
         if !self.tokens.is_empty() {
             let names = self.tokens.join(", ");
@@ -185,6 +206,8 @@ impl HarScenario {
 /// # Cost
 /// Memory for the recording, at most 512 MiB.
 pub fn convert(file: impl Read, origin: &str) -> Result<HarScenario, HarError> {
-    let entries = recording::read(file, origin)?;
-    Steps::of(entries, origin)?.written(origin)
+    let entries = steps::timed(recording::read(file, origin)?, origin)?;
+    // What is secret is known once all was read: it may have stood in what came before.
+    let secrets = Steps::of(&entries, origin, Secrets::default())?.into_secrets();
+    Steps::of(&entries, origin, secrets.sought())?.written(origin)
 }

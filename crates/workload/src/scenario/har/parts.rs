@@ -5,6 +5,8 @@
 pub(super) struct Part {
     pub(super) name: String,
     pub(super) value: String,
+    /// Where the value stands in the text.
+    pub(super) at: usize,
     /// Whether it is a file, or says of which type it is.
     pub(super) is_file: bool,
 }
@@ -24,7 +26,8 @@ pub(super) fn read(kind: &str, text: &str) -> Option<Vec<Part>> {
         let (part, behind) = rest.strip_prefix("\r\n")?.split_once(&format!("\r\n{boundary}"))?;
         let (head, value) = part.split_once("\r\n\r\n")?;
         let (name, is_file) = field(head)?;
-        parts.push(Part { name, value: value.to_owned(), is_file });
+        let at = value.as_ptr() as usize - text.as_ptr() as usize;
+        parts.push(Part { name, value: value.to_owned(), at, is_file });
         rest = behind;
     }
     Some(parts)
@@ -58,12 +61,15 @@ mod tests {
         let text = "--x-1\r\nContent-Disposition: form-data; name=\"a%22b\"\r\n\r\none\r\n--x\r\n\
                     --x-1\r\ncontent-disposition: form-data; name=\"f\"; filename=\"f.png\"\r\n\
                     Content-Type: image/png\r\n\r\n\r\n--x-1--\r\n";
-        let part = |name: &str, value: &str, is_file| Part {
+        let part = |name: &str, value: &str, at, is_file| Part {
             name: name.to_owned(),
             value: value.to_owned(),
+            at,
             is_file,
         };
-        let expected = [part("a\"b", "one\r\n--x", false), part("f", "", true)];
+        let at = text.find("one").unwrap();
+        let end = text.len() - "\r\n--x-1--\r\n".len();
+        let expected = [part("a\"b", "one\r\n--x", at, false), part("f", "", end, true)];
         assert_eq!(read(kind, text).unwrap(), expected);
         for cut in 0..text.len() - 4 {
             assert!(read(kind, &text[..cut]).is_none(), "{cut}");

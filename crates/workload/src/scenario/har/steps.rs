@@ -2,9 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::body::{self, Names, WrittenBody};
+use super::body::{self, WrittenBody};
+use super::names::Names;
 use super::recording::{Entry, Field};
-use super::secrets::is_secret_header;
+use super::scan::Text;
+use super::secret_names::signs_in;
+use super::secrets::Secrets;
 use super::{HarError, HarScenario, LeftOut};
 use crate::access_log::iso_ns;
 use crate::scenario::written::{
@@ -96,39 +99,47 @@ pub(super) struct Steps {
 }
 
 /// An entry and when it was sent, milliseconds since 1970.
-type Timed = (f64, Entry);
+pub(super) type Timed = (f64, Entry);
+
+/// The entries in the order in which they were sent.
+pub(super) fn timed(entries: Vec<Entry>, origin: &str) -> Result<Vec<Timed>, HarError> {
+    let mut timed: Vec<Timed> = Vec::with_capacity(entries.len());
+    for (at, entry) in entries.into_iter().enumerate() {
+        let Some(ns) = iso_ns(&entry.started) else {
+            let found = entry.started.chars().take(64).collect();
+            return Err(HarError::Time { origin: origin.to_owned(), number: at + 1, found });
+        };
+        timed.push((ns as f64 / 1e6, entry));
+    }
+    timed.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Ok(timed)
+}
 
 impl Steps {
-    pub(super) fn of(entries: Vec<Entry>, origin: &str) -> Result<Self, HarError> {
-        let requests = entries.len();
-        let mut timed: Vec<Timed> = Vec::with_capacity(requests);
-        for (at, entry) in entries.into_iter().enumerate() {
-            let Some(ns) = iso_ns(&entry.started) else {
-                let found = entry.started.chars().take(64).collect();
-                return Err(HarError::Time { origin: origin.to_owned(), number: at + 1, found });
-            };
-            timed.push((ns as f64 / 1e6, entry));
-        }
-        timed.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let server = server_of(&timed);
+    pub(super) fn of(entries: &[Timed], origin: &str, secrets: Secrets) -> Result<Self, HarError> {
+        let server = server_of(entries);
         let server = server.ok_or_else(|| HarError::Empty { origin: origin.to_owned() })?;
         let mut steps = Self {
             steps: Vec::new(),
-            names: Names::default(),
+            names: Names { secrets, ..Names::default() },
             step_names: StepNames::default(),
             left_out: LeftOut::default(),
             server,
-            requests,
+            requests: entries.len(),
             asked: 0,
             static_files: 0,
             redirects: 0,
             busy_until_ms: None,
         };
-        timed.into_iter().for_each(|(at_ms, entry)| steps.take(at_ms, &entry));
+        entries.iter().for_each(|(at_ms, entry)| steps.take(*at_ms, entry));
         if steps.asked == 0 {
             return Err(HarError::Empty { origin: origin.to_owned() });
         }
         Ok(steps)
+    }
+
+    pub(super) fn into_secrets(self) -> Secrets {
+        self.names.secrets
     }
 
     /// Takes the next request.
@@ -168,6 +179,8 @@ impl Steps {
         if self.is_redirected(entry, &target) {
             return;
         }
+        let sent = entry.request.body.as_ref().and_then(|body| body.text.as_deref());
+        self.names.signs_in = signs_in(&target, sent.unwrap_or_default());
         if verb == "get" && is_file(entry, &target) {
             self.file(&target, entry.response.status);
             return;
@@ -212,8 +225,9 @@ impl Steps {
 
     fn file(&mut self, target: &str, status: i64) {
         self.static_files += 1;
-        let name = self.step_names.name("get", target);
-        let mut fields = vec![("name", quoted(&name)), ("get", literal(&path(target)))];
+        let target = self.names.target(target);
+        let name = self.step_names.name("get", &target);
+        let mut fields = vec![("name", quoted(&name)), ("get", quoted(&path(&target)))];
         fields.extend(check(status).map(|check| ("check", check)));
         let step = table(fields);
         match self.steps.last_mut() {
@@ -234,7 +248,7 @@ impl Steps {
         if let Some(kind) = body.as_ref().and_then(|body| body.kind.clone()) {
             headers.push(("Content-Type".to_owned(), literal(&kind)));
         }
-        let target = body::target(target, &mut self.names);
+        let target = self.names.target(target);
         let name = self.step_names.name(verb, &target);
         if let Some(page) = &entry.response.content.page {
             self.names.tokens.page(page, number);
@@ -265,11 +279,9 @@ impl Steps {
             if is_own || is_usual || is_twice || value.contains(['\r', '\n']) {
                 continue;
             }
-            let value = match is_secret_header(&lower) {
-                true => quoted(&self.names.secrets.hide(name, value)),
-                false => literal(value),
-            };
-            headers.push((name.clone(), value));
+            let pieces = self.names.field(name, value);
+            let pieces = pieces.unwrap_or_else(|| self.names.text(value, Text::Body));
+            headers.push((name.clone(), quoted(&pieces.template())));
         }
         headers
     }
@@ -295,19 +307,26 @@ impl Steps {
             redirects: self.redirects,
             thinks: thinks().count(),
             think_ms: thinks().sum(),
-            secrets: self.names.secrets.names(),
+            secrets: Vec::new(),
             tokens,
+            unjudged: self.names.unjudged.clone(),
+            still_there: Vec::new(),
             left_out: self.left_out.clone(),
         };
+        let mut steps = String::new();
+        for step in &self.steps {
+            self.write(step, &mut steps);
+        }
+        scenario.secrets = self.names.secrets.used(&steps);
         let mut text = String::new();
         let made = format!(
             "Made of the recording {origin} by `plimsoll scenario from-har`: {} requests of {}.",
             self.requests, self.server
         );
+        let head = [vec![made.clone()], scenario.remarks()].concat().join("\n");
+        scenario.still_there = self.names.secrets.still_in(&format!("{head}\n{steps}"));
         comment(&mut text, &[vec![made], scenario.remarks()].concat());
-        for step in &self.steps {
-            self.write(step, &mut text);
-        }
+        text.push_str(&steps);
         scenario.text = text;
         Ok(scenario)
     }
