@@ -160,6 +160,8 @@ fn har_json(scenario: &HarScenario) -> serde_json::Value {
             "methods": left_out.methods,
             "without_answer": left_out.without_answer,
             "websockets": left_out.websockets,
+            "event_streams": left_out.event_streams,
+            "long_polls": left_out.long_polls,
             "not_http": left_out.not_http,
             "bodies": left_out.bodies,
         },

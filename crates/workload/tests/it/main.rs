@@ -17,6 +17,7 @@ mod scenario_cookies;
 mod scenario_from_log;
 mod scenario_har;
 mod scenario_har_secrets;
+mod scenario_har_times;
 mod scenario_take;
 mod schedule;
 mod service_model;

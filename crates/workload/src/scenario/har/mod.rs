@@ -2,8 +2,9 @@
 //!
 //! Each request of the main host becomes a step, in the order in which they were sent; the main
 //! host is that of the first page. Static files stand in groups called `static files`, one behind
-//! each page. Between the end of all that was asked for and the next request a user thinks, as long
-//! as in the recording, where that is a tenth of a second or more. Redirects are followed by the
+//! each page. Between the end of all that was waited for and the next request a user thinks, as long
+//! as in the recording, where that is a tenth of a second or more; what goes on behind a page is no
+//! part of it. Redirects are followed by the
 //! step that meets them. Cookies are left to the user's jar, and so are headers that a client
 //! writes itself.
 //!
@@ -13,6 +14,7 @@
 //! other hosts, WebSockets, requests without an answer and of other methods are left out and
 //! counted.
 
+mod activity;
 mod body;
 mod json;
 mod names;
@@ -109,12 +111,42 @@ pub struct LeftOut {
     pub without_answer: u64,
     /// WebSockets.
     pub websockets: u64,
+    /// Event streams, which have no end.
+    pub event_streams: u64,
+    /// Requests that stay open until the server has something to say.
+    pub long_polls: u64,
     /// What is by neither http nor https, such as `data:`.
     pub not_http: u64,
     /// Requests of methods that no step has, such as OPTIONS.
     pub methods: BTreeMap<String, u64>,
     /// Bodies of which the recording has nothing, such as files that were sent.
     pub bodies: u64,
+}
+
+impl LeftOut {
+    /// What is counted by number alone, as one and as several are called.
+    fn counts(&self) -> [(u64, &'static str, &'static str); 6] {
+        [
+            (self.without_answer, "request that had no answer", "requests that had no answer"),
+            (self.websockets, "WebSockets", "WebSockets"),
+            (self.event_streams, "event stream", "event streams"),
+            (
+                self.long_polls,
+                "long poll, which was open while users went on",
+                "long polls, which were open while users went on",
+            ),
+            (
+                self.not_http,
+                "request by neither http nor https",
+                "requests by neither http nor https",
+            ),
+            (
+                self.bodies,
+                "body of which the recording has nothing",
+                "bodies of which the recording has nothing",
+            ),
+        ]
+    }
 }
 
 /// A scenario, as a recording has it.
@@ -176,22 +208,18 @@ impl HarScenario {
             let names = self.tokens.join(", ");
             remarks.push(format!("taken from the page before, as they differ by user: {names}"));
         }
-        let LeftOut { hosts, without_answer, websockets, not_http, methods, bodies } =
-            &self.left_out;
+        let LeftOut { hosts, methods, .. } = &self.left_out;
         if !hosts.is_empty() {
             remarks.push(format!("left out: requests of other hosts: {}", list(hosts)));
         }
         if !methods.is_empty() {
             remarks.push(format!("left out: requests of other methods: {}", list(methods)));
         }
-        for (count, what) in [
-            (without_answer, "requests that had no answer"),
-            (websockets, "WebSockets"),
-            (not_http, "requests by neither http nor https"),
-            (bodies, "bodies of which the recording has nothing"),
-        ] {
-            if *count > 0 {
-                remarks.push(format!("left out: {count} {what}"));
+        for (count, one, several) in self.left_out.counts() {
+            match count {
+                0 => {}
+                1 => remarks.push(format!("left out: 1 {one}")),
+                _ => remarks.push(format!("left out: {count} {several}")),
             }
         }
         remarks

@@ -34,6 +34,9 @@ pub(super) struct Entry {
     /// What it was asked for as: of Chromium.
     #[serde(rename = "_resourceType", default)]
     pub(super) kind: Option<String>,
+    /// The page that it belongs to.
+    #[serde(rename = "pageref", default)]
+    pub(super) page: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::activity::{self, Activity};
 use super::body::{self, WrittenBody};
 use super::names::Names;
 use super::recording::{Entry, Field};
@@ -131,7 +132,9 @@ impl Steps {
             redirects: 0,
             busy_until_ms: None,
         };
-        entries.iter().for_each(|(at_ms, entry)| steps.take(*at_ms, entry));
+        for ((at_ms, entry), activity) in entries.iter().zip(activity::of(entries)) {
+            steps.take(*at_ms, entry, activity);
+        }
         if steps.asked == 0 {
             return Err(HarError::Empty { origin: origin.to_owned() });
         }
@@ -143,7 +146,7 @@ impl Steps {
     }
 
     /// Takes the next request.
-    fn take(&mut self, at_ms: f64, entry: &Entry) {
+    fn take(&mut self, at_ms: f64, entry: &Entry, activity: Activity) {
         let Some((scheme, rest)) = entry.request.url.split_once("://") else {
             self.left_out.not_http += 1;
             return;
@@ -169,11 +172,18 @@ impl Steps {
             *self.left_out.methods.entry(method).or_default() += 1;
             return;
         };
-        if entry.response.status <= 0 {
-            self.left_out.without_answer += 1;
+        let left_out = match activity {
+            Activity::EventStream => Some(&mut self.left_out.event_streams),
+            _ if entry.response.status <= 0 => Some(&mut self.left_out.without_answer),
+            Activity::LongPoll => Some(&mut self.left_out.long_polls),
+            Activity::Awaited | Activity::Behind => None,
+        };
+        if let Some(count) = left_out {
+            *count += 1;
             return;
         }
-        let end_ms = at_ms + entry.time.filter(|time| *time > 0.0).unwrap_or_default();
+        let took_ms = entry.time.filter(|time| *time > 0.0 && activity == Activity::Awaited);
+        let end_ms = at_ms + took_ms.unwrap_or_default();
         let busy_until_ms = self.busy_until_ms;
         self.busy_until_ms = Some(busy_until_ms.map_or(end_ms, |before| before.max(end_ms)));
         if self.is_redirected(entry, &target) {
@@ -434,6 +444,11 @@ fn leads_to(location: &str, server: &str, target: &str) -> bool {
 
 /// Whether a request is for a static file, by what the browser took it for, else by its looks.
 fn is_file(entry: &Entry, target: &str) -> bool {
+    is_static_kind(entry) || is_static(target)
+}
+
+/// Whether what came is a static file, by what the browser took it for, or by its type.
+pub(super) fn is_static_kind(entry: &Entry) -> bool {
     let by_kind = entry.kind.as_deref().map(|kind| {
         matches!(
             kind,
@@ -448,5 +463,5 @@ fn is_file(entry: &Entry, target: &str) -> bool {
         || is_of("video/")
         || is_of("text/css")
         || content.contains("javascript");
-    by_kind == Some(true) || by_content || is_static(target)
+    by_kind == Some(true) || by_content
 }
