@@ -67,7 +67,7 @@ Examples:
 
 Exit codes: 0 written, 2 no recording.")]
 pub(crate) struct FromHar {
-    /// The recording: HAR, as browsers save it; - for standard input
+    /// The recording: HAR, as browsers save it, plain or gzip; - for standard input
     #[arg(value_parser = crate::files::input)]
     pub(crate) recording: PathBuf,
     /// The scenario; default: print it

@@ -164,6 +164,7 @@ fn har_json(scenario: &HarScenario) -> serde_json::Value {
             "long_polls": left_out.long_polls,
             "not_http": left_out.not_http,
             "bodies": left_out.bodies,
+            "incomplete": left_out.incomplete,
         },
     })
 }

@@ -274,8 +274,9 @@ fn what_is_no_recording_is_said_with_its_place() {
     let none = json!({ "log": { "entries": [entry(0, 1, "GET", "data:x", 200, "")] } });
     assert!(matches!(error(&none.to_string()), HarError::Empty { .. }));
     let wrong = with(entry(0, 1, "GET", "http://h/", 200, ""), "/startedDateTime", json!("noon"));
-    let wrong = json!({ "log": { "entries": [entry(0, 1, "GET", "http://h/", 200, ""), wrong] } });
-    let wrong = error(&wrong.to_string()).to_string();
+    let none = with(wrong.clone(), "/startedDateTime", json!(null));
+    let no_time = json!({ "log": { "entries": [none, wrong] } });
+    let wrong = error(&no_time.to_string()).to_string();
     assert!(wrong.contains("`noon`") && wrong.contains("request 2"), "{wrong}");
     let with_mark = format!("\u{feff}{}", json!({ "log": { "entries": shop() } }));
     assert_eq!(convert(with_mark.as_bytes(), "x").unwrap().steps, 5);

@@ -63,7 +63,7 @@ pub enum HarError {
         #[source]
         source: serde_json::Error,
     },
-    /// A request has no time at which it was sent.
+    /// No request has a time at which it was sent.
     #[error(
         "expected a time such as 2026-11-20T05:00:00.123Z, found `{found}` in request {number} of \
          {origin}"
@@ -121,11 +121,13 @@ pub struct LeftOut {
     pub methods: BTreeMap<String, u64>,
     /// Bodies of which the recording has nothing, such as files that were sent.
     pub bodies: u64,
+    /// Entries without a URL, a method or a time.
+    pub incomplete: u64,
 }
 
 impl LeftOut {
     /// What is counted by number alone, as one and as several are called.
-    fn counts(&self) -> [(u64, &'static str, &'static str); 6] {
+    fn counts(&self) -> [(u64, &'static str, &'static str); 7] {
         [
             (self.without_answer, "request that had no answer", "requests that had no answer"),
             (self.websockets, "WebSockets", "WebSockets"),
@@ -144,6 +146,11 @@ impl LeftOut {
                 self.bodies,
                 "body of which the recording has nothing",
                 "bodies of which the recording has nothing",
+            ),
+            (
+                self.incomplete,
+                "entry without a URL, a method or a time",
+                "entries without a URL, a method or a time",
             ),
         ]
     }
@@ -226,7 +233,7 @@ impl HarScenario {
     }
 }
 
-/// Makes a scenario of a recording; `origin` is what errors and the file call it.
+/// Makes a scenario of a recording, plain or gzip; `origin` is what errors and the file call it.
 ///
 /// # Errors
 /// What cannot be read, is no HAR file, or has nothing to ask for.

@@ -102,31 +102,47 @@ pub(super) struct Steps {
 /// An entry and when it was sent, milliseconds since 1970.
 pub(super) type Timed = (f64, Entry);
 
-/// The entries in the order in which they were sent.
-pub(super) fn timed(entries: Vec<Entry>, origin: &str) -> Result<Vec<Timed>, HarError> {
-    let mut timed: Vec<Timed> = Vec::with_capacity(entries.len());
+/// The entries in the order in which they were sent, and how many lack what every one has.
+///
+/// # Errors
+/// None that has a time, where one has something else in its place.
+pub(super) fn timed(entries: Vec<Entry>, origin: &str) -> Result<(Vec<Timed>, u64), HarError> {
+    let (mut timed, mut incomplete, mut wrong) = (Vec::with_capacity(entries.len()), 0, None);
     for (at, entry) in entries.into_iter().enumerate() {
-        let Some(ns) = iso_ns(&entry.started) else {
-            let found = entry.started.chars().take(64).collect();
-            return Err(HarError::Time { origin: origin.to_owned(), number: at + 1, found });
-        };
-        timed.push((ns as f64 / 1e6, entry));
+        let is_whole = !entry.request.url.is_empty() && !entry.request.method.is_empty();
+        match iso_ns(&entry.started) {
+            Some(ns) if is_whole => timed.push((ns as f64 / 1e6, entry)),
+            found => {
+                incomplete += 1;
+                if found.is_none() && !entry.started.is_empty() {
+                    wrong.get_or_insert((at + 1, entry.started));
+                }
+            }
+        }
+    }
+    if let Some((number, found)) = wrong.filter(|_| timed.is_empty()) {
+        let found = found.chars().take(64).collect();
+        return Err(HarError::Time { origin: origin.to_owned(), number, found });
     }
     timed.sort_by(|a, b| a.0.total_cmp(&b.0));
-    Ok(timed)
+    Ok((timed, incomplete))
 }
 
 impl Steps {
-    pub(super) fn of(entries: &[Timed], origin: &str, secrets: Secrets) -> Result<Self, HarError> {
+    pub(super) fn of(
+        (entries, incomplete): &(Vec<Timed>, u64),
+        origin: &str,
+        secrets: Secrets,
+    ) -> Result<Self, HarError> {
         let server = server_of(entries);
         let server = server.ok_or_else(|| HarError::Empty { origin: origin.to_owned() })?;
         let mut steps = Self {
             steps: Vec::new(),
             names: Names { secrets, ..Names::default() },
             step_names: StepNames::default(),
-            left_out: LeftOut::default(),
+            left_out: LeftOut { incomplete: *incomplete, ..LeftOut::default() },
             server,
-            requests: entries.len(),
+            requests: entries.len() + usize::try_from(*incomplete).unwrap_or_default(),
             asked: 0,
             static_files: 0,
             redirects: 0,
@@ -279,7 +295,7 @@ impl Steps {
     /// The headers that a scenario gives, written.
     fn headers(&mut self, fields: &[Field]) -> Vec<(String, String)> {
         let mut headers: Vec<(String, String)> = Vec::new();
-        for Field { name, value } in fields {
+        for Field { name, value, .. } in fields {
             let lower = name.to_ascii_lowercase();
             let is_own = OWN_HEADERS.contains(&lower.as_str())
                 || [":", "sec-", "if-"].iter().any(|start| lower.starts_with(start));
