@@ -58,11 +58,13 @@ pub(crate) struct Try {
 
 #[derive(Args)]
 #[command(after_help = "\
-Requests of other hosts are left out and counted, cookies are left to the user's jar, secrets become
-{{env.NAME}}, tokens of hidden fields are taken from the page before.
+The scenario is of the site that was asked first, and of its API; requests of other hosts are left out
+and counted. Cookies are left to the user's jar, secrets become {{env.NAME}}, tokens of hidden fields
+are taken from the page before.
 
 Examples:
   plimsoll scenario from-har shop.har -o checkout.toml
+  plimsoll scenario from-har shop.har --host shop.example --host api.example -o checkout.toml
   plimsoll scenario from-har - < shop.har
 
 Exit codes: 0 written, 2 no recording.")]
@@ -70,6 +72,10 @@ pub(crate) struct FromHar {
     /// The recording: HAR, as browsers save it, plain or gzip; - for standard input
     #[arg(value_parser = crate::files::input)]
     pub(crate) recording: PathBuf,
+    /// A host whose requests become steps, such as shop.example or shop.example:8443; repeatable, the
+    /// first is the target's; default: the site asked first, and its API
+    #[arg(long = "host", value_name = "NAME")]
+    pub(crate) hosts: Vec<String>,
     /// The scenario; default: print it
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -25,7 +25,7 @@ pub(crate) fn run(command: &ScenarioCommand) -> Result<Exit> {
 fn from_har(args: &FromHar) -> Result<Exit> {
     args.output.iter().try_for_each(|path| check_place("the scenario", path))?;
     let file = open("read the recording", &args.recording)?;
-    let scenario = har::convert(file, &name_of(&args.recording))?;
+    let scenario = har::convert_hosts(file, &name_of(&args.recording), &args.hosts)?;
     write(args.output.as_deref(), &scenario.text)?;
     if args.json {
         print(&format!("{:#}\n", har_json(&scenario)))?;
@@ -145,6 +145,7 @@ fn har_json(scenario: &HarScenario) -> serde_json::Value {
         "schema": 1,
         "warnings": scenario.remarks(),
         "server": scenario.server,
+        "hosts": scenario.hosts,
         "requests": scenario.requests,
         "steps": scenario.steps,
         "static_files": scenario.static_files,

@@ -16,6 +16,7 @@ mod request;
 mod scenario_cookies;
 mod scenario_from_log;
 mod scenario_har;
+mod scenario_har_hosts;
 mod scenario_har_odd;
 mod scenario_har_secrets;
 mod scenario_har_times;

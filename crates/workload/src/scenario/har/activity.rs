@@ -88,7 +88,7 @@ fn path_of(entry: &Entry) -> &str {
 }
 
 /// Whether it is a page by itself, as far as the recording tells.
-fn is_document(entry: &Entry) -> bool {
+pub(super) fn is_document(entry: &Entry) -> bool {
     match entry.kind.as_deref() {
         Some(kind) => kind == "document",
         None => {
@@ -102,12 +102,12 @@ fn is_document(entry: &Entry) -> bool {
 }
 
 /// Whether a script has asked for it: it is neither a page nor a file.
-fn is_call(entry: &Entry) -> bool {
+pub(super) fn is_call(entry: &Entry) -> bool {
     !is_document(entry) && !is_static_kind(entry)
 }
 
 /// Whether nobody waits for its answer.
-fn is_beacon(entry: &Entry) -> bool {
+pub(super) fn is_beacon(entry: &Entry) -> bool {
     matches!(entry.kind.as_deref(), Some("ping" | "beacon" | "cspviolationreport" | "csp_report"))
         || entry.request.headers.iter().any(|field| field.name.eq_ignore_ascii_case("ping-to"))
 }

@@ -1,7 +1,7 @@
 //! Scenarios of what a browser recorded: a HAR file becomes the file of a scenario.
 //!
-//! Each request of the main host becomes a step, in the order in which they were sent; the main
-//! host is that of the first page. Static files stand in groups called `static files`, one behind
+//! Each request of the site becomes a step, in the order in which they were sent; the site is the
+//! one that was asked first, and its API may be on other hosts. Static files stand in groups called `static files`, one behind
 //! each page. Between the end of all that was waited for and the next request a user thinks, as long
 //! as in the recording, where that is a tenth of a second or more; what goes on behind a page is no
 //! part of it. Redirects are followed by the
@@ -16,6 +16,7 @@
 
 mod activity;
 mod body;
+mod hosts;
 mod json;
 mod names;
 mod parts;
@@ -26,6 +27,7 @@ mod secret_names;
 mod secrets;
 mod steps;
 mod tokens;
+mod urls;
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -76,6 +78,16 @@ pub enum HarError {
         /// What stands there, cut.
         found: String,
     },
+    /// A host that was chosen is not in it.
+    #[error("expected a host of the recording {origin}, found `{found}`")]
+    Host {
+        /// The file.
+        origin: String,
+        /// The name that was given.
+        found: String,
+        /// The first servers that it has.
+        known: Vec<String>,
+    },
     /// There is nothing to ask for.
     #[error("expected requests by http or https that were answered, found none in {origin}")]
     Empty {
@@ -91,6 +103,7 @@ impl Failure for HarError {
 
     fn hint(&self) -> Option<String> {
         let hint = match self {
+            Self::Host { known, .. } => return Some(format!("it has {}", known.join(", "))),
             Self::TooLong { .. } => "record it without the bodies of answers",
             Self::Format { .. } => {
                 "save it by the browser's network tools, as \"HAR\", with content where it asks"
@@ -163,6 +176,8 @@ pub struct HarScenario {
     pub text: String,
     /// The server that was asked, such as `https://shop.example`.
     pub server: String,
+    /// Other servers that steps ask by their URLs.
+    pub hosts: Vec<String>,
     /// Requests of the recording.
     pub requests: usize,
     /// Steps that ask for something, those of static files not counted.
@@ -215,6 +230,12 @@ impl HarScenario {
             let names = self.tokens.join(", ");
             remarks.push(format!("taken from the page before, as they differ by user: {names}"));
         }
+        if !self.hosts.is_empty() {
+            remarks.push(format!(
+                "steps of {} name it: they ask it whatever the target is",
+                self.hosts.join(", ")
+            ));
+        }
         let LeftOut { hosts, methods, .. } = &self.left_out;
         if !hosts.is_empty() {
             remarks.push(format!("left out: requests of other hosts: {}", list(hosts)));
@@ -241,8 +262,24 @@ impl HarScenario {
 /// # Cost
 /// Memory for the recording, at most 512 MiB.
 pub fn convert(file: impl Read, origin: &str) -> Result<HarScenario, HarError> {
+    convert_hosts(file, origin, &[])
+}
+
+/// The same of some of its hosts: names, with a port or a scheme or without. The first is that
+/// whose paths stand alone.
+///
+/// # Errors
+/// As for [`convert`], and a name of no host.
+///
+/// # Cost
+/// As for [`convert`].
+pub fn convert_hosts(
+    file: impl Read,
+    origin: &str,
+    hosts: &[String],
+) -> Result<HarScenario, HarError> {
     let entries = steps::timed(recording::read(file, origin)?, origin)?;
     // What is secret is known once all was read: it may have stood in what came before.
-    let secrets = Steps::of(&entries, origin, Secrets::default())?.into_secrets();
-    Steps::of(&entries, origin, secrets.sought())?.written(origin)
+    let secrets = Steps::of(&entries, origin, hosts, Secrets::default())?.into_secrets();
+    Steps::of(&entries, origin, hosts, secrets.sought())?.written(origin)
 }

@@ -4,11 +4,13 @@ use std::fmt::Write as _;
 
 use super::activity::{self, Activity};
 use super::body::{self, WrittenBody};
+use super::hosts::Servers;
 use super::names::Names;
 use super::recording::{Entry, Field};
 use super::scan::Text;
 use super::secret_names::signs_in;
 use super::secrets::Secrets;
+use super::urls::{host, leads_to, split};
 use super::{HarError, HarScenario, LeftOut};
 use crate::access_log::iso_ns;
 use crate::scenario::written::{
@@ -70,9 +72,11 @@ enum Step {
 struct Ask {
     /// Its number, by which what is taken from its answer finds it.
     number: usize,
+    /// The server of the last answer.
+    server: String,
     verb: &'static str,
     name: String,
-    /// Path and query, written.
+    /// Path and query, or URL, written.
     target: String,
     headers: Vec<(String, String)>,
     body: Option<WrittenBody>,
@@ -89,8 +93,7 @@ pub(super) struct Steps {
     names: Names,
     step_names: StepNames,
     left_out: LeftOut,
-    /// The scheme and authority of the main host.
-    server: String,
+    servers: Servers,
     requests: usize,
     asked: usize,
     static_files: usize,
@@ -132,16 +135,21 @@ impl Steps {
     pub(super) fn of(
         (entries, incomplete): &(Vec<Timed>, u64),
         origin: &str,
+        hosts: &[String],
         secrets: Secrets,
     ) -> Result<Self, HarError> {
-        let server = server_of(entries);
-        let server = server.ok_or_else(|| HarError::Empty { origin: origin.to_owned() })?;
+        let servers = Servers::of(entries, hosts).map_err(|wrong| match wrong {
+            None => HarError::Empty { origin: origin.to_owned() },
+            Some(wrong) => {
+                HarError::Host { origin: origin.to_owned(), found: wrong.found, known: wrong.known }
+            }
+        })?;
         let mut steps = Self {
             steps: Vec::new(),
             names: Names { secrets, ..Names::default() },
             step_names: StepNames::default(),
             left_out: LeftOut { incomplete: *incomplete, ..LeftOut::default() },
-            server,
+            servers,
             requests: entries.len() + usize::try_from(*incomplete).unwrap_or_default(),
             asked: 0,
             static_files: 0,
@@ -163,7 +171,7 @@ impl Steps {
 
     /// Takes the next request.
     fn take(&mut self, at_ms: f64, entry: &Entry, activity: Activity) {
-        let Some((scheme, rest)) = entry.request.url.split_once("://") else {
+        let Some((scheme, _)) = entry.request.url.split_once("://") else {
             self.left_out.not_http += 1;
             return;
         };
@@ -175,13 +183,14 @@ impl Steps {
             self.left_out.not_http += 1;
             return;
         }
-        let Some(target) = self.own_target(&entry.request.url) else {
-            let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-            // What stands before an @ is nobody's business.
-            let host = host.rsplit('@').next().unwrap_or_default().to_owned();
-            *self.left_out.hosts.entry(host).or_default() += 1;
+        let Some((server, target)) = split(&entry.request.url) else {
+            self.left_out.not_http += 1;
             return;
         };
+        if self.servers.prefix(&server).is_none() {
+            *self.left_out.hosts.entry(host(&entry.request.url)).or_default() += 1;
+            return;
+        }
         let verb = METHODS.iter().find(|(method, _)| *method == entry.request.method);
         let Some(&(_, verb)) = verb else {
             let method: String = entry.request.method.chars().take(32).collect();
@@ -202,13 +211,13 @@ impl Steps {
         let end_ms = at_ms + took_ms.unwrap_or_default();
         let busy_until_ms = self.busy_until_ms;
         self.busy_until_ms = Some(busy_until_ms.map_or(end_ms, |before| before.max(end_ms)));
-        if self.is_redirected(entry, &target) {
+        if self.is_redirected(entry, &server, &target) {
             return;
         }
         let sent = entry.request.body.as_ref().and_then(|body| body.text.as_deref());
         self.names.signs_in = signs_in(&target, sent.unwrap_or_default());
         if verb == "get" && is_file(entry, &target) {
-            self.file(&target, entry.response.status);
+            self.file(&server, &target, entry.response.status);
             return;
         }
         #[expect(clippy::cast_possible_truncation, reason = "saturates")]
@@ -216,18 +225,17 @@ impl Steps {
         if gap_ms >= LEAST_THINK_MS && self.asked > 0 {
             self.steps.push(Step::Think(gap_ms.unsigned_abs()));
         }
-        self.ask(verb, &target, entry);
+        self.ask(verb, &server, &target, entry);
     }
 
-    /// The path and query of a URL of the main host.
-    fn own_target(&self, url: &str) -> Option<String> {
-        let (server, target) = split(url)?;
-        (server == self.server).then_some(target)
+    /// What a step asks for, with names in it: a path of the main server, or a URL of another.
+    fn target(&mut self, server: &str, target: &str) -> String {
+        let target = self.names.target(target);
+        format!("{}{target}", self.servers.prefix(server).unwrap_or_default())
     }
 
     /// Whether a request is where the step before was led: it is that step's then.
-    fn is_redirected(&mut self, entry: &Entry, target: &str) -> bool {
-        let server = self.server.clone();
+    fn is_redirected(&mut self, entry: &Entry, server: &str, target: &str) -> bool {
         let mut asks = self.steps.iter_mut().rev().filter_map(|step| match step {
             Step::Ask(ask) => Some(ask),
             _ => None,
@@ -235,13 +243,17 @@ impl Steps {
         let Some(last) = asks.next() else { return false };
         let leads_here = (300..400).contains(&last.status)
             && last.follow < MOST_REDIRECTS
-            && last.redirect.as_deref().is_some_and(|to| leads_to(to, &server, target));
+            && last
+                .redirect
+                .as_deref()
+                .is_some_and(|to| leads_to(to, &last.server, server, target));
         if !leads_here {
             return false;
         }
         last.follow += 1;
         last.status = entry.response.status;
         last.redirect = entry.response.redirect.clone();
+        server.clone_into(&mut last.server);
         self.redirects += 1;
         if let Some(page) = &entry.response.content.page {
             self.names.tokens.page(page, last.number);
@@ -249,9 +261,9 @@ impl Steps {
         true
     }
 
-    fn file(&mut self, target: &str, status: i64) {
+    fn file(&mut self, server: &str, target: &str, status: i64) {
         self.static_files += 1;
-        let target = self.names.target(target);
+        let target = self.target(server, target);
         let name = self.step_names.name("get", &target);
         let mut fields = vec![("name", quoted(&name)), ("get", quoted(&path(&target)))];
         fields.extend(check(status).map(|check| ("check", check)));
@@ -262,7 +274,7 @@ impl Steps {
         }
     }
 
-    fn ask(&mut self, verb: &'static str, target: &str, entry: &Entry) {
+    fn ask(&mut self, verb: &'static str, server: &str, target: &str, entry: &Entry) {
         let number = self.asked;
         self.asked += 1;
         let mut headers = self.headers(&entry.request.headers);
@@ -274,13 +286,14 @@ impl Steps {
         if let Some(kind) = body.as_ref().and_then(|body| body.kind.clone()) {
             headers.push(("Content-Type".to_owned(), literal(&kind)));
         }
-        let target = self.names.target(target);
+        let target = self.target(server, target);
         let name = self.step_names.name(verb, &target);
         if let Some(page) = &entry.response.content.page {
             self.names.tokens.page(page, number);
         }
         self.steps.push(Step::Ask(Ask {
             number,
+            server: server.to_owned(),
             verb,
             name,
             target: quoted(&path(&target)),
@@ -326,7 +339,8 @@ impl Steps {
         };
         let mut scenario = HarScenario {
             text: String::new(),
-            server: self.server.clone(),
+            server: self.servers.main.clone(),
+            hosts: self.servers.others.clone(),
             requests: self.requests,
             steps: self.asked,
             static_files: self.static_files,
@@ -347,11 +361,15 @@ impl Steps {
         let mut text = String::new();
         let made = format!(
             "Made of the recording {origin} by `plimsoll scenario from-har`: {} requests of {}.",
-            self.requests, self.server
+            self.requests, self.servers.main
         );
         let head = [vec![made.clone()], scenario.remarks()].concat().join("\n");
         scenario.still_there = self.names.secrets.still_in(&format!("{head}\n{steps}"));
         comment(&mut text, &[vec![made], scenario.remarks()].concat());
+        if !self.servers.others.is_empty() {
+            let hosts: Vec<String> = self.servers.others.iter().map(|of| quoted(of)).collect();
+            let _ = writeln!(text, "\nhosts = [{}]", hosts.join(", "));
+        }
         text.push_str(&steps);
         scenario.text = text;
         Ok(scenario)
@@ -403,59 +421,6 @@ impl Steps {
 fn check(status: i64) -> Option<String> {
     let is_usual = (200..300).contains(&status) || status == 304;
     (!is_usual).then(|| table([("status", status.to_string())]))
-}
-
-/// The main host: that of the first page that was answered, else of the first request.
-fn server_of(entries: &[Timed]) -> Option<String> {
-    let answered = || {
-        let entries = entries.iter().map(|(_, entry)| entry);
-        entries.filter(|entry| entry.response.status > 0 && split(&entry.request.url).is_some())
-    };
-    let is_page = |entry: &&Entry| {
-        (200..300).contains(&entry.response.status) && entry.response.content.kind.contains("html")
-    };
-    let first = answered().find(is_page).or_else(|| answered().next())?;
-    split(&first.request.url).map(|(server, _)| server)
-}
-
-/// The scheme and authority of a URL, lower case and without a port that is the scheme's own; and
-/// its path and query, of which what may not stand in a request is encoded.
-fn split(url: &str) -> Option<(String, String)> {
-    let (scheme, rest) = url.split_once("://")?;
-    let scheme = scheme.to_ascii_lowercase();
-    let own_port = match scheme.as_str() {
-        "http" => ":80",
-        "https" => ":443",
-        _ => return None,
-    };
-    let rest = rest.split('#').next().unwrap_or_default();
-    let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let authority = rest[..end].rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
-    let authority = authority.strip_suffix(own_port).unwrap_or(&authority);
-    let mut target = String::new();
-    if !rest[end..].starts_with('/') {
-        target.push('/');
-    }
-    for &byte in &rest.as_bytes()[end..] {
-        if byte.is_ascii_graphic() {
-            target.push(char::from(byte));
-        } else {
-            let _ = write!(target, "%{byte:02X}");
-        }
-    }
-    Some((format!("{scheme}://{authority}"), target))
-}
-
-/// Whether a `Location` leads to that path and query of that server.
-fn leads_to(location: &str, server: &str, target: &str) -> bool {
-    match split(location) {
-        Some((to, path)) => to == server && path == target,
-        None => {
-            let location = location.split('#').next().unwrap_or_default();
-            // One that is relative to the page ends as the target does.
-            !location.is_empty() && target.ends_with(location.trim_start_matches("./"))
-        }
-    }
 }
 
 /// Whether a request is for a static file, by what the browser took it for, else by its looks.
