@@ -169,6 +169,41 @@ proptest! {
         prop_assert_eq!(fields(&first(&text).1), sent, "{}", text);
     }
 
+    /// Whatever was recorded: what is made of it can be read.
+    #[test]
+    fn any_recording_that_converts_can_be_read(
+        fields in prop::collection::vec(("[a-c._ \"'{}\\\\-]{1,4}|env|user|sent|\\PC{1,4}", "[a-z0-9]{8}1"), 1..5),
+        url in "https?://h(:81)?/[ -~é]{0,12}",
+        kind in prop::sample::select(vec![
+            "application/json", "text/plain", "application/x-www-form-urlencoded", "\r\nX: y", "",
+            "multipart/form-data; boundary=b", "text/html; charset=\"{{x}}\"",
+        ]),
+        text in "[ -~\\n\\r\u{0}é{}]{0,20}",
+        header in ("[ -~\\r\\n]{0,8}", "[ -~\\r\\né\u{7}]{0,8}"),
+        status in prop::sample::select(vec![-1, 0, 7, 99, 100, 200, 302, 404, 999, 1000, 99999]),
+        method in prop::sample::select(vec!["GET", "POST", "DELETE", "post", "PROPFIND"]),
+    ) {
+        let escape = |text: &str| text.replace('&', "&amp;").replace('"', "&quot;");
+        let inputs: String = fields.iter().map(|(name, value)| format!(
+            "<form action=\"{}\"><input type=hidden name=\"{}\" value=\"{value}\"></form>",
+            escape(name), escape(name),
+        )).collect();
+        let pairs = fields.iter().map(|(name, value)| format!("{}={value}", percent(name)));
+        let form = pairs.collect::<Vec<_>>().join("&");
+        let mut odd = page(3, &url, &inputs);
+        odd["request"]["method"] = json!(method);
+        odd["request"]["headers"] = json!([{ "name": header.0, "value": header.1 }]);
+        odd["request"]["postData"] = json!({ "mimeType": kind, "text": text });
+        odd["response"]["status"] = json!(status);
+        let mut sent = page(5, "http://h/form", "");
+        sent["request"]["method"] = json!("POST");
+        let of_form = "application/x-www-form-urlencoded";
+        sent["request"]["postData"] = json!({ "mimeType": of_form, "text": form });
+        let entries = [page(0, "http://h/", &inputs), odd, sent.clone(), page(7, &url, ""), sent];
+        let har = json!({ "log": { "entries": entries } }).to_string();
+        let _ = read(&har::convert(har.as_bytes(), "a.har").unwrap().text);
+    }
+
     /// What JSON or any other text was sent is sent again; paths too.
     #[test]
     fn bodies_are_sent_as_they_were(

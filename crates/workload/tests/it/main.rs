@@ -20,6 +20,7 @@ mod scenario_har_hosts;
 mod scenario_har_odd;
 mod scenario_har_secrets;
 mod scenario_har_times;
+mod scenario_har_tokens;
 mod scenario_take;
 mod schedule;
 mod service_model;

@@ -8,7 +8,7 @@ use plimsoll_net::url::percent_decode;
 use super::json::{self, Node, Told};
 use super::pieces::{Hole, Pieces};
 use super::scan::{self, Text};
-use super::secret_names::{is_drawn, is_secret};
+use super::secret_names::{Secrecy, is_drawn, is_secret, secrecy};
 use super::secrets::Secrets;
 use super::tokens::Tokens;
 
@@ -40,6 +40,17 @@ impl Names {
             return Some(Pieces::of_hole(Hole::new(variable, value)));
         }
         is_secret(name, value, self.signs_in).then(|| self.secrets.hide(name, value))
+    }
+
+    /// What stands in the place of a header's whole value: a token may be sent under a name of its
+    /// own.
+    pub(super) fn header(&mut self, name: &str, value: &str) -> Pieces {
+        if secrecy(name) != Secrecy::Ordinary
+            && let Some(variable) = self.tokens.variable_of_value(value)
+        {
+            return Pieces::of_hole(Hole::new(variable, value));
+        }
+        self.field(name, value).unwrap_or_else(|| self.text(value, Text::Body))
     }
 
     /// A field's value, with names in it.

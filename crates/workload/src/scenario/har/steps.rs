@@ -7,7 +7,6 @@ use super::body::{self, WrittenBody};
 use super::hosts::Servers;
 use super::names::Names;
 use super::recording::{Entry, Field};
-use super::scan::Text;
 use super::secret_names::signs_in;
 use super::secrets::Secrets;
 use super::urls::{host, leads_to, split};
@@ -214,6 +213,7 @@ impl Steps {
         if self.is_redirected(entry, &server, &target) {
             return;
         }
+        self.names.tokens.step = self.asked;
         let sent = entry.request.body.as_ref().and_then(|body| body.text.as_deref());
         self.names.signs_in = signs_in(&target, sent.unwrap_or_default());
         if verb == "get" && is_file(entry, &target) {
@@ -318,8 +318,7 @@ impl Steps {
             if is_own || is_usual || is_twice || value.contains(['\r', '\n']) {
                 continue;
             }
-            let pieces = self.names.field(name, value);
-            let pieces = pieces.unwrap_or_else(|| self.names.text(value, Text::Body));
+            let pieces = self.names.header(name, value);
             headers.push((name.clone(), quoted(&pieces.template())));
         }
         headers
@@ -327,10 +326,6 @@ impl Steps {
 
     /// The whole scenario.
     pub(super) fn written(self, origin: &str) -> Result<HarScenario, HarError> {
-        let mut tokens: Vec<String> =
-            self.names.tokens.taken().map(|taken| taken.variable.clone()).collect();
-        tokens.sort();
-        tokens.dedup();
         let thinks = || {
             self.steps.iter().filter_map(|step| match step {
                 Step::Think(ms) => Some(ms),
@@ -348,7 +343,7 @@ impl Steps {
             thinks: thinks().count(),
             think_ms: thinks().sum(),
             secrets: Vec::new(),
-            tokens,
+            tokens: self.names.tokens.variables(),
             unjudged: self.names.unjudged.clone(),
             still_there: Vec::new(),
             left_out: self.left_out.clone(),
@@ -404,11 +399,11 @@ impl Steps {
         if ask.follow > 0 {
             let _ = writeln!(out, "follow = {}", ask.follow);
         }
-        for taken in self.names.tokens.taken().filter(|taken| taken.step == ask.number) {
-            let quote = if taken.field.contains('"') { '\'' } else { '"' };
-            let css = quoted(&format!("input[name={quote}{}{quote}]", taken.field));
-            let take = table([("css", css), ("attribute", quoted("value"))]);
-            let _ = writeln!(out, "take.{} = {take}", taken.variable);
+        for taken in self.names.tokens.taken_of(ask.number) {
+            let mut take =
+                vec![("css", quoted(&taken.css)), ("attribute", quoted(taken.attribute))];
+            take.extend(taken.which.map(|which| ("which", which.to_string())));
+            let _ = writeln!(out, "take.{} = {}", taken.variable, table(take));
         }
         if let Some(check) = check(ask.status) {
             let _ = writeln!(out, "check = {check}");
