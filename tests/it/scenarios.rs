@@ -219,6 +219,52 @@ fn recorded_pauses_ms(har: &std::path::Path) -> Vec<f64> {
     pauses
 }
 
+/// A recording of a site with its API beside, of which the hosts are chosen, and that is packed.
+#[test]
+fn a_recording_says_what_it_hides_and_of_which_hosts_it_is() {
+    let place = Place::weighing(Weight::WAITS);
+    let entry = |second: u32, method: &str, url: &str, kind: &str, body: &str| {
+        json!({
+            "startedDateTime": format!("2026-11-20T05:00:{second:02}.000Z"), "time": 10,
+            "request": { "method": method, "url": url, "headers": null,
+                         "postData": { "mimeType": "text/xml", "text": body } },
+            "response": { "status": 200, "content": { "mimeType": kind } },
+        })
+    };
+    let entries = [
+        entry(0, "GET", "http://shop.example/", "text/html", ""),
+        entry(1, "GET", "http://shop.example/events", "text/event-stream", ""),
+        entry(2, "POST", "http://api.shop.example/a", "application/json", "<pin>LEAK1</pin>"),
+        entry(3, "GET", "http://other.example/b?token=LEAK2", "application/json", ""),
+        json!(null),
+    ];
+    place.write("a.har", json!({ "log": { "entries": entries } }).to_string());
+    assert!(place.command("gzip", &["a.har"]).status().unwrap().success());
+    let made = ["scenario", "from-har", "a.har.gz", "-o", "a.toml"];
+    let says = place.plimsoll(&made).ended_with(0);
+    says.says(&[
+        "5 requests, of http://shop.example: 2 steps",
+        "note: secrets are left out: set PIN in the environment",
+        "note: a body of text/xml may hold secrets: look through it",
+        "note: steps of http://api.shop.example name it",
+        "note: left out: requests of other hosts: 1 of other.example",
+        "note: left out: 1 event stream",
+        "note: left out: 1 entry without",
+    ]);
+    let text = std::fs::read_to_string(place.path("a.toml")).unwrap();
+    assert!(!text.contains("LEAK") && text.contains("<pin>{{env.PIN}}</pin>"), "{text}");
+    let check = ["load", "http://shop.example/", "--scenario", "a.toml", "--users", "1", "--check"];
+    let mut check = place.command(PLIMSOLL, &check);
+    check.env("PIN", "7");
+    place.start(check).wait().ended_with(0);
+    let chosen = [&made[..], &["--host", "other.example", "--json"]].concat();
+    let said = place.plimsoll(&chosen).ended_with(0).json();
+    assert_eq!((&said["server"], &said["steps"]), (&"http://other.example".into(), &1.into()));
+    assert_eq!(said["secrets"], json!(["TOKEN"]), "{said}");
+    let wrong = [&made[..], &["--host", "shop.exmple"]].concat();
+    place.plimsoll(&wrong).ended_with(2).says(&["`shop.exmple`", "http://shop.example"]);
+}
+
 #[test]
 fn a_log_becomes_a_scenario() {
     let place = Place::weighing(Weight::WAITS);

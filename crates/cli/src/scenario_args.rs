@@ -58,9 +58,9 @@ pub(crate) struct Try {
 
 #[derive(Args)]
 #[command(after_help = "\
-The scenario is of the site that was asked first, and of its API; requests of other hosts are left out
-and counted. Cookies are left to the user's jar, secrets become {{env.NAME}}, tokens of hidden fields
-are taken from the page before.
+The scenario is of the site that was asked first, and of its API; requests of other hosts are left
+out and counted. Cookies are left to the user's jar, secrets become {{env.NAME}}, tokens of hidden
+fields are taken from the page before.
 
 Examples:
   plimsoll scenario from-har shop.har -o checkout.toml
@@ -72,8 +72,8 @@ pub(crate) struct FromHar {
     /// The recording: HAR, as browsers save it, plain or gzip; - for standard input
     #[arg(value_parser = crate::files::input)]
     pub(crate) recording: PathBuf,
-    /// A host whose requests become steps, such as shop.example or shop.example:8443; repeatable, the
-    /// first is the target's; default: the site asked first, and its API
+    /// A host whose requests become steps, such as shop.example or shop.example:8443; repeatable,
+    /// the first is the target's; default: the site asked first, and its API
     #[arg(long = "host", value_name = "NAME")]
     pub(crate) hosts: Vec<String>,
     /// The scenario; default: print it

@@ -166,6 +166,9 @@ fn har_json(scenario: &HarScenario) -> serde_json::Value {
             "not_http": left_out.not_http,
             "bodies": left_out.bodies,
             "incomplete": left_out.incomplete,
+            "cached": left_out.cached,
+            "headers": left_out.headers,
+            "files": left_out.files,
         },
     })
 }

@@ -172,7 +172,10 @@ proptest! {
     /// Whatever was recorded: what is made of it can be read.
     #[test]
     fn any_recording_that_converts_can_be_read(
-        fields in prop::collection::vec(("[a-c._ \"'{}\\\\-]{1,4}|env|user|sent|\\PC{1,4}", "[a-z0-9]{8}1"), 1..5),
+        fields in prop::collection::vec(
+            ("[a-c._ \"'{}\\\\-]{1,4}|env|user|sent|\\PC{1,4}", "[a-z0-9]{8}1"),
+            1..5,
+        ),
         url in "https?://h(:81)?/[ -~é]{0,12}",
         kind in prop::sample::select(vec![
             "application/json", "text/plain", "application/x-www-form-urlencoded", "\r\nX: y", "",

@@ -124,6 +124,98 @@ fn a_packed_recording_is_read() {
     assert!(matches!(torn, HarError::Read { .. }), "{torn}");
 }
 
+#[test]
+fn what_asked_nobody_and_what_is_no_request_is_counted() {
+    let with_status = |status: i64| {
+        let mut entry = whole();
+        entry["response"]["status"] = json!(status);
+        entry
+    };
+    let mut cached = whole();
+    cached["_fromCache"] = json!("disk");
+    let entries = [page(), with_status(101), with_status(99), with_status(1000), cached];
+    let scenario = made(&entries);
+    let left_out = &scenario.left_out;
+    assert_eq!((left_out.websockets, left_out.without_answer, left_out.cached), (1, 2, 1));
+    assert_eq!(scenario.steps, 1, "{}", scenario.text);
+    let mut upper = whole();
+    upper["request"]["url"] = json!("HTTPS://shop.example:443/a");
+    let scenario = made(&[page(), upper, with_status(999)]);
+    assert_eq!((scenario.steps, scenario.left_out.not_http), (3, 0), "{}", scenario.text);
+}
+
+#[test]
+fn a_header_that_no_request_may_have_is_left_out() {
+    let mut entry = whole();
+    entry["request"]["headers"] = json!([
+        { "name": "X-A", "value": "a\r\nX-B: b" }, { "name": "X C", "value": "c" },
+        { "name": "", "value": "c" }, { "name": "X-D", "value": "d\te" },
+        { "name": "X-E", "value": "\u{7}" },
+    ]);
+    entry["request"]["postData"] = json!({ "mimeType": "text/plain\r\nX: y", "text": "x" });
+    let scenario = made(&[page(), entry]);
+    let headers = steps(&scenario)[2]["headers"].as_inline_table().unwrap().clone();
+    let names: Vec<&str> = headers.iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["X-D", "Content-Type"], "{}", scenario.text);
+    assert_eq!(
+        (headers["Content-Type"].as_str(), scenario.left_out.headers),
+        (Some("text/plain"), 4)
+    );
+}
+
+#[test]
+fn an_upload_without_its_content_is_said() {
+    let part = |name: &str, value: &str| {
+        format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+    };
+    let of = |parts: &[String]| {
+        let body = format!("{}--b--\r\n", parts.concat());
+        made(&[page(), with_body(whole(), "multipart/form-data; boundary=b", &body)])
+    };
+    let scenario = of(&[part("a", "b"), part("f\"; filename=\"f.txt", "")]);
+    assert_eq!(scenario.left_out.files, 1, "{}", scenario.text);
+    let said = "left out: 1 content of a file, which the recording has not: an empty one is sent";
+    assert!(scenario.remarks().contains(&said.to_owned()), "{:?}", scenario.remarks());
+    // One that was not chosen is empty.
+    assert_eq!(of(&[part("f\"; filename=\"", "")]).left_out.files, 0);
+    // Firefox has the fields of a form, and not its text.
+    let mut entry = whole();
+    entry["request"]["postData"] = json!({
+        "mimeType": "multipart/form-data", "params": [{ "name": "pin", "value": "7" }],
+    });
+    let scenario = made(&[page(), entry]);
+    assert_eq!(steps(&scenario)[2]["multipart"]["pin"].as_str(), Some("{{env.PIN}}"));
+}
+
+#[test]
+fn a_page_in_base64_is_looked_at_for_tokens() {
+    let mut page = page();
+    page["response"]["content"]["encoding"] = json!("base64");
+    page["response"]["content"]["text"] =
+        json!("PGlucHV0IHR5cGU9aGlkZGVuIG5hbWU9dG9rZW4gdmFs\ndWU9YWJjMTIzZGVmPg==");
+    let form = "application/x-www-form-urlencoded";
+    let scenario = made(&[page, with_body(whole(), form, "token=abc123def")]);
+    assert_eq!(scenario.tokens, ["token"], "{}", scenario.text);
+}
+
+#[test]
+fn operations_of_graphql_have_names() {
+    let post = |body: &str| {
+        let mut entry = with_body(whole(), "application/json", body);
+        entry["request"]["url"] = json!("https://shop.example/graphql");
+        entry
+    };
+    let scenario = made(&[
+        page(),
+        post("{\"operationName\":\"Cart\",\"query\":\"query Cart { a }\"}"),
+        post("{\"query\":\"mutation Buy($n: Int) { b }\",\"variables\":null}"),
+        post("{\"query\":\"{ c }\"}"),
+    ]);
+    let steps = steps(&scenario);
+    let names: Vec<&str> = steps[2..].iter().map(|step| text(step, "name")).collect();
+    assert_eq!(names, ["POST /graphql Cart", "POST /graphql Buy", "POST /graphql"]);
+}
+
 proptest! {
     /// Whatever two members are: the recording is read.
     #[test]

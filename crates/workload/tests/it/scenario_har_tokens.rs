@@ -30,7 +30,7 @@ fn walk(scenario: &HarScenario, pages: &[&str]) -> Vec<String> {
                 let of = of.as_inline_table().unwrap();
                 let word = |key: &str| of.get(key).and_then(|value| value.as_str());
                 let mut take = Take::css(word("css").unwrap(), word("attribute")).unwrap();
-                if let Some(which) = of.get("which").and_then(|which| which.as_integer()) {
+                if let Some(which) = of.get("which").and_then(toml_edit::Value::as_integer) {
                     take = take.which(Which::Number(u32::try_from(which).unwrap()));
                 }
                 let answer = Answer::new(200, Headers::default(), page.as_bytes(), "http://h/");
@@ -57,12 +57,15 @@ fn of_two_forms_the_token_of_the_one_that_was_sent_is_taken() {
         format!("<form action=/logout>{a}</form><form action=/login>{b}</form>"),
         format!("<form id=x>{a}</form><form name=\"it's\">{b}</form>"),
         format!("<form action=/p>{a}</form><form action=/p>{b}</form>"),
+        format!("<form action=/a>{a}</form><form action='/p?sid=LEAK'>{b}</form>"),
+        format!("<form action=/a>{a}</form><form action=/p/LEAK5f3a91c7abcdefgh>{b}</form>"),
         format!("{a}{b}"),
         format!("<script>var x = '{a}';</script><textarea>{a}</textarea><form>{a}{b}</form>"),
     ] {
         let scenario = made(&[page(0, &html), post(5, "token=BBBB2222&user=a")]);
         let expected = ["token = BBBB2222", "token: {{token}}", "user: a"];
         assert_eq!(walk(&scenario, &[&html]), expected, "{}", scenario.text);
+        assert!(!scenario.text.contains("LEAK"), "{}", scenario.text);
     }
     let html = format!("<form action=/login>{a}</form><form action=/x>{b}</form>");
     let both = made(&[page(0, &html), post(5, "token=AAAA1111"), post(6, "token=BBBB2222")]);

@@ -35,6 +35,14 @@ pub(super) fn written(body: &Body, names: &mut Names) -> Option<WrittenBody> {
             return one("form", form(names, &fields));
         }
     }
+    let has_text = body.text.as_ref().is_some_and(|text| !text.is_empty());
+    if !has_text && kind == "multipart/form-data" {
+        let params = body.params.iter().map(|of| (of.name.clone(), of.value.clone()));
+        let params: Vec<_> = params.collect();
+        let has_files = body.params.iter().any(|field| field.is_file);
+        let is_whole = !params.is_empty() && !has_files && !has_twice(&params);
+        return is_whole.then(|| form(names, &params)).and_then(|form| one("multipart", form));
+    }
     let text = body.text.as_deref().filter(|text| !text.is_empty())?;
     let parts = parts::read(&body.kind, text).unwrap_or_default();
     let fields: Vec<_> = parts.iter().map(|of| (of.name.clone(), of.value.clone())).collect();
@@ -60,7 +68,30 @@ pub(super) fn written(body: &Body, names: &mut Names) -> Option<WrittenBody> {
         *names.unjudged.entry(kind).or_default() += 1;
         names.text(text, Text::Body).template()
     };
-    Some(WrittenBody { keys: vec![("body", quoted(&raw))], kind: Some(body.kind.clone()) })
+    // A header has no control characters, and one that is empty says nothing.
+    let kind = body.kind.split(|c: char| c.is_control()).next().unwrap_or_default().trim();
+    let kind = (!kind.is_empty()).then(|| kind.to_owned());
+    Some(WrittenBody { keys: vec![("body", quoted(&raw))], kind })
+}
+
+/// What a body of GraphQL asks for, by its name.
+pub(super) fn operation(body: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Asked {
+        #[serde(rename = "operationName")]
+        name: Option<String>,
+        query: Option<String>,
+    }
+    let asked: Asked = serde_json::from_str(body).ok()?;
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let in_query = || {
+        let query = asked.query.as_deref()?.trim_start();
+        let kinds = ["query ", "mutation ", "subscription "];
+        let rest = kinds.iter().find_map(|kind| query.strip_prefix(kind))?.trim_start();
+        rest.split(|c: char| !is_letter(c)).next().map(str::to_owned)
+    };
+    let name = asked.name.clone().or_else(in_query)?;
+    (!name.is_empty() && name.len() <= 64 && name.chars().all(is_letter)).then_some(name)
 }
 
 /// Fields as a table of TOML.
@@ -79,6 +110,7 @@ fn of_parts(names: &mut Names, text: &str, parts: &[Part]) -> Pieces {
             true => names.text(&part.value, Text::Body),
             false => names.value(&part.name, &part.value),
         };
+        names.files += u64::from(part.has_file_name && part.value.is_empty());
         if part.is_file && !part.value.is_empty() {
             *names.unjudged.entry("a file in a form".to_owned()).or_default() += 1;
         }

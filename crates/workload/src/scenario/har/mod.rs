@@ -1,12 +1,11 @@
 //! Scenarios of what a browser recorded: a HAR file becomes the file of a scenario.
 //!
 //! Each request of the site becomes a step, in the order in which they were sent; the site is the
-//! one that was asked first, and its API may be on other hosts. Static files stand in groups called `static files`, one behind
-//! each page. Between the end of all that was waited for and the next request a user thinks, as long
-//! as in the recording, where that is a tenth of a second or more; what goes on behind a page is no
-//! part of it. Redirects are followed by the
-//! step that meets them. Cookies are left to the user's jar, and so are headers that a client
-//! writes itself.
+//! one that was asked first, and its API may be on other hosts. Static files stand in groups called
+//! `static files`, one behind each page. Between the end of all that was waited for and the next
+//! request a user thinks, as long as in the recording, where that is a tenth of a second or more;
+//! what goes on behind a page is no part of it. Redirects are followed by the step that meets them.
+//! Cookies are left to the user's jar, and so are headers that a client writes itself.
 //!
 //! What is secret, by the name of its header, field, member or element, is written as
 //! `{{env.NAME}}`, wherever it stands; what a page gave in a hidden field and was sent back becomes
@@ -136,11 +135,17 @@ pub struct LeftOut {
     pub bodies: u64,
     /// Entries without a URL, a method or a time.
     pub incomplete: u64,
+    /// Answers that the browser had already.
+    pub cached: u64,
+    /// Headers that no request may have.
+    pub headers: u64,
+    /// Files that were sent, of which the recording has nothing: empty ones are sent.
+    pub files: u64,
 }
 
 impl LeftOut {
     /// What is counted by number alone, as one and as several are called.
-    fn counts(&self) -> [(u64, &'static str, &'static str); 7] {
+    fn counts(&self) -> [(u64, &'static str, &'static str); 10] {
         [
             (self.without_answer, "request that had no answer", "requests that had no answer"),
             (self.websockets, "WebSockets", "WebSockets"),
@@ -164,6 +169,17 @@ impl LeftOut {
                 self.incomplete,
                 "entry without a URL, a method or a time",
                 "entries without a URL, a method or a time",
+            ),
+            (
+                self.cached,
+                "answer that the browser had in its cache",
+                "answers that the browser had in its cache",
+            ),
+            (self.headers, "header that no request may have", "headers that no request may have"),
+            (
+                self.files,
+                "content of a file, which the recording has not: an empty one is sent",
+                "contents of files, which the recording has not: empty ones are sent",
             ),
         ]
     }

@@ -28,6 +28,8 @@ pub(super) struct Names {
     pub(super) signs_in: bool,
     /// Bodies that were searched as texts, as their grammar is not known, by type.
     pub(super) unjudged: BTreeMap<String, u64>,
+    /// Files that were sent, of which the recording has nothing.
+    pub(super) files: u64,
 }
 
 impl Names {

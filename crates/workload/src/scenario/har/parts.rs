@@ -9,6 +9,8 @@ pub(super) struct Part {
     pub(super) at: usize,
     /// Whether it is a file, or says of which type it is.
     pub(super) is_file: bool,
+    /// Whether it has the name of a file: of none that was not chosen.
+    pub(super) has_file_name: bool,
 }
 
 /// The parts of a form whose `Content-Type` is `kind`; `None` where the text is none.
@@ -25,17 +27,17 @@ pub(super) fn read(kind: &str, text: &str) -> Option<Vec<Part>> {
     while !rest.starts_with("--") {
         let (part, behind) = rest.strip_prefix("\r\n")?.split_once(&format!("\r\n{boundary}"))?;
         let (head, value) = part.split_once("\r\n\r\n")?;
-        let (name, is_file) = field(head)?;
+        let (name, is_file, has_file_name) = field(head)?;
         let at = value.as_ptr() as usize - text.as_ptr() as usize;
-        parts.push(Part { name, value: value.to_owned(), at, is_file });
+        parts.push(Part { name, value: value.to_owned(), at, is_file, has_file_name });
         rest = behind;
     }
     Some(parts)
 }
 
-/// The name of a part's field, and whether it is more than that.
-fn field(head: &str) -> Option<(String, bool)> {
-    let (mut name, mut is_file) = (None, false);
+/// The name of a part's field, whether it is more than that, and whether it names a file.
+fn field(head: &str) -> Option<(String, bool, bool)> {
+    let (mut name, mut is_file, mut has_file_name) = (None, false, false);
     for line in head.split("\r\n") {
         let (key, value) = line.split_once(':')?;
         if !key.trim().eq_ignore_ascii_case("content-disposition") {
@@ -46,9 +48,10 @@ fn field(head: &str) -> Option<(String, bool)> {
         let (_, of) = value.split_once(" name=\"")?;
         let (of, behind) = of.split_once('"')?;
         is_file |= behind.contains("filename");
+        has_file_name |= is_file && !behind.contains("filename=\"\"");
         name = Some(of.replace("%22", "\"").replace("%0D", "\r").replace("%0A", "\n"));
     }
-    Some((name?, is_file))
+    Some((name?, is_file, has_file_name))
 }
 
 #[cfg(test)]
@@ -66,6 +69,7 @@ mod tests {
             value: value.to_owned(),
             at,
             is_file,
+            has_file_name: is_file,
         };
         let at = text.find("one").unwrap();
         let end = text.len() - "\r\n--x-1--\r\n".len();

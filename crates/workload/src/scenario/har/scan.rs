@@ -22,6 +22,9 @@ pub(super) enum Text {
     Value,
 }
 
+/// The longest value within quotes, characters.
+const MOST_VALUE: usize = 64 << 10;
+
 /// A name and what stands between it and its value.
 static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"([A-Za-z_][A-Za-z0-9_.$%\[\]-]{0,63})\\*["']?(\s*)(?:=>|=|:)(\s*)"#).ok()
@@ -132,8 +135,8 @@ fn value(text: &str, at: usize) -> (Range<usize>, bool) {
         return (at..at + end, false);
     };
     let begin = at + slashes + 1;
-    let mut escapes = 0;
-    for (place, c) in text[begin..].char_indices() {
+    let (mut escapes, mut end) = (0, begin);
+    for (place, c) in text[begin..].char_indices().take(MOST_VALUE) {
         if c == quote && escapes == slashes {
             return (begin..begin + place - slashes, true);
         }
@@ -143,8 +146,10 @@ fn value(text: &str, at: usize) -> (Range<usize>, bool) {
             '\\' => escapes + 1,
             _ => 0,
         };
+        end = begin + place + c.len_utf8();
     }
-    (begin..text.len(), true)
+    // What is torn off is a value all the same.
+    (begin..end, true)
 }
 
 /// The value of what stands on a line of its own as a header does: `Bearer abc`.
@@ -182,6 +187,7 @@ mod tests {
             ("{\\\"pin\\\":\\\"LEAK\\\",\\\"a\\\":1}", "pin=LEAK"),
             ("{'token': 'LEAK', }", "token=LEAK"),
             ("[{\"pin\": 77, }]", "pin=77"),
+            ("{\"user\":\"a\",\"pin\":\"LEAK", "pin=LEAK"),
             ("<a><Password Type='x'>LEAK</Password></a>", "Password=LEAK"),
             ("<wsse:Password> <![CDATA[LEAK]]></wsse:Password>", "Password=LEAK"),
             ("<login user=\"a\" password=\"LEAK\"/>", "password=LEAK"),

@@ -106,7 +106,21 @@ const WEAK: [&str; 12] = [
     "oauth",
 ];
 /// Words behind which a name says something about a secret.
-const ABOUT: [&str; 38] = [
+const ABOUT: [&str; 52] = [
+    "action",
+    "provider",
+    "name",
+    "user",
+    "username",
+    "email",
+    "scheme",
+    "level",
+    "step",
+    "view",
+    "message",
+    "error",
+    "title",
+    "description",
     "type",
     "length",
     "len",
@@ -409,6 +423,9 @@ mod tests {
             "___",
             "Content-Type",
             "announce",
+            "authAction",
+            "X-Auth-User",
+            "session_name",
             "cookiecutter",
         ] {
             assert_eq!(secrecy(name), Secrecy::Ordinary, "{name}");

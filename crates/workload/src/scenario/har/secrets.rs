@@ -106,8 +106,8 @@ fn stands_out(value: &str) -> bool {
     value.len() >= 6 && count >= 2 && !is_number || value.len() >= 12 && !is_number
 }
 
-/// A text as it is, and what it says once it is decoded: percent-encoding, escapes of JSON and TOML,
-/// base64, and one within the other.
+/// A text as it is, and what it says once it is decoded: percent-encoding, escapes of JSON and
+/// TOML, base64, and one within the other.
 fn views(text: &str) -> Vec<String> {
     let decoded = |text: &str| {
         let url = String::from_utf8_lossy(&percent_decode(text.as_bytes())).into_owned();

@@ -12,6 +12,7 @@ use super::secrets::Secrets;
 use super::urls::{host, leads_to, split};
 use super::{HarError, HarScenario, LeftOut};
 use crate::access_log::iso_ns;
+use crate::request::parse_header;
 use crate::scenario::written::{
     StepNames, comment, constant_ms, is_static, literal, path, quoted, table,
 };
@@ -170,16 +171,13 @@ impl Steps {
 
     /// Takes the next request.
     fn take(&mut self, at_ms: f64, entry: &Entry, activity: Activity) {
-        let Some((scheme, _)) = entry.request.url.split_once("://") else {
-            self.left_out.not_http += 1;
-            return;
+        let scheme = entry.request.url.split_once("://").map(|(scheme, _)| scheme);
+        let is_by = |schemes: &[&str]| {
+            scheme.is_some_and(|of| schemes.iter().any(|known| of.eq_ignore_ascii_case(known)))
         };
-        if matches!(scheme, "ws" | "wss") || entry.kind.as_deref() == Some("websocket") {
+        let is_upgraded = entry.response.status == 101 && is_by(&["http", "https"]);
+        if is_by(&["ws", "wss"]) || entry.kind.as_deref() == Some("websocket") || is_upgraded {
             self.left_out.websockets += 1;
-            return;
-        }
-        if !matches!(scheme, "http" | "https") {
-            self.left_out.not_http += 1;
             return;
         }
         let Some((server, target)) = split(&entry.request.url) else {
@@ -197,8 +195,12 @@ impl Steps {
             return;
         };
         let left_out = match activity {
+            _ if entry.is_from_cache => Some(&mut self.left_out.cached),
             Activity::EventStream => Some(&mut self.left_out.event_streams),
-            _ if entry.response.status <= 0 => Some(&mut self.left_out.without_answer),
+            // No check can be of another status.
+            _ if !(100..1000).contains(&entry.response.status) => {
+                Some(&mut self.left_out.without_answer)
+            }
             Activity::LongPoll => Some(&mut self.left_out.long_polls),
             Activity::Awaited | Activity::Behind => None,
         };
@@ -288,6 +290,10 @@ impl Steps {
         }
         let target = self.target(server, target);
         let name = self.step_names.name(verb, &target);
+        // All operations of GraphQL are asked for at one path.
+        let sent = entry.request.body.as_ref().and_then(|body| body.text.as_deref());
+        let operation = sent.filter(|_| target.contains("graphql")).and_then(body::operation);
+        let name = operation.map_or(name.clone(), |operation| format!("{name} {operation}"));
         if let Some(page) = &entry.response.content.page {
             self.names.tokens.page(page, number);
         }
@@ -315,7 +321,12 @@ impl Steps {
             // What a browser accepts of a page makes no difference.
             let is_usual = lower == "accept" && (value.contains("html") || value == "*/*");
             let is_twice = headers.iter().any(|(taken, _)| taken.eq_ignore_ascii_case(name));
-            if is_own || is_usual || is_twice || value.contains(['\r', '\n']) {
+            if is_own || is_usual || is_twice {
+                continue;
+            }
+            let is_line = !value.contains(|c: char| c != '\t' && c.is_control());
+            if !is_line || parse_header(&format!("{name}: x")).is_err() {
+                self.left_out.headers += 1;
                 continue;
             }
             let pieces = self.names.header(name, value);
@@ -346,7 +357,7 @@ impl Steps {
             tokens: self.names.tokens.variables(),
             unjudged: self.names.unjudged.clone(),
             still_there: Vec::new(),
-            left_out: self.left_out.clone(),
+            left_out: LeftOut { files: self.names.files, ..self.left_out.clone() },
         };
         let mut steps = String::new();
         for step in &self.steps {

@@ -1,10 +1,11 @@
-//! Tokens: what a page gave in a hidden field, or in a `meta`, and a later request sent back. A user
-//! of the scenario gets another one, so it is taken from the page.
+//! Tokens: what a page gave in a hidden field, or in a `meta`, and a later request sent back. A
+//! user of the scenario gets another one, so it is taken from the page.
 
 use std::rc::Rc;
 
 use html5gum::{State, Token, Tokenizer};
 
+use super::secret_names::is_drawn;
 use crate::scenario::take::{Answer, Headers, Take, Which};
 
 /// The most fields that are remembered.
@@ -81,7 +82,9 @@ impl Tokens {
                         let value = attribute(name.as_bytes()).filter(|of| !of.is_empty())?;
                         Some(format!("form[{name}={}]", in_quotes(&value)?))
                     };
-                    form = by("action").or_else(|| by("id")).or_else(|| by("name"));
+                    let action = attribute(b"action").is_some_and(|action| is_lasting(&action));
+                    let action = by("action").filter(|_| action);
+                    form = action.or_else(|| by("id")).or_else(|| by("name"));
                     continue;
                 }
                 b"input" => (false, attribute(b"value")),
@@ -204,6 +207,12 @@ fn in_quotes(value: &str) -> Option<String> {
     let quote = ['"', '\''].into_iter().find(|quote| !value.contains(*quote))?;
     let is_plain = !value.contains(['\\', '\n', '\r', '\u{c}']);
     is_plain.then(|| format!("{quote}{value}{quote}"))
+}
+
+/// Whether the address of a form is the same for all users, and on any server: it has no query, no
+/// parameters and nothing that was drawn.
+fn is_lasting(action: &str) -> bool {
+    !action.contains(['?', ';', ':', '%']) && !action.split('/').any(is_drawn)
 }
 
 /// How what stands within an element is read, where that is text whatever it looks like (WHATWG
