@@ -102,7 +102,8 @@ fn beacons_and_files_that_go_on_behind_take_no_time_away() {
     let video = entry(300, 45_000, "GET", &format!("{HOST}/v.mp4"), 200, "video/mp4");
     let slow_page = entry(200, 9_900, "GET", &format!("{HOST}/frame"), 200, "text/html");
     let slow_call = call(9_000, 1_500, "/counter");
-    for beside in [beacon, video, slow_page, slow_call] {
+    let pixel = entry(5_000, 30, "GET", &format!("{HOST}/p.gif?n=1"), 200, "image/gif");
+    for beside in [beacon, video, slow_page, slow_call, pixel] {
         let scenario = pages_beside(std::slice::from_ref(&beside));
         thinks_as_of_pages(&scenario);
         assert_eq!(scenario.steps + scenario.static_files, 7, "{beside}");

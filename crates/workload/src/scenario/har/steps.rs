@@ -20,6 +20,8 @@ use crate::scenario::written::{
 /// The shortest time that a user is believed to think, milliseconds; what is shorter is the
 /// browser's.
 const LEAST_THINK_MS: i64 = 100;
+/// How long after all had come a file is asked for behind the page, milliseconds.
+const LATE_FILE_MS: f64 = 1_000.0;
 /// The most redirects that one step follows.
 const MOST_REDIRECTS: u32 = 20;
 /// The methods that steps have.
@@ -211,14 +213,19 @@ impl Steps {
         let took_ms = entry.time.filter(|time| *time > 0.0 && activity == Activity::Awaited);
         let end_ms = at_ms + took_ms.unwrap_or_default();
         let busy_until_ms = self.busy_until_ms;
-        self.busy_until_ms = Some(busy_until_ms.map_or(end_ms, |before| before.max(end_ms)));
+        let is_file = verb == "get" && is_file(entry, &target);
+        // A picture that counts who looks, say: no page waits for it.
+        let is_late = busy_until_ms.is_some_and(|before| at_ms - before >= LATE_FILE_MS);
+        if !(is_file && is_late) {
+            self.busy_until_ms = Some(busy_until_ms.map_or(end_ms, |before| before.max(end_ms)));
+        }
         if self.is_redirected(entry, &server, &target) {
             return;
         }
         self.names.tokens.step = self.asked;
         let sent = entry.request.body.as_ref().and_then(|body| body.text.as_deref());
         self.names.signs_in = signs_in(&target, sent.unwrap_or_default());
-        if verb == "get" && is_file(entry, &target) {
+        if is_file {
             self.file(&server, &target, entry.response.status);
             return;
         }
