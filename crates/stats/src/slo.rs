@@ -32,7 +32,8 @@
 //! above the truth.
 //!
 //! An availability finer than one second in those counted cannot be told from perfect by this run:
-//! it is *not resolvable*, and fails.
+//! where no second too many was down it is *not resolvable*, and fails. A second too many breaks
+//! it, however short the run is.
 //!
 //! A figure of what is watched that has no value in the run is *not resolvable* too. `for D` means
 //! every sample of the last D, of which there are at least two, and none missing; of answers every

@@ -58,6 +58,14 @@ pub struct Verdict {
     pub note: Option<String>,
 }
 
+impl Verdict {
+    /// Whether the run is too short to tell: it has not broken the clause, and has not shown that
+    /// it holds.
+    pub(super) fn is_open(&self) -> bool {
+        self.note.as_ref().is_some_and(|note| note.starts_with(NOT_RESOLVABLE))
+    }
+}
+
 /// What clauses are held against: a run as it was counted, or as it may have been.
 #[derive(Debug, Clone)]
 pub(super) struct Counted {
@@ -146,6 +154,8 @@ impl Clause {
         Verdict { expr: self.expr.clone(), value, pass: holds && resolvable, note }
     }
 
+    /// The share of the seconds that were up. A run that is too short for what is asked can break
+    /// it all the same, by a second that was down: only that it held is not told by so few.
     fn availability(&self, run: &Counted) -> (Option<f64>, Option<String>) {
         let counted = run.up_s + run.down_s;
         if counted == 0 {
@@ -154,9 +164,11 @@ impl Clause {
         // In units of a second; the margin is for the rounding of 1 - 0.9.
         #[expect(clippy::cast_precision_loss, reason = "seconds of a run are far below 2^53")]
         let allowed = (1.0 - self.bound.value()) * counted as f64;
-        let note = (allowed < 1.0 - 1e-9)
+        let value = share(run.up_s, counted);
+        let is_open = allowed < 1.0 - 1e-9 && self.comparison.holds(value, self.bound.value());
+        let note = is_open
             .then(|| format!("{NOT_RESOLVABLE}: one second of {counted} is more than it allows"));
-        (Some(share(run.up_s, counted)), note)
+        (Some(value), note)
     }
 }
 
@@ -300,10 +312,13 @@ mod tests {
         let held = run.verdict("availability>=99.9%");
         assert_eq!((held.value, held.pass, held.note), (Some(0.999), true, None));
         assert!(!run.verdict("availability>99.9%").pass);
+        // One second of a thousand was down: that is more than is allowed, however short the run.
         let fine = run.verdict("availability>=99.99%");
+        assert_eq!((fine.value, fine.pass, fine.note), (Some(0.999), false, None));
+        let perfect = SloInputs { up_s: 10, down_s: 0, ..run.inputs() };
+        let fine = Slo::parse("availability>=99.99%").unwrap().evaluate(&perfect).remove(0);
         assert!(!fine.pass);
         assert!(fine.note.unwrap().starts_with("not resolvable in this run"));
-        let perfect = SloInputs { up_s: 10, down_s: 0, ..run.inputs() };
         let slo = Slo::parse("availability>=90%,availability>=91%").unwrap();
         let verdicts = slo.evaluate(&perfect);
         assert!(verdicts[0].pass, "1 of 10 is resolvable, rounding or not");
@@ -311,6 +326,28 @@ mod tests {
         let empty = SloInputs { up_s: 0, down_s: 0, ..run.inputs() };
         let verdict = slo.evaluate(&empty).remove(0);
         assert_eq!((verdict.value, verdict.pass), (None, false));
+    }
+
+    /// However short a run is, a second that was down and is more than the clause allows has broken
+    /// it; what is left open is only that it held.
+    #[test]
+    fn a_short_run_breaks_an_availability_and_only_cannot_hold_it() {
+        let run = Run::new(10, 0, 0);
+        for bound in ["90%", "99%", "99.9%", "99.999%", "100%"] {
+            let slo = Slo::parse(&format!("availability>={bound}")).unwrap();
+            let allowed = 1.0 - slo.clauses()[0].bound.value();
+            for counted in 1..=12_u64 {
+                for down_s in 0..=counted {
+                    let inputs = SloInputs { up_s: counted - down_s, down_s, ..run.inputs() };
+                    let verdict = slo.evaluate(&inputs).remove(0);
+                    let case = format!("{bound}: {down_s} of {counted} down: {verdict:?}");
+                    let is_broken = down_s as f64 > allowed * counted as f64 + 1e-9;
+                    let is_long = allowed * counted as f64 > 1.0 - 1e-9;
+                    assert_eq!(verdict.pass, !is_broken && is_long, "{case}");
+                    assert_eq!(verdict.is_open(), !is_broken && !is_long, "{case}");
+                }
+            }
+        }
     }
 
     #[test]
