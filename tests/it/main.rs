@@ -65,6 +65,7 @@ mod program;
 mod prometheus;
 mod published_types;
 mod rabbit;
+mod ranked;
 mod reading;
 mod reconnecting;
 mod recorded_load;

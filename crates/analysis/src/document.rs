@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use plimsoll_runs::Kind;
+use plimsoll_runs::experiment::{Gate, LeftOut};
 use plimsoll_stats::interval::Method;
 use plimsoll_workload::instance_type::PricedType;
 use serde::Serialize;
@@ -122,9 +123,22 @@ pub struct CellResult {
     pub failures: Vec<String>,
     /// Whether its figures can be believed; `None` where it has no run that says so.
     pub valid: Option<bool>,
+    /// Why they cannot, a sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub invalid_because: Vec<String>,
     /// Whether its availability held: `held`, `broken`, `not_resolvable`; `None` where that was not
     /// asked.
     pub gate: Option<&'static str>,
+    /// The servers that were started for it and ended by themselves under its load: which, how, and
+    /// their last words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub servers_ended: Vec<String>,
+    /// Why its figures are in no effect, ranking or mean ([`LeftOut::name`]); `None` where they
+    /// are.
+    pub left_out: Option<&'static str>,
+    /// How noisy this host was beside it; it counts all the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub noise: Vec<String>,
     /// Whether its whole SLO held; `None` where it has none, or it cannot be told.
     pub slo: Option<bool>,
     /// Whether it has an SLO.
@@ -162,11 +176,17 @@ impl CellResult {
         [state::DONE, state::ENDED_EARLY].contains(&self.state)
     }
 
-    /// Whether it is in effects and rankings: a cell whose availability did not hold has answered
-    /// something else than what was asked.
+    /// Why it is in no effect, ranking or mean; `None` where it is.
+    #[must_use]
+    pub fn why_left_out(&self) -> Option<LeftOut> {
+        let is_broken = self.gate == Some(Gate::Broken.name());
+        LeftOut::of(self.is_done(), !self.servers_ended.is_empty(), is_broken, self.valid)
+    }
+
+    /// Whether it is in effects, rankings and means.
     #[must_use]
     pub fn counts(&self) -> bool {
-        self.is_done() && self.gate != Some("broken")
+        self.why_left_out().is_none()
     }
 }
 
@@ -196,11 +216,12 @@ pub struct CombinationResult {
     pub factors: Levels,
     /// How many cells it has.
     pub cells: usize,
-    /// How many of them count: done, and their availability held.
+    /// How many of them count: those that are in effects, rankings and means.
     pub counted: usize,
     /// Whether its whole SLO held in all its cells; `None` where it has none, or it cannot be told.
     pub slo: Option<bool>,
-    /// Whether it is in the ranking: all its cells count, and no SLO was broken.
+    /// Whether it is in the ranking: its whole SLO held in every cell, where it has one, and all
+    /// its cells count but for those that are not valid.
     pub ranked: bool,
     /// The geometric mean of the figures of `respond`, each as how many times better it is than at
     /// the first levels; `None` of fewer than two figures, and where one is missing.
@@ -263,8 +284,10 @@ pub struct EffectResult {
     pub figure: &'static str,
     /// The figure at the second level over that at the first.
     pub effect: f64,
-    /// Its 95% interval; `None` where no error is known.
+    /// Its 95% interval over the replications; `None` of fewer than two.
     pub ci95: Option<[f64; 2]>,
+    /// Of how many replications it is: each is one piece of evidence.
+    pub n: usize,
     /// The probability of a ratio as far from 1 where there is no effect, corrected for how many
     /// are looked at; `None` where no error is known.
     pub p_holm: Option<f64>,
@@ -296,8 +319,10 @@ pub struct Interaction {
     pub figure: &'static str,
     /// The ratio of the one factor's effect at the other's second level to that at its first.
     pub effect: f64,
-    /// Its 95% interval; `None` where no error is known.
+    /// Its 95% interval over the replications; `None` of fewer than two.
     pub ci95: Option<[f64; 2]>,
+    /// Of how many replications it is.
+    pub n: usize,
     /// As for an effect, corrected for how many interactions are looked at.
     pub p_holm: Option<f64>,
     /// Other effects that it cannot be told apart from.
@@ -305,14 +330,16 @@ pub struct Interaction {
     pub aliases: Vec<String>,
 }
 
-/// A table of the analysis of variance of a figure's logarithms: effects are ratios.
+/// A table of the analysis of variance of a figure's logarithms: effects are ratios. Its rows and
+/// residuals add up to the total.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Variance {
     /// The figure.
     pub figure: &'static str,
-    /// The factors, then their interactions.
+    /// The factors, then their interactions, what is left of both, and the replications.
     pub rows: Vec<VarianceRow>,
-    /// The sum of squares that no row explains, and its degrees of freedom.
+    /// The sum of squares that no row explains, how effects differ from replication to replication,
+    /// and its degrees of freedom.
     pub residual: [f64; 2],
     /// The sum of squares of all values around their mean, and its degrees of freedom.
     pub total: [f64; 2],
@@ -321,13 +348,17 @@ pub struct Variance {
 /// A row of such a table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VarianceRow {
-    /// The factor, or those of an interaction.
+    /// The factor, or those of an interaction; else `replication` or `others`.
     pub factors: Vec<String>,
+    /// Other effects that it cannot be told apart from, by the names of their factors.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
     /// Its sum of squares.
     pub sum_of_squares: f64,
     /// Its degrees of freedom.
     pub df: f64,
-    /// Its mean square over that of the residuals; `None` where nothing varies.
+    /// Its mean square over that by which it differs from replication to replication; `None` where
+    /// nothing varies.
     pub f: Option<f64>,
     /// The probability of an F as great where there is no effect.
     pub p: Option<f64>,

@@ -3,21 +3,24 @@
 //! An effect is the ratio of a figure at a level to the same figure at the factor's first level, in
 //! the geometric mean over the other factors and the replications. Of a design of two-level factors
 //! it is that of the contrasts ([`plimsoll_stats::effects`]); of other designs, that of the pairs
-//! of cells that differ in this factor alone. P-values are corrected together (Holm), those of
+//! of cells that differ in this factor alone. Either is taken within each replication, and its
+//! error is how replications differ ([`crate::blocks`]). P-values are corrected together (Holm),
+//! those of
 //! interactions by themselves.
 
 use std::collections::BTreeMap;
 
 use plimsoll_plan::FactorPlan;
 use plimsoll_stats::design::Word;
-use plimsoll_stats::effects::{RatioEffect, Run, main_ratios, ratios};
+use plimsoll_stats::effects::{Effects, EffectsError, Run, effects, main_effects};
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_stats::holm::corrected;
-use plimsoll_stats::interval::{Estimate, LEVEL, p_of_ratio, paired_ratio};
+use plimsoll_stats::interval::LEVEL;
 use plimsoll_stats::percentiles::{MIN_BEYOND, is_stated};
 use plimsoll_stats::relative::Relative;
 
 use crate::Study;
+use crate::blocks::{Blocked, replications};
 use crate::document::{CellResult, Change, EffectResult, Interaction};
 
 /// What was found.
@@ -50,6 +53,14 @@ pub(crate) fn of(study: &Study<'_>, warnings: &mut Vec<String>) -> Found {
         interactions: correct(interactions, |of, p| of.p_holm = p),
         elsewhere: correct(elsewhere, |of, p| of.p_holm = p),
     }
+}
+
+/// The effects on one figure, corrected by themselves.
+#[cfg(test)]
+pub(crate) fn of_one(study: &Study<'_>, figure: &'static Figure) -> Vec<EffectResult> {
+    let mut effects = Vec::new();
+    on(study, figure, (&mut effects, &mut Vec::new()), &mut Vec::new());
+    correct(effects, |of, p| of.p_holm = p)
 }
 
 /// Corrects p-values for how many there are.
@@ -87,12 +98,11 @@ fn on(
         return;
     }
     match by_contrasts(&factors, figure, &has) {
-        Ok(found) => {
-            let named = |of: &RatioEffect| of.term.order() == 2;
-            let pairs = found.iter().filter(|of| named(of));
+        Ok((found, cells)) => {
+            let pairs = found.iter().filter(|of| of.term.order() == 2);
             interactions.extend(pairs.map(|of| interaction(&factors, figure, of)));
             let mains = found.iter().filter(|of| of.term.order() == 1);
-            let runs = runs(&factors, figure, &has);
+            let runs = runs(&factors, figure, &cells);
             effects.extend(mains.map(|of| main(&factors, figure, (of, &runs))));
         }
         Err(why) => warnings.push(format!("no effects on {}: {why}", figure.label)),
@@ -188,17 +198,68 @@ fn quantile(figure: &Figure) -> Option<f64> {
     Some(number / 10_f64.powi(i32::try_from(digits.len()).ok()?))
 }
 
-/// The effects of two-level factors, by the contrasts of their design; where cells are missing,
-/// main effects by least squares.
-fn by_contrasts(
+/// What a factor, or an interaction of some, does to a figure, over the replications.
+pub(crate) struct Told {
+    /// The factors, as a word.
+    pub(crate) term: Word,
+    /// What it cannot be told apart from.
+    pub(crate) aliases: Vec<Word>,
+    /// The figure at the high level over that at the low one.
+    pub(crate) of: Blocked,
+}
+
+/// The effects of two-level factors with the cells that they are of: of the replications that have
+/// the whole design, by its contrasts; where cells are missing so that fewer than two have it, main
+/// effects by least squares of those that tell the factors apart.
+fn by_contrasts<'a>(
     factors: &[FactorPlan],
     figure: &'static Figure,
-    cells: &[&CellResult],
-) -> Result<Vec<RatioEffect>, String> {
-    let runs = runs(factors, figure, cells);
-    let runs: Vec<Run<'_>> = runs.iter().map(|(levels, values)| Run { levels, values }).collect();
-    let found = ratios(&runs, LEVEL).or_else(|_| main_ratios(&runs, LEVEL));
-    found.map_err(|error| error.to_string())
+    cells: &[&'a CellResult],
+) -> Result<(Vec<Told>, Vec<&'a CellResult>), String> {
+    let design = runs(factors, figure, cells).len();
+    let all = replications(cells.iter().copied());
+    let of = |made: fn(&[Run<'_>], f64) -> Result<Effects, EffectsError>, whole: bool| {
+        let is_whole =
+            |of: &&Vec<&'a CellResult>| !whole || runs(factors, figure, of).len() == design;
+        let own = all.values().filter(is_whole);
+        let found = own.map(|own| Ok((made_of(made, &runs(factors, figure, own))?, own.clone())));
+        let found: Vec<Result<(Effects, Vec<&CellResult>), EffectsError>> = found.collect();
+        let fault = found.iter().find_map(|of| of.as_ref().err().cloned());
+        let good: Vec<(Effects, Vec<&CellResult>)> = found.into_iter().flatten().collect();
+        (good, fault)
+    };
+    let (mut best, fault) = of(effects, true);
+    if best.len() < 2 {
+        let (mains, _) = of(main_effects, false);
+        if mains.len() > best.len() {
+            best = mains;
+        }
+    }
+    if best.is_empty() {
+        // No replication tells the factors apart by itself: all together may, without an error.
+        let runs = runs(factors, figure, cells);
+        let together = made_of(main_effects, &runs).map_err(|error| fault.unwrap_or(error));
+        best.push((together.map_err(|error| error.to_string())?, cells.to_vec()));
+    }
+    let told = |(at, effect): (usize, &plimsoll_stats::effects::Effect)| {
+        let logs: Vec<f64> = best.iter().map(|(of, _)| of.effects[at].difference().0).collect();
+        let of = Blocked::of(&logs)?;
+        Some(Told { term: effect.term, aliases: effect.aliases.clone(), of })
+    };
+    let found = best[0].0.effects.iter().enumerate().filter_map(told).collect();
+    Ok((found, best.iter().flat_map(|(_, cells)| cells.iter().copied()).collect()))
+}
+
+/// The effects on the logarithms of values, a value a run: of several its mean.
+pub(crate) fn made_of(
+    made: fn(&[Run<'_>], f64) -> Result<Effects, EffectsError>,
+    runs: &BTreeMap<Vec<i8>, Vec<f64>>,
+) -> Result<Effects, EffectsError> {
+    let log = |values: &Vec<f64>| [libm::log(geometric(values))];
+    let logs: Vec<(&Vec<i8>, [f64; 1])> =
+        runs.iter().map(|(levels, values)| (levels, log(values))).collect();
+    let runs: Vec<Run<'_>> = logs.iter().map(|(levels, values)| Run { levels, values }).collect();
+    made(&runs, LEVEL)
 }
 
 /// The values of a figure by the levels of two-level factors.
@@ -229,7 +290,7 @@ pub(crate) fn named(factors: &[FactorPlan], word: Word) -> String {
 fn main(
     factors: &[FactorPlan],
     figure: &'static Figure,
-    (of, runs): (&RatioEffect, &BTreeMap<Vec<i8>, Vec<f64>>),
+    (of, runs): (&Told, &BTreeMap<Vec<i8>, Vec<f64>>),
 ) -> Raw<EffectResult> {
     let place = of.term.factors().next().unwrap_or(0);
     let factor = &factors[place];
@@ -243,36 +304,30 @@ fn main(
         factor: factor.key.clone(),
         levels: [factor.levels[0].clone(), factor.levels[1].clone()],
         figure: figure.name,
-        effect: of.ratio,
-        ci95: of.interval.map(ends),
+        effect: of.of.ratio,
+        ci95: of.of.ci95(),
+        n: of.of.n,
         p_holm: None,
         aliases,
         means,
-        change: change(figure, of.ratio),
+        change: change(figure, of.of.ratio),
     };
-    (effect, of.p_value)
+    (effect, of.of.p())
 }
 
-fn interaction(
-    factors: &[FactorPlan],
-    figure: &'static Figure,
-    of: &RatioEffect,
-) -> Raw<Interaction> {
+fn interaction(factors: &[FactorPlan], figure: &'static Figure, of: &Told) -> Raw<Interaction> {
     let mut names = of.term.factors().map(|factor| factors[factor].key.clone());
     let factors_of = [names.next().unwrap_or_default(), names.next().unwrap_or_default()];
     let found = Interaction {
         factors: factors_of,
         figure: figure.name,
-        effect: of.ratio,
-        ci95: of.interval.map(ends),
+        effect: of.of.ratio,
+        ci95: of.of.ci95(),
+        n: of.of.n,
         p_holm: None,
         aliases: of.aliases.iter().map(|word| named(factors, *word)).collect(),
     };
-    (found, of.p_value)
-}
-
-pub(crate) fn ends(of: Estimate) -> [f64; 2] {
-    [of.low, of.high]
+    (found, of.of.p())
 }
 
 /// The geometric mean of values above zero.
@@ -294,7 +349,7 @@ fn change(figure: &Figure, ratio: f64) -> Option<Change> {
 }
 
 /// The effects of each further level of each factor, of the pairs of cells that are alike in all
-/// else.
+/// else, averaged within each replication.
 fn by_pairs(
     factors: &[FactorPlan],
     figure: &'static Figure,
@@ -304,30 +359,39 @@ fn by_pairs(
     for FactorPlan { key, levels, .. } in factors {
         let at = |level: &String| -> BTreeMap<_, f64> {
             let of = cells.iter().filter(|cell| cell.factors.get(key) == Some(level));
-            of.map(|cell| (others(cell, key), cell.figures[figure.name])).collect()
+            of.map(|cell| (others(cell, key), libm::log(cell.figures[figure.name]))).collect()
         };
         let first = at(&levels[0]);
         for level in &levels[1..] {
             let second = at(level);
-            let pairs = first.iter().filter_map(|(key, a)| Some((*a, *second.get(key)?)));
-            let (a, b): (Vec<f64>, Vec<f64>) = pairs.unzip();
-            if a.is_empty() {
-                continue;
+            let mut pairs: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
+            for (own, a) in &first {
+                let pair = second.get(own).map(|b| (*a, *b));
+                pair.into_iter().for_each(|pair| pairs.entry(own.1).or_default().push(pair));
             }
-            let estimate = paired_ratio(&a, &b, LEVEL).ok();
-            let means = [geometric(&a), geometric(&b)];
+            // One value a replication and level: its pairs are copies of each other where another
+            // factor does nothing.
+            let mean = |of: &dyn Fn(&(f64, f64)) -> f64| -> Vec<f64> {
+                let mean =
+                    |own: &Vec<(f64, f64)>| own.iter().map(of).sum::<f64>() / own.len() as f64;
+                pairs.values().map(mean).collect()
+            };
+            let (a, b) = (mean(&|pair| pair.0), mean(&|pair| pair.1));
+            let Some(of) = Blocked::of(&mean(&|(a, b)| b - a)) else { continue };
+            let over_all = |logs: &[f64]| libm::exp(logs.iter().sum::<f64>() / logs.len() as f64);
             let effect = EffectResult {
                 factor: key.clone(),
                 levels: [levels[0].clone(), level.clone()],
                 figure: figure.name,
-                effect: means[1] / means[0],
-                ci95: estimate.map(ends),
+                effect: of.ratio,
+                ci95: of.ci95(),
+                n: of.n,
                 p_holm: None,
                 aliases: Vec::new(),
-                means,
-                change: change(figure, means[1] / means[0]),
+                means: [over_all(&a), over_all(&b)],
+                change: change(figure, of.ratio),
             };
-            found.push((effect, estimate.as_ref().map(p_of_ratio)));
+            found.push((effect, of.p()));
         }
     }
     found

@@ -7,6 +7,7 @@
 //! | `cells` | reads the cells and their verdicts |
 //! | `respond` | which figures are asked for, and by which combinations are ranked |
 //! | `in_use` | how much of its limits each instance used, and what was short |
+//! | `blocks` | what is one piece of evidence: a replication |
 //! | `effects` | by what a level multiplies a figure, with interval and corrected p-value |
 //! | `spread` | the analysis of variance; of unreplicated designs, which effects stand out |
 //! | `ranking` | combinations over their replications, and the best of them |
@@ -16,9 +17,10 @@
 //! | `types` | what a request costs on each instance type, and the cheapest pool of each |
 //! | `worlds` | a live experiment against the same one simulated |
 //!
-//! A cell whose availability did not hold has answered something else than what was asked: it is in
-//! no effect and in no ranking.
+//! Which cells stand in effects, rankings and means is one question, asked of each cell by
+//! [`CellResult::why_left_out`]; see [`plimsoll_runs::experiment::LeftOut`].
 
+mod blocks;
 mod cells;
 mod document;
 mod effects;
@@ -38,7 +40,7 @@ pub use predictions::Prediction;
 pub use worlds::{EffectPair, FigurePair, Pair, Worlds, against};
 
 use plimsoll_plan::{FactorPlan, Varied};
-use plimsoll_runs::experiment::{Experiment, UNTIL};
+use plimsoll_runs::experiment::{Experiment, LeftOut, UNTIL};
 use plimsoll_runs::{Kind, Run, RunError};
 use plimsoll_stats::design::Design;
 use plimsoll_stats::figure::{Better, Figure};
@@ -153,7 +155,8 @@ impl Study<'_> {
     }
 }
 
-fn of(whole: Whole, plan_text: &str, cells: Vec<CellResult>) -> Analysis {
+fn of(whole: Whole, plan_text: &str, mut cells: Vec<CellResult>) -> Analysis {
+    cells.iter_mut().for_each(|cell| cell.left_out = cell.why_left_out().map(LeftOut::name));
     let varied = Varied::of(plan_text);
     let asked = varied.as_ref().and_then(|of| of.experiment.as_ref());
     let mut warnings = Vec::new();

@@ -5,6 +5,9 @@
 //! | a mean without spread | one replication: no interval, no p-value |
 //! | a subset of the cells | cells that failed, are left or are not valid, and what they have in common |
 //! | a second try | cells at which attempts failed before the one that counts |
+//! | the generator's figures | cells in which it was the limit |
+//! | a dead service | cells whose availability broke, or whose servers ended |
+//! | a noisy host | cells that count, and whose host was too busy |
 //! | a verdict that is none | cells too short to tell whether the SLO held |
 //! | no baseline | the design, or what counts of it, lacks the combination of first levels |
 //! | worse elsewhere | a level is better in one figure, and worse in another |
@@ -17,6 +20,7 @@
 //! flaws undermine security research", *IEEE Security & Privacy* 18, 2020; G. Heiser, "Systems
 //! benchmarking crimes".
 
+use plimsoll_runs::experiment::LeftOut;
 use plimsoll_stats::figure::{self, Better, Figure};
 
 use crate::Study;
@@ -37,6 +41,9 @@ pub(crate) fn add(
     let mut all: Vec<String> = subset(study).into_iter().collect();
     all.extend(tried_again(study));
     all.extend(broken(study));
+    all.extend(servers_ended(study));
+    all.extend(not_valid(study));
+    all.extend(noisy(study));
     all.extend(untold(study));
     if study.has_design {
         all.extend(no_spread(combinations));
@@ -82,10 +89,14 @@ fn tried_again(study: &Study<'_>) -> Option<String> {
     ))
 }
 
+/// The cells that are left out for one reason.
+fn left_out<'a>(study: &'a Study<'_>, why: LeftOut) -> Vec<&'a CellResult> {
+    study.cells.iter().filter(|cell| cell.why_left_out() == Some(why)).collect()
+}
+
 /// Cells whose gate is broken.
 fn broken(study: &Study<'_>) -> Option<String> {
-    let broken: Vec<&CellResult> =
-        study.cells.iter().filter(|cell| cell.is_done() && !cell.counts()).collect();
+    let broken = left_out(study, LeftOut::Unavailable);
     (!broken.is_empty()).then(|| {
         format!(
             "the availability of {} cells did not hold: they are in no effect and in no ranking{}",
@@ -93,6 +104,57 @@ fn broken(study: &Study<'_>) -> Option<String> {
             common(study, &broken)
         )
     })
+}
+
+/// Cells whose servers ended under their load.
+fn servers_ended(study: &Study<'_>) -> Option<String> {
+    let ended = left_out(study, LeftOut::ServerEnded);
+    let first = ended.first()?;
+    Some(format!(
+        "servers ended by themselves in {} ({}): they are in no effect, ranking or mean{}",
+        of_all(study, &ended),
+        first.servers_ended.join("; "),
+        common(study, &ended)
+    ))
+}
+
+/// Cells in which the generator was the limit.
+fn not_valid(study: &Study<'_>) -> Option<String> {
+    let not_valid = left_out(study, LeftOut::NotValid);
+    let first = not_valid.first()?;
+    Some(format!(
+        "the generator was the limit in {}, which are not valid (cell {}: {}): they are in no \
+         effect, ranking or mean{}",
+        of_all(study, &not_valid),
+        first.id,
+        first.invalid_because.join("; "),
+        common(study, &not_valid)
+    ))
+}
+
+/// Cells that count, and whose host was too busy for a quiet measurement.
+fn noisy(study: &Study<'_>) -> Option<String> {
+    let is_noisy = |cell: &&CellResult| cell.counts() && !cell.noise.is_empty();
+    let noisy: Vec<&CellResult> = study.cells.iter().filter(is_noisy).collect();
+    let first = noisy.first()?;
+    Some(format!(
+        "this host was too busy in {}, which count all the same (cell {}: {}): repeat them on a \
+         quieter machine",
+        of_all(study, &noisy),
+        first.id,
+        first.noise.join("; ")
+    ))
+}
+
+/// The most cells that are named by their numbers.
+const MOST_NAMED: usize = 12;
+
+/// `2 of 8 cells (3, 7)`.
+fn of_all(study: &Study<'_>, cells: &[&CellResult]) -> String {
+    let named: Vec<String> =
+        cells.iter().take(MOST_NAMED).map(|cell| cell.id.to_string()).collect();
+    let rest = if cells.len() > MOST_NAMED { ", …" } else { "" };
+    format!("{} of {} cells ({}{rest})", cells.len(), study.cells.len(), named.join(", "))
 }
 
 /// Cells of which it cannot be told whether their SLO held.
@@ -303,5 +365,27 @@ mod tests {
         let wanted = "6 of 12 cells have no figures (2 failed, 4 are left): what is said here is \
                       of the others; all have load.users = 256";
         assert!(found.contains(&wanted.to_owned()), "{found:?}");
+    }
+
+    #[test]
+    fn cells_that_count_for_nothing_are_told_by_their_reason_and_noisy_ones_are_marked() {
+        let all = cells(&factors(&["16", "256"]));
+        let mut seen = all.clone();
+        for cell in seen.iter_mut().filter(|cell| cell.factors["load.users"] == "256") {
+            (cell.valid, cell.invalid_because) = (Some(false), vec!["it was late".to_owned()]);
+        }
+        seen[0].servers_ended = vec!["web-1 ended by itself, with exit code 7".to_owned()];
+        seen[1].noise = vec!["the host was noisy: so much".to_owned()];
+        let found = notes(&seen, &[figure::RATE_MEAN]);
+        let wanted = "the generator was the limit in 6 of 12 cells (3, 4, 7, 8, 11, 12), which are \
+                      not valid (cell 3: it was late): they are in no effect, ranking or mean; all \
+                      have load.users = 256";
+        assert!(found.contains(&wanted.to_owned()), "{found:?}");
+        let ended = "servers ended by themselves in 1 of 12 cells (1) (web-1 ended by itself, with \
+                     exit code 7)";
+        assert!(has(&found, ended), "{found:?}");
+        let noisy = "this host was too busy in 1 of 12 cells (2), which count all the same";
+        assert!(has(&found, noisy), "{found:?}");
+        assert!(!has(&found, "availability"), "{found:?}");
     }
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use plimsoll_runs::Kind;
+use plimsoll_runs::experiment::LeftOut;
 use plimsoll_stats::figure::{Better, Figure};
-use plimsoll_stats::interval::{LEVEL, described_mean, paired_ratio, ratio};
-use plimsoll_units::hash::mix;
+use plimsoll_stats::interval::{LEVEL, one_mean};
 
 use crate::Study;
+use crate::blocks;
 use crate::document::{Against, Best, CellResult, CombinationResult, Levels, MeanResult};
-use crate::effects::{ends, geometric};
+use crate::effects::geometric;
 
 /// The combinations, in the order of their first cells.
 pub(crate) fn combinations(study: &Study<'_>) -> Vec<CombinationResult> {
@@ -48,10 +49,18 @@ fn combination(
         cells: cells.len(),
         counted: counted.len(),
         slo,
-        ranked: counted.len() == cells.len() && slo != Some(false),
+        ranked: !counted.is_empty() && !cells.iter().any(|cell| disqualifies(cell, slo)),
         score: baseline.and_then(|baseline| score(study, &counted, baseline)),
         figures: figures.collect(),
     }
+}
+
+/// Whether a cell keeps its combination out of the ranking: it is not done, the service was away in
+/// it, or nothing shows that the SLO held. That the generator was the limit in it says nothing
+/// against the combination, which stands by its other cells.
+fn disqualifies(cell: &CellResult, slo: Option<bool>) -> bool {
+    let is_own = cell.why_left_out().is_some_and(|why| why != LeftOut::NotValid);
+    is_own || (cell.has_slo && slo != Some(true))
 }
 
 /// Whether the whole SLO held in all cells.
@@ -80,16 +89,10 @@ pub(crate) fn mean_of(figure: &Figure, cells: &[&CellResult]) -> Option<MeanResu
     Some(MeanResult { ci95: found.ci95.or(own), ..found })
 }
 
-/// A figure's mean, with its interval cut off where the figure cannot be. Where the interval is
-/// found by resampling, the draws are the same each time.
+/// A figure's mean, with its interval cut off where the figure cannot be.
 pub(crate) fn mean(figure: &Figure, values: &[f64]) -> Option<MeanResult> {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let mut drawn = 0;
-    let draw = || {
-        drawn += 1;
-        mix(drawn)
-    };
-    let described = described_mean(values, LEVEL, draw).ok();
+    let described = one_mean(values, LEVEL).ok();
     let (least, greatest) = figure.unit.range();
     let ci95 = described.map(|(of, _)| [of.low.max(least), of.high.min(greatest)]);
     let method = described.map(|(_, method)| method).unwrap_or_default();
@@ -204,27 +207,18 @@ pub(crate) fn compared(
     })
 }
 
-/// The ratio of a figure of one combination to that of another one, with its 95% interval: of pairs
-/// where both have the same replications; `None` where no error is known.
+/// The ratio of a figure of one combination to that of another one, with its 95% interval: of the
+/// replications that both have; `None` where no error is known.
 pub(crate) fn ratio_of(
     study: &Study<'_>,
     figure: &Figure,
     (one, other): (&Levels, &Levels),
 ) -> Option<(f64, [f64; 2])> {
-    let of = |levels: &Levels| -> BTreeMap<u32, f64> {
-        let cells = study.cells.iter().filter(|cell| cell.counts() && cell.factors == *levels);
-        let value = |cell: &CellResult| Some((cell.replication, *cell.figures.get(figure.name)?));
-        cells.filter_map(value).collect()
+    let of = |levels: &Levels| {
+        blocks::values(figure, study.cells.iter().filter(|cell| cell.factors == *levels))
     };
-    let (one, other) = (of(one), of(other));
-    let is_paired = one.keys().eq(other.keys());
-    let one: Vec<f64> = one.into_values().collect();
-    let other: Vec<f64> = other.into_values().collect();
-    let found = match is_paired {
-        true => paired_ratio(&other, &one, LEVEL),
-        false => ratio(&other, &one, LEVEL),
-    };
-    found.ok().map(|of| (of.value, ends(of)))
+    let found = blocks::compared(&of(one), &of(other), true)?;
+    Some((found.value, [found.low, found.high]))
 }
 
 #[cfg(test)]
@@ -321,6 +315,43 @@ pub(crate) mod tests {
         broken.gate = Some("broken");
         assert_eq!(best_of(&cells, None).factors["load.users"], "256");
         assert_eq!(best_of(&cells, Some("min rate")).factors["load.users"], "256");
+    }
+
+    /// Who is ranked: by what counts, whoever was late in the rest; and by no verdict that is none.
+    #[test]
+    fn a_combination_is_ranked_by_the_cells_that_count_and_never_by_an_open_slo() {
+        let factors = factors(&["16", "256"]);
+        let good = cells(&factors);
+        let ranked = |change: &dyn Fn(&mut CellResult)| -> Vec<(bool, usize)> {
+            let mut cells = good.clone();
+            cells.iter_mut().for_each(|cell| cell.slo = Some(true));
+            let of_first = cells[0].factors.clone();
+            let own = cells.iter_mut().filter(|cell| cell.factors == of_first);
+            own.for_each(change);
+            let study = study(&factors, &cells, &[figure::RATE_MEAN]);
+            let all = combinations(&study);
+            let best = best(&study, &all).map(|best| best.factors);
+            assert!(all.iter().any(|of| Some(&of.factors) == best.as_ref() && of.ranked));
+            all.iter().take(1).map(|of| (of.ranked, of.counted)).collect()
+        };
+        let in_one = |change: fn(&mut CellResult)| {
+            move |cell: &mut CellResult| {
+                if cell.replication == 1 {
+                    change(cell);
+                }
+            }
+        };
+        assert_eq!(ranked(&|_| ()), [(true, 3)]);
+        assert_eq!(ranked(&in_one(|cell| cell.valid = Some(false))), [(true, 2)]);
+        assert_eq!(ranked(&|cell| cell.valid = Some(false)), [(false, 0)]);
+        assert_eq!(ranked(&in_one(|cell| cell.gate = Some("broken"))), [(false, 2)]);
+        let ended = |cell: &mut CellResult| cell.servers_ended = vec!["web-1 ended".to_owned()];
+        assert_eq!(ranked(&in_one(ended)), [(false, 2)]);
+        assert_eq!(ranked(&in_one(|cell| cell.state = "failed")), [(false, 2)]);
+        assert_eq!(ranked(&in_one(|cell| cell.slo = None)), [(false, 3)], "it is not told");
+        assert_eq!(ranked(&in_one(|cell| cell.slo = Some(false))), [(false, 3)]);
+        let none = |cell: &mut CellResult| (cell.slo, cell.has_slo) = (None, false);
+        assert_eq!(ranked(&none), [(true, 3)], "there is none to hold");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use plimsoll_plan::{Experiment, FactorPlan};
 use plimsoll_runs::Kind;
+use plimsoll_runs::experiment::LeftOut;
 use plimsoll_stats::design::{Design, full};
 use plimsoll_stats::figure::{self, Better, Figure};
 use plimsoll_stats::screening::{self, Found, Next, Outcome, Outcomes, Run, ScreeningError};
@@ -173,11 +174,14 @@ fn outcome(cell: &CellResult, figure: Option<&Figure>) -> Option<Outcome> {
     if cell.state == state::FAILED {
         return Some(Outcome::Missing);
     }
-    if !cell.is_done() {
-        return None;
-    }
-    if !cell.counts() || cell.slo == Some(false) {
-        return Some(Outcome::Broken);
+    match cell.why_left_out() {
+        Some(LeftOut::NotDone) => return None,
+        Some(LeftOut::ServerEnded | LeftOut::Unavailable) => return Some(Outcome::Broken),
+        _ if cell.slo == Some(false) => return Some(Outcome::Broken),
+        // It says nothing for or against its combination, and no more does a verdict that is none.
+        Some(LeftOut::NotValid) => return Some(Outcome::Missing),
+        None if cell.has_slo && cell.slo.is_none() => return Some(Outcome::Missing),
+        None => {}
     }
     let value = figure.and_then(|figure| cell.figures.get(figure.name));
     Some(value.map_or(Outcome::Missing, |value| Outcome::Held(*value)))

@@ -2,13 +2,12 @@
 //! combination and effect by effect.
 
 use plimsoll_stats::figure::{self, Figure};
-use plimsoll_stats::interval::{LEVEL, ratio};
 use serde::Serialize;
 
+use crate::blocks;
 use crate::document::{
     Analysis, CombinationResult, EffectResult, FactorLevels, Levels, MeanResult,
 };
-use crate::effects::ends;
 
 /// A live experiment against a simulated one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -97,19 +96,22 @@ fn place(of: &Analysis, levels: &Levels) -> Vec<Option<usize>> {
 }
 
 /// The values of a figure in the cells of a combination that count.
-fn values(of: &Analysis, levels: &Levels, figure: &Figure) -> Vec<f64> {
-    let cells = of.cells.iter().filter(|cell| cell.counts() && cell.factors == *levels);
-    cells.filter_map(|cell| cell.figures.get(figure.name).copied()).collect()
+fn values(of: &Analysis, levels: &Levels, figure: &Figure) -> blocks::Values {
+    blocks::values(figure, of.cells.iter().filter(|cell| cell.factors == *levels))
 }
 
 fn figures(
     (measured, predicted): (&Analysis, &Analysis),
     (live, simulated): (&CombinationResult, &CombinationResult),
 ) -> Vec<FigurePair> {
+    // Replications of a number were asked the same in both worlds, where their seed is one.
+    let seeds = [measured, predicted].map(|of| of.experiment.seed);
+    let share_requests = seeds[0].is_some() && seeds[0] == seeds[1];
     let of_ratio = |figure: &Figure| {
         let measured = values(measured, &live.factors, figure);
         let predicted = values(predicted, &simulated.factors, figure);
-        ratio(&measured, &predicted, LEVEL).ok().map(ends)
+        let found = blocks::compared(&predicted, &measured, share_requests)?;
+        Some([found.low, found.high])
     };
     let pair = |figure: &&'static Figure| {
         let (live, simulated) =

@@ -28,7 +28,9 @@ use crate::control::News;
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
 use crate::factors::settings;
+use crate::gone;
 use crate::hosts::OnHosts;
+use crate::kept::{Kept, ended_event};
 use crate::locks::Locks;
 use crate::money;
 use crate::outputs::{Ends, Live};
@@ -37,7 +39,7 @@ use crate::prepare::{Place, Prepared, prepare};
 use crate::record::{Own, Subject};
 use crate::rounds::Rounds;
 use crate::scale::scaled;
-use crate::servers::{self, Kept, bed, bed_id, install, left_of, owner, places, undo_left};
+use crate::servers::{self, bed, bed_id, install, left_of, owner, places, undo_left};
 use crate::steps::fill::fill;
 use crate::world::live::{Before, make_ready};
 use crate::world::search::{self, Asked};
@@ -324,18 +326,21 @@ impl Bench<'_> {
                     let sources = sources(&plan, servers, self.place.system)?;
                     in_run.set(Some(before.len()));
                     let _live = Live::start(&self.path, cell.number, servers, self.place.now_ns);
-                    let control = OnHosts::new(to.control, &bed.client, servers);
+                    let control = OnHosts::new(to.control, &bed.client, servers).keeping(&kept);
                     let to = &to.under(&control);
                     self.load(&plan, &levels, cell, to, (&before, &sources))
                 })
             })
         });
-        let (actions, outputs) = kept.all();
-        if let (None, Err(error)) = (in_run.get(), &result) {
+        let (result, has_run) = gone::explained(result, &kept);
+        let is_without_run = in_run.get().is_none() || !has_run;
+        if let (true, Err(error)) = (is_without_run, &result) {
             self.keep_failed(cell, &plan, &levels, to, &told(error))?;
         }
+        let ended = kept.gone_since(0);
+        let (actions, outputs) = kept.all();
         let after = &actions[in_run.get().unwrap_or(0)..];
-        to.record.afterwards(cell, after, &outputs)?;
+        to.record.afterwards(cell, &[&ended[..], after].concat(), &outputs)?;
         result
     }
 
@@ -378,7 +383,15 @@ impl Bench<'_> {
         }
         let plan = self.plan(levels, Some(&places(&stands.instances)))?;
         let sources = sources(&plan, &stands.instances, self.place.system)?;
-        self.load(&plan, levels, cell, to, (&before, &sources))
+        let were = stands.gone();
+        let result = self.load(&plan, levels, cell, to, (&before, &sources));
+        for ended in stands.gone().iter().filter(|of| !were.contains(of)) {
+            let event = ended_event(ended, 0);
+            to.control.tell(News::Warns(&event.text));
+            happens(&event);
+            to.record.afterwards(cell, &[event], &[])?;
+        }
+        result
     }
 
     /// Keeps a run of a cell whose servers did not come to stand, for what was done and said.

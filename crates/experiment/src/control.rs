@@ -3,7 +3,7 @@
 
 use plimsoll_capacity::conduct::Judged;
 use plimsoll_runs::experiment::Cell;
-use plimsoll_runs::{Interval, Names, Run};
+use plimsoll_runs::{Event, Interval, Names, Run};
 use plimsoll_stats::figure::Round;
 use plimsoll_testbed::TestbedError;
 use std::path::Path;
@@ -68,6 +68,12 @@ pub trait Control: Sync {
     /// has failed then, and is ended at once.
     fn broken(&self) -> Option<TestbedError> {
         None
+    }
+
+    /// What has happened to the servers that the load is put on and its run does not have yet, as
+    /// events at this moment of the run.
+    fn happened(&self, _at_ns: u64) -> Vec<Event> {
+        Vec::new()
     }
 
     /// Why it is to end although the user wishes to go on: what it may cost is spent.

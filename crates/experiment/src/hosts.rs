@@ -1,6 +1,7 @@
 //! The hosts of a plan's `[testbed]`, as the provider `ssh` takes them.
 
 use plimsoll_plan::{Plan, Testbed};
+use plimsoll_runs::Event;
 use std::collections::BTreeSet;
 
 use plimsoll_testbed::ssh::{Client, Dealt, Route, Ssh, Watch};
@@ -8,8 +9,10 @@ use plimsoll_testbed::{Instance as Server, Role, TestbedError};
 
 use crate::control::{Control, News, Wish};
 use crate::error::ExperimentError;
+use crate::kept::Kept;
 
-/// Ends what goes on when a host is gone that it stands on.
+/// Ends what goes on when a host is gone that it stands on, and tells it of servers that ended by
+/// themselves.
 pub(crate) struct OnHosts<'a> {
     /// What the user wishes.
     pub(crate) control: &'a dyn Control,
@@ -17,13 +20,20 @@ pub(crate) struct OnHosts<'a> {
     pub(crate) client: &'a Client,
     /// The names of the hosts that are needed.
     needed: BTreeSet<String>,
+    /// What is kept of the servers of the cell that goes on, where somebody does.
+    kept: Option<&'a Kept>,
 }
 
 impl<'a> OnHosts<'a> {
     /// What goes on with these servers.
     pub(crate) fn new(control: &'a dyn Control, client: &'a Client, servers: &[Server]) -> Self {
         let needed = servers.iter().filter_map(|of| Some(of.host.as_ref()?.name.clone()));
-        Self { control, client, needed: needed.collect() }
+        Self { control, client, needed: needed.collect(), kept: None }
+    }
+
+    /// With what is kept of these servers.
+    pub(crate) fn keeping(self, kept: &'a Kept) -> Self {
+        Self { kept: Some(kept), ..self }
     }
 
     fn lost(&self) -> Option<TestbedError> {
@@ -45,6 +55,10 @@ impl Control for OnHosts<'_> {
 
     fn broken(&self) -> Option<TestbedError> {
         self.lost()
+    }
+
+    fn happened(&self, at_ns: u64) -> Vec<Event> {
+        self.kept.map_or_else(Vec::new, |kept| kept.gone_since(at_ns))
     }
 
     fn is_spent(&self) -> Option<String> {

@@ -1,5 +1,5 @@
 //! Executes cells of which each is a world of its own: side by side where the plan says so, and
-//! once more, at the end, those that failed.
+//! once more, at the end, those that failed, and live ones in which the generator was the limit.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -39,7 +39,8 @@ impl Rounds {
                 self.side_by_side(cells, to, (one, &failed))?;
             }
         }
-        self.once_more(failed, to, one)
+        self.once_more(failed, to, one)?;
+        self.once_more_not_valid(to, one)
     }
 
     /// Executes simulated cells, on all threads: each is what it is, whatever is beside it.
@@ -68,6 +69,22 @@ impl Rounds {
     ) -> Result<(), ExperimentError> {
         let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
         failed.iter().try_for_each(|cell| self.attempt(cell, false, to, (one, &Mutex::default())))
+    }
+
+    /// Executes once more what is done and says nothing: the figures are those of the generator. A
+    /// cell that comes to that again stays so.
+    fn once_more_not_valid(self, to: &Execution<'_>, one: One<'_>) -> Result<(), ExperimentError> {
+        for (cell, why) in to.record.not_valid()? {
+            if !to.begins_another() {
+                break;
+            }
+            let text =
+                format!("cell {} is executed once more: it was not valid: {why}", cell.number);
+            to.control.tell(News::Warns(&text));
+            to.record.take_back(&cell, &why)?;
+            self.attempt(&cell, false, to, (one, &Mutex::default()))?;
+        }
+        Ok(())
     }
 
     /// Executes cells side by side. Returns the first error, when all have ended.
@@ -132,5 +149,156 @@ impl Rounds {
         }
         failed.lock().unwrap_or_else(PoisonError::into_inner).push(cell.clone());
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::{Control, Wish};
+    use crate::engine::{World, ending, execute};
+    use crate::record::{CellPlan, Keeps, Opening, Record, Subject};
+    use plimsoll_runs::experiment::{AGAIN, Experiment, Journal, Layout, State};
+    use plimsoll_runs::{End, Ended, Interval, Kind, LoadMeta, Names, RunMeta, Sink};
+    use std::cell::RefCell;
+    use std::num::NonZeroUsize;
+    use std::path::Path;
+
+    struct Nobody;
+
+    impl Control for Nobody {
+        fn tell(&self, _: News<'_>) {}
+
+        fn wish(&self) -> Wish {
+            Wish::Continue
+        }
+    }
+
+    fn opening(root: &Path) -> Opening<'_> {
+        Opening {
+            root,
+            id: "E".to_owned(),
+            layout: Layout::Within,
+            of: Subject {
+                name: String::new(),
+                kind: Kind::Load,
+                world: plimsoll_runs::World::Live,
+                what: String::new(),
+                about: String::new(),
+                plan_text: String::new(),
+                identity: "all".to_owned(),
+                own: [].into(),
+                files: Vec::new(),
+                slo: None,
+                duration_ns: 0,
+            },
+            plan_file: String::new(),
+            cells: 4,
+            keeps: Keeps::Few,
+            adopts: false,
+            version: "0.0.0",
+            now_ns: || 1_800_000_000_000_000_000,
+        }
+    }
+
+    /// Loads that write whole runs, of which so many attempts at a cell are not valid. Remembers
+    /// which cells were executed, in their order.
+    struct Loads<'a> {
+        not_valid: &'a (dyn Fn(u32, usize) -> bool + Sync),
+        executed: Mutex<RefCell<Vec<u32>>>,
+    }
+
+    impl Loads<'_> {
+        fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
+            let attempt = {
+                let executed = self.executed.lock().unwrap();
+                executed.borrow_mut().push(cell.number);
+                executed.borrow().iter().filter(|number| **number == cell.number).count()
+            };
+            let load = LoadMeta {
+                workload: None,
+                threads: 1,
+                pacing: "precise".to_owned(),
+                patience_ns: 1,
+                samples: false,
+                names: Names::default(),
+            };
+            let meta = RunMeta { load: Some(load), duration_ns: 1, ..to.record.meta_of(cell) };
+            let mut writer = to.begin(cell, meta)?;
+            let second = Interval { len_ns: 1_000_000_000, ..Interval::default() };
+            writer.interval(&second).map_err(plimsoll_runs::RunError::Unfinished)?;
+            let mut end = End::new(Ended::Complete);
+            if (self.not_valid)(cell.number, attempt) {
+                end.invalid_because = vec!["the test says so".to_owned()];
+            }
+            let run = writer.finish(end)?;
+            to.record.end(cell, run, State::Done, "").map(drop)
+        }
+    }
+
+    impl World for Loads<'_> {
+        fn batches<'c>(&self, cells: &'c [Cell]) -> Vec<&'c [Cell]> {
+            vec![cells]
+        }
+
+        fn execute(&self, batch: &[Cell], to: &Execution<'_>) -> Result<(), ExperimentError> {
+            let rounds = Rounds { at_once: 1, is_fail_fast: false };
+            rounds.live(batch, to, &|cell| self.one(cell, to))
+        }
+    }
+
+    fn planned() -> impl Iterator<Item = CellPlan> {
+        (1..=4).map(|number| CellPlan {
+            number,
+            factors: [("x".to_owned(), number.to_string())].into(),
+            replication: 0,
+            block: 0,
+            seed: u64::from(number),
+        })
+    }
+
+    /// Executes all cells; the numbers of what was executed, and the experiment.
+    fn executed(
+        record: Record<'_>,
+        not_valid: &(dyn Fn(u32, usize) -> bool + Sync),
+    ) -> (Vec<u32>, Experiment) {
+        let cells = record.plan(planned()).unwrap();
+        let loads = Loads { not_valid, executed: Mutex::default() };
+        execute(&loads, &cells, &record, &Nobody, NonZeroUsize::MIN).unwrap();
+        let path = record.finish(ending(&Ok(()), &Nobody), &[]).unwrap().unwrap();
+        (loads.executed.into_inner().unwrap().into_inner(), Experiment::open(&path).unwrap())
+    }
+
+    fn valid(experiment: &Experiment) -> Vec<bool> {
+        let of = |number| experiment.run(number).unwrap().unwrap().summary().unwrap().run.valid;
+        (1..=4).map(of).collect()
+    }
+
+    #[test]
+    fn a_cell_in_which_the_generator_was_the_limit_is_executed_once_more_at_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = Record::new(opening(folder.path()));
+        let (order, of) = executed(record, &|number, attempt| number == 2 && attempt == 1);
+        assert_eq!(order, [1, 2, 3, 4, 2]);
+        assert_eq!(valid(&of), [true; 4]);
+        let again: Vec<_> =
+            of.events().unwrap().into_iter().filter(|(_, e)| e.kind == AGAIN).collect();
+        let [(Some(2), event)] = &again[..] else { panic!("{again:?}") };
+        assert_eq!(event.text, "it was not valid: the test says so");
+        assert!(folder.path().join("E/cells/0002.cut-1").is_dir(), "what it was before");
+        assert_eq!(of.progress().unwrap().done, 4);
+    }
+
+    #[test]
+    fn what_is_not_valid_again_stays_so_in_this_session_and_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = Record::new(opening(folder.path()));
+        let (order, of) = executed(record, &|number, _| number > 2);
+        assert_eq!(order, [1, 2, 3, 4, 3, 4]);
+        assert_eq!(valid(&of), [true, true, false, false]);
+        drop(of);
+        let journal = Journal::open(&folder.path().join("E")).unwrap();
+        let record = Record::resume(opening(folder.path()), journal).unwrap();
+        assert_eq!(executed(record, &|_, _| false).0, [0_u32; 0], "all are done");
     }
 }

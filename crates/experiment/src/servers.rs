@@ -1,14 +1,9 @@
-//! The servers that a plan starts: its roles as the test-bed takes them, with their secrets, and
-//! what is kept of what was done for them.
+//! The servers that a plan starts: its roles as the test-bed takes them, with their secrets.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use plimsoll_plan::{Given, Place as Stands, Places, Plan, Provider as Kind, with_variables};
-use plimsoll_runs::Event;
-use plimsoll_runs::event::Class;
-use plimsoll_testbed::bed::Hears;
 use plimsoll_testbed::down::Means;
 use plimsoll_testbed::launch::Launcher;
 use plimsoll_testbed::ledger::{Found as Left, Owner, Serves};
@@ -18,7 +13,7 @@ use plimsoll_testbed::provider::{Namespace, Process, Provider};
 use plimsoll_testbed::recipe::{Content, Found, Scalar, find, own_of};
 use plimsoll_testbed::role::{CopiedFile, Limits, Secrets};
 use plimsoll_testbed::ssh::{Client, VARIABLES};
-use plimsoll_testbed::{Action, Bed, Instance as Server, Ledger, Role, TestbedError};
+use plimsoll_testbed::{Bed, Instance as Server, Ledger, Role, TestbedError};
 use plimsoll_units::failure::{Failure, chain};
 use plimsoll_units::hash::fnv_1a;
 use plimsoll_units::secret::{SecretError, Source, variable};
@@ -386,65 +381,4 @@ pub(crate) fn unused(plan: &Plan) -> Vec<String> {
         )
     };
     several.map(text).collect()
-}
-
-/// What is kept of what was done for the servers of a cell.
-#[derive(Default)]
-pub(crate) struct Kept {
-    actions: Mutex<Vec<Event>>,
-    outputs: Mutex<Vec<(String, String)>>,
-}
-
-impl Kept {
-    /// Has a bed made while this keeps what is done, and `control` and `happens` are told of it.
-    pub(crate) fn hearing<T>(
-        &self,
-        control: &dyn Control,
-        happens: &(dyn Fn(&Event) + Sync),
-        make: impl FnOnce(Hears<'_>) -> T,
-    ) -> T {
-        let told = |action: &Action| {
-            control.tell(News::Says(&said(action)));
-            let event = event(action);
-            happens(&event);
-            self.actions.lock().unwrap_or_else(PoisonError::into_inner).push(event);
-        };
-        let outputs = |instance: &str, text: &str| {
-            if !text.is_empty() {
-                let one = (instance.to_owned(), text.to_owned());
-                self.outputs.lock().unwrap_or_else(PoisonError::into_inner).push(one);
-            }
-        };
-        let is_ended = || !control.goes_on();
-        make(Hears { told: &told, outputs: &outputs, is_ended: &is_ended })
-    }
-
-    /// What was done so far.
-    pub(crate) fn actions(&self) -> Vec<Event> {
-        self.actions.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// What was done, and what each instance said.
-    pub(crate) fn all(self) -> (Vec<Event>, Vec<(String, String)>) {
-        let actions = self.actions.into_inner().unwrap_or_else(PoisonError::into_inner);
-        (actions, self.outputs.into_inner().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-/// An action of a test-bed, for the screen.
-fn said(action: &Action) -> String {
-    let of =
-        if action.instance.is_empty() { String::new() } else { format!("{}: ", action.instance) };
-    let failed = if action.is_failed { ": failed" } else { "" };
-    format!("{of}{}{failed}", action.name)
-}
-
-/// An action of a test-bed, as the run keeps it: before the load all are at its beginning.
-fn event(action: &Action) -> Event {
-    let class = if action.is_failed { Class::Failure } else { Class::Action };
-    let took_ms = action.took.as_millis();
-    let output = action.output.trim();
-    let output = if output.is_empty() { String::new() } else { format!(": {output}") };
-    let text = format!("{} ({}, {took_ms} ms){output}", said(action), action.class.name());
-    Event { at_ns: 0, class, kind: "testbed".to_owned(), text }
 }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_analysis::{CellResult, Levels};
 use plimsoll_plan::Varied;
+use plimsoll_runs::experiment::LeftOut;
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_stats::interval::{Estimate, LEVEL};
 use plimsoll_stats::stopping::{AT_LEAST, Decision, Precision, Stopping};
@@ -37,8 +38,9 @@ impl Until {
     }
 
     /// What follows from the first so many replications. A combination whose cells failed so often
-    /// that less than five are done is not known well enough. One whose availability broke in any
-    /// cell has answered something else than what was asked: it is not waited for.
+    /// that less than five are done is not known well enough; those in which the generator was the
+    /// limit are no values either. One whose availability broke in any cell, or whose server ended,
+    /// has answered something else than what was asked: it is not waited for.
     #[must_use]
     pub fn next(&self, cells: &[CellResult], replications: u32) -> Next {
         let values = self.values(cells, replications);
@@ -78,12 +80,14 @@ impl Until {
         let has = |figure: &Figure| cells.iter().any(|cell| cell.figures.contains_key(figure.name));
         let figure = figure::called(&self.precision.figure, has);
         let first = || cells.iter().filter(|cell| cell.replication < replications);
-        let is_broken = |cell: &&CellResult| cell.is_done() && !cell.counts();
+        let is_broken = |cell: &&CellResult| {
+            matches!(cell.why_left_out(), Some(LeftOut::ServerEnded | LeftOut::Unavailable))
+        };
         let broken: BTreeSet<&Levels> = first().filter(is_broken).map(|of| &of.factors).collect();
         let mut all: BTreeMap<&Levels, Vec<f64>> = BTreeMap::new();
         for cell in first().filter(|cell| !broken.contains(&cell.factors)) {
             let value = figure.and_then(|of| cell.figures.get(of.name));
-            let value = value.filter(|_| cell.is_done());
+            let value = value.filter(|_| cell.counts());
             all.entry(&cell.factors).or_default().extend(value);
         }
         all
@@ -172,6 +176,18 @@ mod tests {
         assert!(matches!(rule.next(&all, 5), Next::Enough(why) if why.contains("was reached")));
         let broken: Vec<CellResult> = (0..5).map(noisy).collect();
         assert!(matches!(rule.next(&broken, 5), Next::Enough(why) if why.contains("not waited")));
+    }
+
+    #[test]
+    fn cells_in_which_the_generator_was_the_limit_are_no_values_and_are_waited_for() {
+        let rule = until("p99 within 5%", 9);
+        let late = |n: u32, users: u32| CellResult {
+            valid: Some(!(n == 1 && users == 2)),
+            ..outcome(users, n, Some(if n == 1 && users == 2 { 900.0 } else { 100.0 }))
+        };
+        let all: Vec<CellResult> = (0..6).flat_map(|n| [late(n, 1), late(n, 2)]).collect();
+        assert_eq!(rule.next(&all, 5), Next::Replication, "four values of five");
+        assert!(matches!(rule.next(&all, 6), Next::Enough(why) if why.contains("was reached")));
     }
 
     /// Student's t, two-sided 95%, from one degree of freedom on.

@@ -136,7 +136,8 @@ impl Cells {
             if is_one_of_several {
                 factors.insert("run".to_owned(), label.clone());
             }
-            let of = Combination { factors, block: 0, cells: 1, done: vec![done] };
+            let (done, aside) = (vec![done], Vec::new());
+            let of = Combination { factors, block: 0, cells: 1, done, aside };
             // Opened anew, as a row holds its run.
             let run = Run::open(run.path()).map_err(ReportError::of(run))?;
             rows.push(Row { label, of, run: Some(run), holds: None });
@@ -176,7 +177,7 @@ impl Cells {
 
     /// How many cells there are, and how many of them are done.
     pub(crate) fn progress(&self) -> (usize, usize) {
-        let done = self.rows.iter().map(|row| row.of.done.len()).sum();
+        let done = self.rows.iter().map(|row| row.of.executed()).sum();
         (self.rows.iter().map(|row| row.of.cells).sum(), done)
     }
 

@@ -104,8 +104,9 @@ fn of_experiment(
         document.sections.splice(0..0, pages::of_predictions(&cells, analysis)?);
         return Ok(document);
     }
-    let done = cells.rows.iter().flat_map(|row| &row.of.done);
-    let runs = done.take(MAX_SIDES + 1).map(|one| experiment.run(one.cell).map_err(cells.failed()));
+    // Those that count for nothing say so on their own.
+    let done = cells.rows.iter().flat_map(|row| row.of.kept());
+    let runs = done.take(MAX_SIDES + 1).map(|cell| experiment.run(cell).map_err(cells.failed()));
     let runs: Vec<Run> = runs.filter_map(Result::transpose).collect::<Result<_, _>>()?;
     // Of more their means tell more than they do themselves.
     let mut sections = match runs.len() {

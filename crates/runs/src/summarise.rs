@@ -25,7 +25,7 @@ use plimsoll_stats::Histogram;
 use plimsoll_stats::availability::{Availability, Second, State};
 use plimsoll_stats::percentiles::Percentiles;
 use plimsoll_stats::slo::{Slo, Watched};
-use plimsoll_units::{show_count, show_duration, show_share};
+use plimsoll_units::show_count;
 
 use crate::by_name;
 use crate::database::{int, uint};
@@ -50,11 +50,6 @@ const SPINS_IN_REAL_TIME: &str = "the generator spins with real-time priority: t
                                   threads wait for it, and it may be stopped for 50 ms of each \
                                   second (sched_rt_runtime_us); take an ordinary priority, or \
                                   --pacing thrifty";
-
-/// A host that gives more of its CPU time away is worth a word.
-const NOTABLE_STEAL: f64 = 0.02;
-/// As is one on which an idle timer wakes later than this.
-const NOTABLE_TIMER_NS: u64 = 1_000_000;
 
 /// Makes the summary of a run as it now lies there. Costs one pass over the log and one over the
 /// intervals; memory does not grow with the run.
@@ -122,7 +117,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         connection_wait_us: percentiles(Tag::ConnectionWait),
         availability: seconds_of.availability,
         generator: generator(run, load, &log, &seconds_of),
-        host: Host { steal_share: steal(run, &span)?, timer_late_us: Spread::of(&log.timer_late) },
+        host: host(run, &log, &span)?,
         slo: if run.goes_on() { verdicts::so_far(slo) } else { slo },
         by_name: by_name::of_run(&load.names, &books),
         by_label: run.label_books()?.figures(),
@@ -433,20 +428,18 @@ fn warnings(run: &Run, log: &Log, span: &Range<u64>) -> Result<Vec<String>, RunE
             }
         ));
     }
-    if let Some(steal) = steal(run, span)?.filter(|&share| share > NOTABLE_STEAL) {
-        let share = show_share(steal);
-        warnings.push(format!("the host was noisy: it gave {share} of its CPU time to others"));
-    }
-    let late_ns = log.timer_late.value_at_quantile(0.99).unwrap_or(0);
-    if late_ns > NOTABLE_TIMER_NS {
-        let late = show_duration(late_ns);
-        warnings.push(format!("the host was noisy: an idle timer woke {late} late (p99)"));
-    }
+    warnings.extend(host(run, log, span)?.noise());
     let real_time = run.meta().host.iter().any(|(name, _)| name == "real_time_priority");
     if real_time && run.load()?.pacing == "precise" {
         warnings.push(SPINS_IN_REAL_TIME.to_owned());
     }
     Ok(warnings)
+}
+
+/// How the generator's host fared.
+fn host(run: &Run, log: &Log, span: &Range<u64>) -> Result<Host, RunError> {
+    let timer_late_us = Spread::of(&log.timer_late);
+    Ok(Host { steal_share: steal(run, span)?, timer_late_us })
 }
 
 /// What is to be said of attempts to connect that failed.

@@ -12,8 +12,9 @@ use std::collections::BTreeMap;
 use crate::Reason;
 use plimsoll_stats::Histogram;
 use plimsoll_stats::availability::Availability;
+use plimsoll_stats::figure::Unit;
 use plimsoll_stats::percentiles::Percentiles;
-use plimsoll_units::show_count;
+use plimsoll_units::{show_count, show_share};
 use serde::{Deserialize, Serialize};
 
 /// The version of the summary's form.
@@ -259,6 +260,27 @@ pub struct Host {
     pub steal_share: Option<f64>,
     /// How late an idle timer woke.
     pub timer_late_us: Spread,
+}
+
+/// A host that gives more of its CPU time away is worth a word.
+const NOTABLE_STEAL: f64 = 0.02;
+/// As is one on which an idle timer wakes later than this, µs.
+const NOTABLE_TIMER_US: f64 = 1_000.0;
+
+impl Host {
+    /// How noisy the host was, a sentence each; none where it was quiet.
+    #[must_use]
+    pub fn noise(&self) -> Vec<String> {
+        let steal = self.steal_share.filter(|share| *share > NOTABLE_STEAL).map(|share| {
+            let share = show_share(share);
+            format!("the host was noisy: it gave {share} of its CPU time to others")
+        });
+        let late = self.timer_late_us.p99.filter(|us| *us > NOTABLE_TIMER_US).map(|us| {
+            let late = Unit::Micros.show(us);
+            format!("the host was noisy: an idle timer woke {late} late (p99)")
+        });
+        steal.into_iter().chain(late).collect()
+    }
 }
 
 /// Three figures of a distribution that only diagnoses: `None` when nothing was recorded, and,

@@ -30,9 +30,8 @@ pub use comparison::{Comparison, Pairing, Verdict, compare, compare_difference};
 pub use means::{
     Estimate, difference, geometric_mean, mean, paired_difference, paired_ratio, ratio,
 };
-pub use method::{Method, described_mean};
-pub(crate) use p_value::ROUNDING;
-pub use p_value::{p_of_difference, p_of_ratio};
+pub use method::{Method, described_mean, one_mean};
+pub use p_value::{ROUNDING, p_of_difference, p_of_ratio};
 
 use plimsoll_units::failure::{Failure, Kind};
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::command::is_there;
 use crate::error::TestbedError;
 use crate::flow::{Class, Flow, Outputs, Step, Told};
+use crate::gone::{Gone, watched};
 use crate::launch::Launcher;
 use crate::ledger::{Held, Ledger, Owner, Serves};
 use crate::links::{self, Link};
@@ -316,13 +317,16 @@ pub struct Hears<'a> {
     pub told: Told<'a>,
     /// Takes what each instance said, when it has ended: up to 1 MiB of it, without secrets.
     pub outputs: Outputs<'a>,
+    /// Is told of each server that ends by itself while the bed is used.
+    pub gone: &'a (dyn Fn(&Gone) + Sync),
     /// Tells whether the user has ended it.
     pub is_ended: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl Hears<'_> {
     /// Nobody hears.
-    pub const NOTHING: Self = Self { told: &|_| (), outputs: &|_, _| (), is_ended: &|| false };
+    pub const NOTHING: Self =
+        Self { told: &|_| (), outputs: &|_, _| (), gone: &|_| (), is_ended: &|| false };
 }
 
 /// How much is kept of what one instance says, bytes.
@@ -354,7 +358,9 @@ pub fn with_steps<T, E: From<TestbedError>>(
     hears: Hears<'_>,
     with: impl FnOnce(&[Instance]) -> Result<T, E>,
 ) -> Result<T, E> {
-    with_worker(bed, outline, ledgers, hears, |instances, _| with(instances))
+    with_worker(bed, outline, ledgers, hears, |instances, worker| {
+        watched(instances, worker, hears.gone, || with(instances))
+    })
 }
 
 /// As [`with_steps`], for what makes more stand meanwhile, and undoes it.

@@ -66,6 +66,16 @@ pub enum TestbedError {
         /// The end of what it said.
         output: String,
     },
+    /// A server that was ready and ended before anything was asked of it.
+    #[error("load {instance}: it ended by itself, with {how}{}", said(.output))]
+    Gone {
+        /// The instance.
+        instance: String,
+        /// Its exit code, or the signal that ended it.
+        how: String,
+        /// The end of what it said.
+        output: String,
+    },
     /// A step that had not ended in time.
     #[error("{what}: it had not ended after {}{}", show_limit(*.limit), said(.output))]
     TooLong {
@@ -136,7 +146,7 @@ fn show_limit(limit: Duration) -> String {
     show_duration(u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX))
 }
 
-fn said(output: &str) -> String {
+pub(crate) fn said(output: &str) -> String {
     match output.trim().lines().last() {
         None => String::new(),
         Some(line) => format!(": {line}"),

@@ -27,6 +27,7 @@ pub mod error;
 pub mod far;
 pub mod flow;
 mod folder;
+pub mod gone;
 pub mod image;
 pub mod install;
 pub mod launch;

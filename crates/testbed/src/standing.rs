@@ -11,6 +11,7 @@ use std::path::Path;
 use crate::bed::{Bed, Hears, Standing, before_role, flow_of, worker};
 use crate::books::Books;
 use crate::error::TestbedError;
+use crate::gone::Gone;
 use crate::ledger::{Held, Ledger, Made, Stood};
 use crate::making::Making;
 use crate::outline::{Outline, Planned};
@@ -295,6 +296,21 @@ impl Borrowed {
     pub fn restart(&mut self, bed: &Bed, hears: Hears<'_>) -> Result<(), TestbedError> {
         self.changes = (0..self.instances.len()).map(|at| (at, Change::Anew("restart"))).collect();
         self.renew(bed, hears)
+    }
+
+    /// Its servers here that do not run any more. How they ended is not known: another process has
+    /// started them.
+    #[must_use]
+    pub fn gone(&self) -> Vec<Gone> {
+        let is_over = |instance: &&Instance| {
+            let name = &instance.name;
+            let its =
+                |of: &&Thing| matches!(of, Thing::Process { instance, .. } if instance == name);
+            let process = self.rows.iter().map(|(thing, _)| thing).find(its);
+            process.is_some_and(|thing| !thing.lives())
+        };
+        let how = || "an unknown exit code".to_owned();
+        self.instances.iter().filter(is_over).map(|of| Gone::of(of, how())).collect()
     }
 
     /// Has steps made for an instance; `None` where the bed has no such role.

@@ -420,6 +420,17 @@ impl<'a> Worker<'a> {
         child.try_wait().ok()?.map(told)
     }
 
+    /// How a server ended that was started here or is known by its process, where it has.
+    pub(crate) fn gone(&self, instance: &str) -> Option<String> {
+        let is_rented = self.rents.is_some_and(|rents| rents.has(instance));
+        let is_child = || {
+            let children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+            children.contains_key(instance)
+        };
+        let is_known = !is_rented && (is_child() || self.process_of(instance).is_some());
+        if is_known { self.ended(instance) } else { None }
+    }
+
     /// The process of an instance, as the ledger has it.
     pub(crate) fn process_of(&self, instance: &str) -> Option<Thing> {
         let is_its =

@@ -14,7 +14,7 @@ use plimsoll_experiment::plans::read;
 use plimsoll_experiment::world::pool::tuning::tuned_of;
 use plimsoll_experiment::world::pool::wish::figure_of;
 use plimsoll_plan::{Tune, Written};
-use plimsoll_runs::experiment::{Experiment, is_experiment};
+use plimsoll_runs::experiment::{Experiment, LeftOut, is_experiment};
 use plimsoll_runs::{Kind, Run};
 use plimsoll_stats::figure::{self, Unit};
 use std::collections::BTreeMap;
@@ -102,10 +102,7 @@ fn text(of: &Analysis) -> String {
     out.push_str(&best(of));
     out.push_str(&in_use(of));
     out.push_str(&predictions(of));
-    for cell in of.cells.iter().filter(|cell| cell.is_done() && !cell.counts()) {
-        let levels = levels(&cell.factors);
-        out.push_str(&format!("broken      cell {}, {levels}: its availability\n", cell.id));
-    }
+    of.cells.iter().for_each(|cell| out.push_str(&left_out(cell)));
     for cell in of.cells.iter().filter(|cell| cell.state == "failed") {
         out.push_str(&format!("failed      cell {}: {}\n", cell.id, cell.reason));
     }
@@ -113,6 +110,20 @@ fn text(of: &Analysis) -> String {
         out.push_str(&format!("note        {warning}\n"));
     }
     out
+}
+
+/// Why a cell that is done is in no effect, ranking or mean; nothing where it is.
+fn left_out(cell: &CellResult) -> String {
+    let (word, why) = match cell.why_left_out() {
+        Some(LeftOut::Unavailable) => ("broken", "its availability".to_owned()),
+        Some(LeftOut::ServerEnded) => ("ended", cell.servers_ended.join("; ")),
+        Some(LeftOut::NotValid) => {
+            let because = cell.invalid_because.join("; ");
+            ("not valid", format!("the generator was the limit: {because}"))
+        }
+        Some(LeftOut::NotDone) | None => return String::new(),
+    };
+    format!("{word:<12}cell {}, {}: {why}\n", cell.id, levels(&cell.factors))
 }
 
 fn label(name: &'static str) -> &'static str {
@@ -223,7 +234,7 @@ fn row(of: &EffectResult) -> Vec<String> {
 }
 
 /// 4 where cells are left or failed, 5 where a cell is not valid or no verdict can be told, 3 where
-/// no combination holds the SLO in all its replications.
+/// no combination holds the SLO in all its replications, as where the service was away.
 fn exit(of: &Analysis) -> Exit {
     if !of.experiment.complete {
         return Exit::Incomplete;
@@ -232,11 +243,15 @@ fn exit(of: &Analysis) -> Exit {
     for cell in &of.cells {
         all.entry(&cell.factors).or_default().push(cell);
     }
-    if of.cells.iter().any(|cell| cell.valid == Some(false)) {
+    if of.cells.iter().any(|cell| cell.why_left_out() == Some(LeftOut::NotValid)) {
         return Exit::Invalid;
     }
+    let is_away = |cell: &CellResult| {
+        matches!(cell.why_left_out(), Some(LeftOut::ServerEnded | LeftOut::Unavailable))
+    };
     let slo = |cells: &Vec<&CellResult>| -> Option<bool> {
         match cells.iter().map(|cell| (cell.slo, cell.has_slo)).collect::<Vec<_>>() {
+            _ if cells.iter().any(|cell| is_away(cell)) => Some(false),
             of if of.iter().any(|(slo, _)| *slo == Some(false)) => Some(false),
             of if of.iter().any(|(slo, has_slo)| *has_slo && slo.is_none()) => None,
             _ => Some(true),

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Compare) -> Result<Exit> {
         return Err(UsageError(text).into());
     }
     let (a, b) = (opened(&a)?, opened(&b)?);
-    let mut remarks = loads::differences(&a, &b);
+    let mut remarks = loads::of_runs(&a, &b);
     let pooled = pooled::of(&a, &b)?;
     let (a, b) = (summaries(&a)?, summaries(&b)?);
     for (side, summaries) in [("A", &a), ("B", &b)] {

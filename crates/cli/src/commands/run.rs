@@ -22,7 +22,9 @@ use plimsoll_experiment::world::pool::tuning::tuned_of;
 use plimsoll_experiment::{ExperimentError, plans};
 use plimsoll_plan::{Setting, Written};
 use plimsoll_report::ci::Checks;
-use plimsoll_runs::experiment::{Experiment, Layout, combinations, is_experiment};
+use plimsoll_runs::experiment::{
+    Experiment, Layout, LeftOut, Standing, combinations, is_experiment,
+};
 use plimsoll_runs::{Ended, Kind, Run as Recorded, World};
 use plimsoll_stats::figure;
 use plimsoll_units::{ParseError, duration, share, show_count};
@@ -329,7 +331,11 @@ fn one_held(shares: &[f64]) -> Exit {
 }
 
 fn exit_of_run(run: &Recorded) -> Result<Exit> {
-    Ok(match run.meta().kind {
+    let away = match Standing::of_run(run)?.0.left_out() {
+        Some(LeftOut::ServerEnded) => Exit::Broken,
+        _ => Exit::Held,
+    };
+    Ok(away.and(match run.meta().kind {
         Kind::Load => verdict::exit(&run.summary()?),
         Kind::Search => {
             result_of(run.path())?.map_or(Exit::Incomplete, |result| super::capacity::exit(&result))
@@ -340,5 +346,5 @@ fn exit_of_run(run: &Recorded) -> Result<Exit> {
             one_held(&held.map(|row| row.value).collect::<Vec<_>>())
         }
         Kind::Caches | Kind::Tune => Exit::Held,
-    })
+    }))
 }

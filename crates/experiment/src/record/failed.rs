@@ -1,6 +1,8 @@
 //! What is kept of cells that came to nothing, and of what happened when a cell's run had ended.
 
-use plimsoll_runs::experiment::{Cell, FAILED, State};
+use std::collections::BTreeSet;
+
+use plimsoll_runs::experiment::{AGAIN, Cell, Experiment, FAILED, LeftOut, Standing, State};
 use plimsoll_runs::{Class, Event};
 
 use super::{Place, Record, SPENT, event};
@@ -63,6 +65,45 @@ impl Record<'_> {
         journal.event(Some(cell.number), &event)?;
         journal.fact(SPENT, &self.bounds.cell_ended(at_ns).to_string())?;
         inner.has_some = true;
+        Ok(())
+    }
+
+    /// The cells that are done and whose figures are the generator's, with why; without those that
+    /// were executed once more already. None of a single run.
+    ///
+    /// # Errors
+    /// Where the journal or a run cannot be read.
+    pub(crate) fn not_valid(&self) -> Result<Vec<(Cell, String)>, ExperimentError> {
+        let inner = self.inner();
+        let Place::Experiment(journal) = &inner.place else { return Ok(Vec::new()) };
+        let experiment = Experiment::open(journal.folder())?;
+        let again: BTreeSet<u32> = experiment
+            .events()?
+            .into_iter()
+            .filter_map(|(cell, event)| cell.filter(|_| event.kind == AGAIN))
+            .collect();
+        let mut found = Vec::new();
+        for row in experiment.cells()?.into_iter().filter(|of| !again.contains(&of.cell.number)) {
+            let (standing, _) = Standing::of(&experiment, &row)?;
+            if standing.left_out() == Some(LeftOut::NotValid) {
+                found.push((row.cell, standing.why()));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Takes a cell back that is done, for it to be executed once more; why is among the events of
+    /// the whole.
+    ///
+    /// # Errors
+    /// Where that cannot be written.
+    pub(crate) fn take_back(&self, cell: &Cell, why: &str) -> Result<(), ExperimentError> {
+        let at_ns = self.since_start_ns();
+        if let Place::Experiment(journal) = &mut self.inner().place {
+            let text = format!("it was not valid: {why}");
+            let event = Event { class: Class::Failure, ..event(at_ns, AGAIN, &text) };
+            journal.take_back(cell.number, &event)?;
+        }
         Ok(())
     }
 

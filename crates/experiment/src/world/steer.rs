@@ -283,6 +283,10 @@ impl<'a> Steering<'a> {
             self.states().for_each(|state| state.second(at_ns, &inputs));
         }
         self.tell_changes(at_ns);
+        for event in self.control.happened(at_ns) {
+            // The run takes no events any more where it has ended.
+            self.events.iter().for_each(|to| drop(to.send(event.clone())));
+        }
         self.may_start(at_ns, second);
         let at_s = at_ns / SECOND_NS;
         let held = |of: &Option<(Rule, RuleState)>| {

@@ -6,7 +6,7 @@ use crate::figure_text::{self, DASH};
 use crate::pages::objectives;
 use crate::searched::Searched;
 use plimsoll_capacity::result::CapacityResult;
-use plimsoll_runs::experiment::{CellRow, Experiment, State, place};
+use plimsoll_runs::experiment::{CellRow, Experiment, LeftOut, Standing as Stands, State, place};
 use plimsoll_runs::summary::SloVerdict;
 use plimsoll_runs::{FigureRow, Kind, Run, RunError, Summary};
 use plimsoll_stats::figure::{self, Figure, Unit};
@@ -63,6 +63,10 @@ fn of_cell(experiment: &Experiment, row: &CellRow) -> Result<Suite, RunError> {
         }
         None => Suite { cases: vec![not_done(row)], ..Suite::default() },
     };
+    let (seen, _) = Stands::of(experiment, row)?;
+    if seen.left_out() == Some(LeftOut::ServerEnded) {
+        suite.cases.push(Case::new("the servers stay", Standing::Broken, seen.why()));
+    }
     let levels: Vec<String> =
         row.cell.factors.iter().map(|(factor, level)| format!("{factor}={level}")).collect();
     let levels = if levels.is_empty() { String::new() } else { format!(": {}", levels.join(", ")) };

@@ -2,10 +2,13 @@
 //! then what each factor does, every combination, the cells that count for nothing and why, and
 //! what speaks against it all.
 
+use std::collections::BTreeMap;
+
 use plimsoll_analysis::{
     Against, Analysis, Best, CellResult, CombinationResult, Levels, MeanResult,
 };
 use plimsoll_plan::Varied;
+use plimsoll_runs::experiment::LeftOut;
 use plimsoll_stats::design::Design;
 use plimsoll_stats::figure::{self, Better, Figure};
 use plimsoll_stats::interval::Method;
@@ -17,6 +20,8 @@ use crate::document::{
 };
 use crate::figure_text;
 
+/// How a cell is marked that counts, and whose host was noisy.
+const BUSY_HOST: &str = "busy host";
 /// The most rows of a table.
 const MAX_ROWS: usize = 500;
 /// Experiments of more combinations have no charts over their levels: a line for each of so many
@@ -33,6 +38,12 @@ pub(crate) fn page(cells: &Cells, analysis: &Analysis, title: Option<String>) ->
     all.extend(in_use::section(analysis));
     all.extend(charts(cells, analysis));
     all.extend(broken(analysis));
+    all.extend(
+        [LeftOut::ServerEnded, LeftOut::NotValid]
+            .map(|why| left_out(analysis, why))
+            .into_iter()
+            .flatten(),
+    );
     all.extend(failed(analysis));
     all.push(Section::new("cells", "Cells", every_cell(analysis)));
     let shown = shown(cells, analysis);
@@ -74,7 +85,12 @@ fn answer(cells: &Cells, analysis: &Analysis) -> Verdict {
         let is_done = analysis.cells.iter().any(CellResult::is_done);
         let (class, says) = match (is_done, slo) {
             (false, _) => ("open", "No cell is done.".to_owned()),
-            (true, Some(slo)) => ("poor", format!("No combination holds {slo} in all its cells.")),
+            (true, Some(slo)) if is_told(analysis) => {
+                ("poor", format!("No combination holds {slo} in all its cells."))
+            }
+            (true, Some(slo)) => {
+                ("open", format!("Of no combination it can be told that it holds {slo}."))
+            }
             (true, None) => ("open", "No combination counts in all its cells.".to_owned()),
         };
         return Verdict { class, says, reasons: Vec::new() };
@@ -82,14 +98,11 @@ fn answer(cells: &Cells, analysis: &Analysis) -> Verdict {
     let figure = figure::named(best.figure);
     let show = |value: f64| shown_as(best.figure, value, &cells.currency);
     let ranked = analysis.combinations.iter().filter(|of| of.ranked).count();
-    let holds = analysis.combinations.iter().all(|of| !of.ranked || of.slo == Some(true));
-    let of = match (ranked, slo, holds) {
-        (1, Some(slo), true) => format!("the only combination that holds {slo}"),
-        (1, Some(slo), false) => format!("the only combination that did not break {slo}"),
-        (1, None, _) => "the only combination that counts in all its cells".to_owned(),
-        (n, Some(slo), true) => format!("of the {n} combinations that hold {slo}"),
-        (n, Some(slo), false) => format!("of the {n} combinations that did not break {slo}"),
-        (n, None, _) => format!("of {n} combinations"),
+    let of = match (ranked, slo) {
+        (1, Some(slo)) => format!("the only combination that holds {slo}"),
+        (1, None) => "the only combination that counts in all its cells".to_owned(),
+        (n, Some(slo)) => format!("of the {n} combinations that hold {slo}"),
+        (n, None) => format!("of {n} combinations"),
     };
     let spread = best.ci95.map_or_else(String::new, |[low, high]| {
         format!(" (95%: {})", figure_text::interval((low, high), show))
@@ -115,6 +128,11 @@ fn answer(cells: &Cells, analysis: &Analysis) -> Verdict {
         None => Vec::new(),
     };
     Verdict { class, says, reasons }
+}
+
+/// Whether every combination has broken its SLO.
+fn is_told(analysis: &Analysis) -> bool {
+    analysis.combinations.iter().all(|of| of.slo == Some(false))
 }
 
 /// `lowest` or `highest`.
@@ -236,7 +254,7 @@ fn table(
     let mut columns = vec![
         Column::plain("combination", |of: &Row<'_>| Cell::of(called(analysis, &of.factors))),
         Column::plain("cells", |of: &Row<'_>| {
-            Cell::of(format_args!("{} of {}", of.counted, of.cells))
+            Cell::of(format_args!("{} of {}", of.counted, of.cells)).with(marks(analysis, of))
         }),
     ];
     if analysis.experiment.slo.is_some() {
@@ -268,6 +286,25 @@ fn table(
     }
     Table { class: "policies", id: "results-table".to_owned(), currency: &cells.currency, columns }
         .of(rows)
+}
+
+/// What is to be said of the cells of a combination: `1 not valid, 2 busy host`.
+fn marks(analysis: &Analysis, of: &CombinationResult) -> String {
+    let own = || analysis.cells.iter().filter(|cell| cell.factors == of.factors);
+    let mut counts: BTreeMap<LeftOut, usize> = BTreeMap::new();
+    for why in own().filter_map(CellResult::why_left_out).filter(|why| *why != LeftOut::NotDone) {
+        *counts.entry(why).or_default() += 1;
+    }
+    let mut words: Vec<String> =
+        counts.iter().map(|(why, n)| format!("{n} {}", why.word())).collect();
+    let noisy = own().filter(|cell| is_noisy(cell)).count();
+    words.extend((noisy > 0).then(|| format!("{noisy} {BUSY_HOST}")));
+    words.join(", ")
+}
+
+/// Whether a cell counts whose host was too busy.
+fn is_noisy(cell: &CellResult) -> bool {
+    cell.counts() && !cell.noise.is_empty()
 }
 
 /// A mean with its interval, and how that was found.
@@ -304,8 +341,11 @@ fn is_constrained(cells: &Cells) -> bool {
 
 /// The cells whose availability did not hold: they answered something else than what was asked.
 fn broken(analysis: &Analysis) -> Option<Section> {
-    let rows: Vec<&CellResult> =
-        analysis.cells.iter().filter(|cell| cell.is_done() && !cell.counts()).collect();
+    let rows: Vec<&CellResult> = analysis
+        .cells
+        .iter()
+        .filter(|of| of.why_left_out() == Some(LeftOut::Unavailable))
+        .collect();
     if rows.is_empty() {
         return None;
     }
@@ -325,6 +365,37 @@ fn broken(analysis: &Analysis) -> Option<Section> {
     );
     let blocks = vec![text, Block::Table(table.of(&rows))];
     Some(Section::new("broken", "Availability did not hold", blocks))
+}
+
+/// The cells whose figures are not of what was asked: the generator's, or those of a service whose
+/// servers ended.
+fn left_out(analysis: &Analysis, why: LeftOut) -> Option<Section> {
+    let is_its = |cell: &&CellResult| cell.why_left_out() == Some(why);
+    let rows: Vec<&CellResult> = analysis.cells.iter().filter(is_its).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let mut columns = cell_columns(analysis);
+    columns.push(Column::plain("why", |cell: &&CellResult| {
+        Cell::of([&cell.servers_ended[..], &cell.invalid_because].concat().join("; "))
+    }));
+    let table = Table { class: "policies", id: String::new(), currency: "", columns };
+    let (id, title, text) = match why {
+        LeftOut::ServerEnded => (
+            "ended",
+            "Servers ended by themselves",
+            "These cells are in no effect, ranking or mean: a server that was started for them \
+             ended while it was under load, and what was answered is not what was to be compared.",
+        ),
+        _ => (
+            "not-valid",
+            "The generator was the limit",
+            "These cells are in no effect, ranking or mean: their figures are those of the \
+             generator, not of what it loads.",
+        ),
+    };
+    let shown = &rows[..rows.len().min(MAX_ROWS)];
+    Some(Section::new(id, title, vec![words(text), Block::Table(table.of(shown))]))
 }
 
 /// What was not done, and why.
@@ -359,10 +430,11 @@ fn cell_columns<'a>(analysis: &'a Analysis) -> Vec<Column<'a, &'a CellResult>> {
 fn every_cell(analysis: &Analysis) -> Vec<Block> {
     let rows: Vec<&CellResult> = analysis.cells.iter().take(MAX_ROWS).collect();
     let mut columns = cell_columns(analysis);
-    columns.push(Column::plain("state", |cell: &&CellResult| match (cell.state, cell.valid) {
-        ("done", Some(false)) => Cell::default().judged("poor", "not valid"),
-        ("done", _) if !cell.counts() => Cell::default().judged("poor", "availability broken"),
-        (state, _) => Cell::of(state),
+    columns.push(Column::plain("state", |cell: &&CellResult| match cell.why_left_out() {
+        Some(LeftOut::NotDone) => Cell::of(cell.state),
+        Some(why) => Cell::default().judged("poor", why.word()),
+        None if is_noisy(cell) => Cell::of(cell.state).with(BUSY_HOST),
+        None => Cell::of(cell.state),
     }));
     for figure in analysis.experiment.respond.iter().filter_map(|name| figure::named(name)) {
         columns.push(Column::figure(figure, move |cell: &&CellResult| {

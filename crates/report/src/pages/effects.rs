@@ -241,7 +241,8 @@ fn variance_table(of: &Variance) -> Grid {
     };
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     for source in &of.rows {
-        let mut cells = row(source.factors.join(" × "), [source.sum_of_squares, source.df]);
+        let name = [&[source.factors.join(" × ")][..], &source.aliases].concat().join(" or ");
+        let mut cells = row(name, [source.sum_of_squares, source.df]);
         let omega =
             source.omega_squared.map_or_else(|| DASH.to_owned(), |of| per_cent(of.max(0.0)));
         cells.extend([

@@ -2,6 +2,9 @@
 //! figures over the replications, the figures over each factor that is a number, and the plan. A
 //! kind that has more to tell puts its own sections between.
 
+use std::collections::BTreeMap;
+
+use plimsoll_runs::experiment::{Combination, LeftOut};
 use plimsoll_runs::{Ended, Kind};
 use plimsoll_stats::figure::{self, Better, Figure};
 
@@ -181,6 +184,15 @@ fn results(cells: &Cells, usual: &[&'static Figure]) -> Vec<Block> {
     blocks
 }
 
+/// How many cells of a combination are in no mean, and why: `1 not valid`.
+fn marks(of: &Combination) -> String {
+    let mut counts: BTreeMap<LeftOut, usize> = BTreeMap::new();
+    for why in of.aside.iter().filter_map(|one| one.left_out) {
+        *counts.entry(why).or_default() += 1;
+    }
+    counts.iter().map(|(why, n)| format!("{n} {}", why.word())).collect::<Vec<_>>().join(", ")
+}
+
 /// A row a combination, a column a figure.
 pub(crate) fn table(
     cells: &Cells,
@@ -189,7 +201,7 @@ pub(crate) fn table(
 ) -> document::Grid {
     let mut columns = vec![Column::plain("combination", |row: &&Row| Cell::of(&row.label))];
     columns.push(Column::plain("done", |row: &&Row| {
-        Cell::of(format_args!("{} of {}", row.of.done.len(), row.of.cells))
+        Cell::of(format_args!("{} of {}", row.of.executed(), row.of.cells)).with(marks(&row.of))
     }));
     columns.extend(figures.iter().copied().map(|figure| {
         let column = Column::figure(figure, move |row: &&Row| row.value(figure))

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use plimsoll_stats::figure::{self, Figure};
-use plimsoll_stats::interval::{self, LEVEL};
+use plimsoll_stats::interval::{LEVEL, Method, one_mean};
 
 use crate::FigureRow;
 use crate::error::RunError;
-use crate::experiment::{CellRow, Experiment, State};
+use crate::experiment::{CellRow, Experiment, LeftOut, Standing};
 use crate::meta::Kind;
 
 /// A combination of levels, and what its cells came to.
@@ -20,8 +20,21 @@ pub struct Combination {
     pub block: u32,
     /// How many cells it has.
     pub cells: usize,
-    /// Its cells that are done, in the order of their replications.
+    /// Its cells that are done and count, in the order of their replications.
     pub done: Vec<Replication>,
+    /// Its cells that are done and do not count, and those that count and are marked.
+    pub aside: Vec<Aside>,
+}
+
+/// What is to be said of a cell that is done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Aside {
+    /// The number of the cell.
+    pub cell: u32,
+    /// Why it is in no mean; `None` where it is, and its host was noisy.
+    pub left_out: Option<LeftOut>,
+    /// What was seen.
+    pub why: String,
 }
 
 /// A cell that is done.
@@ -44,8 +57,10 @@ pub struct Replication {
 pub struct Mean {
     /// The mean.
     pub value: f64,
-    /// Its 95% interval (Student), cut off where the figure cannot be; `None` of one replication.
+    /// Its 95% interval, cut off where the figure cannot be; `None` of one replication.
     pub ci95: Option<(f64, f64)>,
+    /// How that was found.
+    pub method: Method,
 }
 
 /// The combinations of an experiment, in the order of their first cells.
@@ -57,17 +72,24 @@ pub fn combinations(experiment: &Experiment) -> Result<Vec<Combination>, RunErro
     let mut all: Vec<Combination> = Vec::new();
     // Blocks of a search for parameters are rounds; those of any other experiment are replications.
     let has_rounds = experiment.meta().kind == Kind::Tune;
-    for CellRow { cell, state, .. } in experiment.cells()? {
+    for row in experiment.cells()? {
+        let CellRow { cell, state, .. } = &row;
         let block = if has_rounds { cell.block } else { 0 };
         let key = (cell.factors.clone(), block);
         let place = *places.entry(key).or_insert_with(|| {
             let factors = cell.factors.clone();
-            all.push(Combination { factors, block, cells: 0, done: Vec::new() });
+            let (done, aside) = (Vec::new(), Vec::new());
+            all.push(Combination { factors, block, cells: 0, done, aside });
             all.len() - 1
         });
         let combination = &mut all[place];
         combination.cells += 1;
-        if state == State::Done {
+        if !state.is_kept() {
+            continue;
+        }
+        let (standing, _) = Standing::of(experiment, &row)?;
+        combination.aside.extend(Aside::of(cell.number, &standing));
+        if standing.left_out().is_none() {
             let figures = experiment.figures_of(cell.number)?;
             let (number, seed) = (cell.replication, cell.seed);
             combination.done.push(Replication::of(cell.number, (number, seed), figures));
@@ -88,7 +110,30 @@ impl Replication {
     }
 }
 
+impl Aside {
+    /// What is to be said of a cell; `None` where nothing is.
+    fn of(cell: u32, standing: &Standing) -> Option<Self> {
+        let left_out = standing.left_out();
+        let why = if left_out.is_some() { standing.why() } else { standing.noise.join("; ") };
+        (left_out.is_some() || !why.is_empty()).then_some(Self { cell, left_out, why })
+    }
+}
+
 impl Combination {
+    /// How many of its cells are done, whether they count or not.
+    #[must_use]
+    pub fn executed(&self) -> usize {
+        self.kept().count()
+    }
+
+    /// The numbers of its cells that are done, whether they count or not.
+    pub fn kept(&self) -> impl Iterator<Item = u32> + use<> {
+        let left_out = self.aside.iter().filter(|of| of.left_out.is_some()).map(|of| of.cell);
+        let mut all: Vec<u32> = self.done.iter().map(|of| of.cell).chain(left_out).collect();
+        all.sort_unstable();
+        all.into_iter()
+    }
+
     /// The values of a figure, replication by replication; `None` where one lacks it, or none is
     /// done.
     #[must_use]
@@ -103,8 +148,9 @@ impl Combination {
         let values = self.values(figure)?;
         let value = values.iter().sum::<f64>() / values.len() as f64;
         let (least, greatest) = figure.unit.range();
-        let ci95 = interval::mean(&values, LEVEL).ok();
-        Some(Mean { value, ci95: ci95.map(|of| (of.low.max(least), of.high.min(greatest))) })
+        let described = one_mean(&values, LEVEL).ok();
+        let ci95 = described.map(|(of, _)| (of.low.max(least), of.high.min(greatest)));
+        Some(Mean { value, ci95, method: described.map(|(_, how)| how).unwrap_or_default() })
     }
 
     /// The figures that any of its replications has, in the order of the registry.

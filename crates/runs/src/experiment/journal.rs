@@ -279,6 +279,25 @@ impl Journal {
         Ok(())
     }
 
+    /// Takes a cell back that is done, for it to be executed once more. Its figures go, and its run
+    /// is set aside when it begins.
+    ///
+    /// # Errors
+    /// Where the cell is not done, or the journal cannot be written.
+    pub fn take_back(&mut self, cell: u32, event: &Event) -> Result<(), RunError> {
+        match self.state_of(cell)? {
+            Some(state) if state.is_kept() => {}
+            state => {
+                let state = state.map_or("not there", State::name);
+                return Err(self.out_of_order("take back", cell, state));
+            }
+        }
+        self.write(|database| {
+            tables::write_event(database, Some(cell), event)?;
+            tables::take_back(database, cell)
+        })
+    }
+
     /// Gives a running cell figures. They are written when it is done.
     ///
     /// # Errors

@@ -33,15 +33,17 @@ mod folders;
 mod holder;
 mod journal;
 mod read;
+mod standing;
 mod tables;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-pub use combinations::{Combination, Mean, Replication, combinations};
+pub use combinations::{Aside, Combination, Mean, Replication, combinations};
 pub use holder::{Stop, ask_to_stop, is_held};
 pub use journal::Journal;
 pub use read::Experiment;
+pub use standing::{Gate, LeftOut, SERVER_ENDED, Standing, all_held};
 
 use crate::FigureRow;
 use crate::meta::{Kind, World};
@@ -56,6 +58,10 @@ pub const CELLS: &str = "cells";
 pub const UNTIL: &str = "until";
 /// The kind of the event that says why an attempt at a cell failed.
 pub const FAILED: &str = "failed";
+
+/// The kind of the event that says that a cell is executed once more, and why: its figures were the
+/// generator's.
+pub const AGAIN: &str = "again";
 
 /// The fact that holds what was predicted of live cells before them: a list of
 /// [`Predicted`] as JSON.

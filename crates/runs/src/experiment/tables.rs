@@ -149,6 +149,12 @@ pub(super) fn state_of(database: &Connection, number: u32) -> rusqlite::Result<O
     database.prepare_cached(sql)?.query_row([number], read).optional()
 }
 
+/// Makes a cell one that is to be executed, without figures.
+pub(super) fn take_back(database: &Connection, number: u32) -> rusqlite::Result<()> {
+    database.prepare_cached("DELETE FROM figure WHERE cell = ?")?.execute([number])?;
+    end_cell(database, number, State::Planned, "", None)
+}
+
 /// Takes a cell and its figures out.
 pub(super) fn remove_cell(database: &Connection, number: u32) -> rusqlite::Result<()> {
     for sql in ["DELETE FROM figure WHERE cell = ?", "DELETE FROM cell WHERE cell = ?"] {

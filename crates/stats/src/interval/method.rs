@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Estimate, IntervalError, bootstrap_mean, mean};
 use crate::shapiro_wilk::ShapiroWilk;
+use plimsoll_units::hash::mix;
 
 /// Samples smaller than this have Student's interval, whatever their shape.
 const FEWEST_RESAMPLED: usize = 20;
@@ -37,11 +38,25 @@ impl Method {
     }
 }
 
-/// The mean of a sample with its interval at `level`, and how that was found. `draw` gives words of
-/// 64 random bits; where Student's t is used, none is drawn.
+/// The mean of a sample with its interval at `level`, and how that was found: one mean has one
+/// interval, whoever shows it. Where it is found by resampling, the draws are the same each time.
 ///
 /// # Errors
 /// Fewer than two values; a value that is not finite.
+pub fn one_mean(values: &[f64], level: f64) -> Result<(Estimate, Method), IntervalError> {
+    let mut drawn = 0;
+    let draw = || {
+        drawn += 1;
+        mix(drawn)
+    };
+    described_mean(values, level, draw)
+}
+
+/// The same by `draw`, which gives words of 64 random bits; where Student's t is used, none is
+/// drawn.
+///
+/// # Errors
+/// As for [`one_mean`].
 pub fn described_mean(
     values: &[f64],
     level: f64,
@@ -79,5 +94,8 @@ mod tests {
             assert_eq!((estimate, method), (mean(values, 0.95).unwrap(), Method::Student));
         }
         assert!(described_mean(&[1.0], 0.95, words()).is_err());
+        let again = one_mean(&skewed, 0.95).unwrap();
+        assert_eq!(again, one_mean(&skewed, 0.95).unwrap());
+        assert_eq!(again.1, Method::Bca);
     }
 }

@@ -12,7 +12,7 @@ use super::{Estimate, student};
 
 /// Differences of logarithms below this are of rounding: of equal values an error is left that is
 /// smaller still.
-pub(crate) const ROUNDING: f64 = 1e-12;
+pub const ROUNDING: f64 = 1e-12;
 
 /// The p-value of a mean or a difference, against 0.
 #[must_use]

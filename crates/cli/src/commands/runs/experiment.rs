@@ -6,9 +6,12 @@ use crate::terminal::error::{Result, UsageError, read};
 use crate::terminal::paint::Paint;
 use crate::terminal::print;
 use plimsoll_plan::{FactorPlan, Varied};
-use plimsoll_runs::experiment::{CellRow, Combination, Experiment, FAILED, Mean, combinations};
+use plimsoll_runs::experiment::{
+    AGAIN, Aside, CellRow, Combination, Experiment, FAILED, LeftOut, Mean, combinations,
+};
 use plimsoll_runs::{Ended, Event, FigureRow, Run, iso8601};
 use plimsoll_stats::figure::{self, Figure};
+use plimsoll_stats::interval::Method;
 use plimsoll_units::{ParseError, show_count};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,7 +102,8 @@ pub(super) fn show(path: &Path, columns: &[&'static Figure], json: bool) -> Resu
     table(&mut out, &combinations, &shown);
     // What was done to servers is for `follow`, attempts that failed for `analyse`; both are in
     // `--json`.
-    let is_shown = |(_, event): &(Option<u32>, Event)| !["testbed", FAILED].contains(&&*event.kind);
+    let is_shown =
+        |(_, event): &(Option<u32>, Event)| !["testbed", FAILED, AGAIN].contains(&&*event.kind);
     for (cell, event) in experiment.events()?.into_iter().filter(is_shown) {
         let of = cell.map_or_else(String::new, |cell| format!("cell {cell}: "));
         let kind = if event.kind == "warning" { "note" } else { &event.kind };
@@ -144,6 +148,8 @@ fn table(out: &mut String, combinations: &[Combination], shown: &[&Figure]) {
     heads.push("done".to_owned());
     let names = heads.len();
     heads.extend(shown.iter().map(|figure| figure.label.to_owned()));
+    let has_marks = combinations.iter().any(|of| !of.aside.is_empty());
+    heads.extend(has_marks.then(|| "marks".to_owned()));
     let mut rows = vec![heads];
     for of in combinations.iter().take(MAX_ROWS) {
         let level = |factor: &&str| of.factors.get(*factor).map_or("–", String::as_str).to_owned();
@@ -151,8 +157,9 @@ fn table(out: &mut String, combinations: &[Combination], shown: &[&Figure]) {
         if blocks.len() > 1 {
             row.push(of.block.to_string());
         }
-        row.push(format!("{}/{}", of.done.len(), of.cells));
+        row.push(format!("{}/{}", of.executed(), of.cells));
         row.extend(shown.iter().map(|figure| shown_as(figure, of.mean(figure))));
+        row.extend(has_marks.then(|| marks(of)));
         rows.push(row);
     }
     align(out, &rows, names, Paint::stdout());
@@ -162,13 +169,25 @@ fn table(out: &mut String, combinations: &[Combination], shown: &[&Figure]) {
     }
 }
 
+/// What is to be said of the cells of a combination: `1 not valid, 2 busy host`.
+fn marks(of: &Combination) -> String {
+    let mut counts: BTreeMap<Option<LeftOut>, usize> = BTreeMap::new();
+    of.aside.iter().for_each(|one| *counts.entry(one.left_out).or_default() += 1);
+    let word = |(why, n): (&Option<LeftOut>, &usize)| {
+        format!("{n} {}", why.map_or("busy host", LeftOut::word))
+    };
+    // What is in no mean comes first.
+    let words: Vec<String> = counts.iter().rev().map(word).collect();
+    if words.is_empty() { "–".to_owned() } else { words.join(", ") }
+}
+
 /// `13.5% ±2.1%`; a dash where it is not known.
 fn shown_as(figure: &Figure, mean: Option<Mean>) -> String {
     let show = |value: f64| figure.unit.show(value);
     match mean {
         None => "–".to_owned(),
-        Some(Mean { value, ci95: None }) => show(value),
-        Some(Mean { value, ci95: Some((low, high)) }) => {
+        Some(Mean { value, ci95: None, .. }) => show(value),
+        Some(Mean { value, ci95: Some((low, high)), .. }) => {
             format!("{} ±{}", show(value), show((value - low).max(high - value)))
         }
     }
@@ -177,13 +196,23 @@ fn shown_as(figure: &Figure, mean: Option<Mean>) -> String {
 fn document(experiment: &Experiment, combinations: &[Combination]) -> Result<Value> {
     let (meta, progress) = (experiment.meta(), experiment.progress()?);
     let mean = |figure: &'static Figure, of: &Combination| {
-        let value = of.mean(figure).map(|of| json!({ "mean": of.value, "ci95": of.ci95 }));
+        let value = of.mean(figure).map(|of| match of.method {
+            Method::Student => json!({ "mean": of.value, "ci95": of.ci95 }),
+            method @ Method::Bca => {
+                json!({ "mean": of.value, "ci95": of.ci95, "method": method })
+            }
+        });
         (figure.name.to_owned(), json!(value))
     };
     let result = |of: &Combination| {
         let figures: Map<String, Value> = of.figures().map(|figure| mean(figure, of)).collect();
+        let aside = |one: &Aside| {
+            let left_out = one.left_out.map(LeftOut::name);
+            json!({ "cell": one.cell, "left_out": left_out, "why": one.why })
+        };
         json!({
-            "factors": of.factors, "block": of.block, "cells": of.cells, "done": of.done.len(),
+            "factors": of.factors, "block": of.block, "cells": of.cells, "done": of.executed(),
+            "counted": of.done.len(), "aside": of.aside.iter().map(aside).collect::<Vec<_>>(),
             "figures": figures,
         })
     };
