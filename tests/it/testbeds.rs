@@ -2,7 +2,7 @@
 
 use crate::place::{Place, cell, events, test_name};
 use crate::program::{PLIMSOLL, wait_for};
-use plimsoll_runs::experiment::Experiment;
+use plimsoll_runs::experiment::{AGAIN, Experiment};
 use plimsoll_testing::{Weight, has_instances};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -87,7 +87,11 @@ fn what_a_kill_leaves_is_found_and_undone_and_the_rest_goes_on() {
     let again = place.plimsoll(&["run", "plan.toml", "--quiet"]);
     assert!([Some(0), Some(5)].contains(&again.code()), "{}", again.err);
     again.says(&["going on with", &format!("{} of 8 cells are left", 8 - done)]);
-    assert_eq!(cell(&place.run(), 1).ended_ns, first, "a cell that was done ran again");
+    // But for one that a busy machine has made invalid, which is executed once more.
+    let events = Experiment::open(&place.run()).unwrap().events().unwrap();
+    let is_again = events.iter().any(|(of, event)| *of == Some(1) && event.kind == AGAIN);
+    let ended = cell(&place.run(), 1).ended_ns;
+    assert!(is_again || ended == first, "a cell that was done ran again");
     assert_eq!(journal().unwrap().progress().unwrap().done, 8);
     assert!(beds_of_runs(&place).is_empty(), "nothing is left");
 }
