@@ -96,6 +96,29 @@ fn requests_are_dealt_out_and_counted_at_both_ends() {
     assert!(!balancer.control.exists());
 }
 
+/// A path is any text that somebody types: what is there and is no socket of ours is left alone.
+#[test]
+fn a_control_socket_takes_the_place_of_no_file() {
+    let place = Place::new();
+    let notes = place.write("notes.txt", "precious");
+    std::os::unix::fs::symlink(&notes, place.path("link")).unwrap();
+    std::fs::create_dir(place.path("folder")).unwrap();
+    for (name, why) in [("notes.txt", "no socket"), ("link", "no socket"), ("folder", "no socket")]
+    {
+        let listen = ["balance", "--listen", "127.0.0.1:0", "--control", name, "a=127.0.0.1:1"];
+        place.plimsoll(&listen).ended_with(4).says(&["listen on", name, why]);
+    }
+    assert_eq!(std::fs::read_to_string(&notes).unwrap(), "precious");
+    assert!(place.path("link").is_symlink() && place.path("folder").is_dir());
+    // One that a balancer left that was killed is taken over; one that lives is not.
+    drop(std::os::unix::net::UnixListener::bind(place.path("balancer.sock")).unwrap());
+    let balancer = Balancer::start(&place, &[("a", "127.0.0.1:1")], &[]);
+    let second =
+        ["balance", "--listen", "127.0.0.1:0", "--control", "balancer.sock", "a=127.0.0.1:1"];
+    place.plimsoll(&second).ended_with(4).says(&["another server listens there"]);
+    assert_eq!(balancer.list()["instances"].as_array().unwrap().len(), 1);
+}
+
 /// A body of chunks has no length: its end is heard, not counted.
 #[test]
 fn answers_in_chunks_are_answers_and_their_connections_serve_on() {

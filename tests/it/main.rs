@@ -55,6 +55,7 @@ mod market;
 mod mediawiki;
 mod names;
 mod nginx;
+mod own_folders;
 mod packages;
 mod paths;
 mod place;

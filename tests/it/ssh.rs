@@ -33,7 +33,7 @@ fn place() -> Option<Place> {
     // Servers run as users without rights, and have to come to their own folders.
     std::fs::set_permissions(place.path("."), PermissionsExt::from_mode(0o711)).unwrap();
     std::fs::create_dir(place.path("hosts")).unwrap();
-    std::fs::set_permissions(place.path("hosts"), PermissionsExt::from_mode(0o777)).unwrap();
+    std::fs::set_permissions(place.path("hosts"), PermissionsExt::from_mode(0o1777)).unwrap();
     for key in ["host_key", "user_key"] {
         let file = place.path(key).display().to_string();
         let made = place.command("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f", &file]);

@@ -17,6 +17,7 @@ mod length;
 mod links;
 mod origin;
 mod rust;
+mod shared_folder;
 mod tree;
 mod waits;
 mod words;
@@ -63,6 +64,7 @@ const RULES: &[(&str, Check)] = &[
     ("line-length", Check::File(length::lines)),
     ("links", Check::File(links::check)),
     ("origin", Check::File(origin::check)),
+    ("shared-folder", Check::File(shared_folder::check)),
     ("waits", Check::Tree(waits::check)),
     ("words", Check::File(words::check)),
 ];

@@ -35,10 +35,14 @@ pub(crate) fn place(here: &Path) -> Place<'_> {
 /// The folder for what stands while programs run: the system's for root, the user's own for others.
 fn runtime() -> PathBuf {
     if rustix::process::geteuid().is_root() {
+        // tidy: allow(shared-folder, `Ledger` opens it)
         return PathBuf::from("/run/plimsoll");
     }
     let user = rustix::process::getuid().as_raw();
-    let own = environment("XDG_RUNTIME_DIR").map(|folder| Path::new(&folder).join("plimsoll"));
+    // tidy: allow(shared-folder, `Ledger` opens it)
+    let set = environment("XDG_RUNTIME_DIR").filter(|folder| Path::new(folder).is_absolute());
+    let own = set.map(|folder| Path::new(&folder).join("plimsoll"));
+    // tidy: allow(shared-folder, `Ledger` opens it)
     own.unwrap_or_else(|| PathBuf::from(format!("/tmp/plimsoll-{user}")))
 }
 

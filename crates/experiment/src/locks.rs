@@ -7,11 +7,11 @@
 
 use crate::control::{Control, News};
 use plimsoll_units::hash::fnv_1a;
-use rustix::fs::{FlockOperation, flock};
-use std::fs::{DirBuilder, File, OpenOptions};
+use plimsoll_units::own::OwnFolder;
+use rustix::fs::{FlockOperation, OFlags, flock};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How often a lock that another one holds is tried again.
@@ -63,23 +63,14 @@ impl std::fmt::Display for Holder {
 
 /// The folder of the locks: `plimsoll` in the user's runtime folder, `$XDG_RUNTIME_DIR`, else one
 /// of the user's own in `/tmp`.
-fn folder(runtime: Option<String>) -> io::Result<PathBuf> {
+fn folder(runtime: Option<String>) -> io::Result<OwnFolder> {
     let user = rustix::process::getuid().as_raw();
     let runtime = runtime.map(PathBuf::from);
     let folder = match runtime.filter(|path| path.is_absolute() && path.is_dir()) {
         Some(runtime) => runtime.join("plimsoll"),
         None => PathBuf::from(format!("/tmp/plimsoll-{user}")),
     };
-    match DirBuilder::new().mode(0o700).create(&folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    let found = std::fs::symlink_metadata(&folder)?;
-    if !found.is_dir() || found.uid() != user {
-        let text = format!("{} is another user's", folder.display());
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
-    }
-    Ok(folder)
+    Ok(OwnFolder::make(&folder)?)
 }
 
 /// A file's name for a lock on anything: readable, and different for what is different.
@@ -91,10 +82,8 @@ fn file_name(what: &str) -> String {
     format!("{readable}-{hash:016x}.lock")
 }
 
-fn attempt(path: &Path, deed: &str) -> io::Result<Tried> {
-    let mut options = OpenOptions::new();
-    let mut file =
-        options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+fn attempt(folder: &OwnFolder, name: &str, deed: &str) -> io::Result<Tried> {
+    let mut file = folder.file(name.as_ref(), OFlags::RDWR | OFlags::CREATE)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
         Err(rustix::io::Errno::WOULDBLOCK) => {
@@ -111,7 +100,7 @@ fn attempt(path: &Path, deed: &str) -> io::Result<Tried> {
 
 /// The locks of a user, in their folder.
 pub struct Locks {
-    folder: io::Result<PathBuf>,
+    folder: io::Result<OwnFolder>,
 }
 
 impl Locks {
@@ -125,7 +114,7 @@ impl Locks {
     /// cannot be had at all: then a search goes on without.
     pub fn try_lock(&self, what: &str, deed: &str, control: &dyn Control) -> Option<Tried> {
         let tried = match &self.folder {
-            Ok(folder) => attempt(&folder.join(file_name(what)), deed),
+            Ok(folder) => attempt(folder, &file_name(what), deed),
             Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
         };
         match tried {
@@ -191,15 +180,16 @@ mod tests {
     #[test]
     fn a_lock_is_held_once_and_free_again() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.lock");
-        let first = attempt(&path, "of 127.0.0.1:80").unwrap();
+        let folder = OwnFolder::make(folder.path()).unwrap();
+        let attempt = |deed| attempt(&folder, "a.lock", deed);
+        let first = attempt("of 127.0.0.1:80").unwrap();
         assert!(matches!(first, Tried::Ours(_)));
-        let Tried::Held(holder) = attempt(&path, "").unwrap() else { panic!("held twice") };
+        let Tried::Held(holder) = attempt("").unwrap() else { panic!("held twice") };
         assert_eq!(holder.process, Some(std::process::id()));
         let text = format!(" (process {}, of 127.0.0.1:80)", std::process::id());
         assert_eq!(holder.to_string(), text);
         drop(first);
-        assert!(matches!(attempt(&path, "").unwrap(), Tried::Ours(_)));
+        assert!(matches!(attempt("").unwrap(), Tried::Ours(_)));
     }
 
     #[test]

@@ -30,6 +30,7 @@ const LETTERS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 /// Where the folders of instances are made where `TMPDIR` names no other place. They cannot lie in
 /// the run's folder, which others may not enter, as servers run as users without rights; and not in
 /// `/tmp`, which is memory on many hosts, as stores write there.
+// tidy: allow(shared-folder, the worker makes what is below it)
 const FOLDERS: &str = "/var/tmp";
 
 /// The id of a bed that is only described. Nothing is executed for it, and nobody is asked.
@@ -74,6 +75,7 @@ pub(crate) fn bed_with(
         }
     };
     let arguments = ["testbed", "wait"].map(str::to_owned).to_vec();
+    // tidy: allow(shared-folder, the worker makes what is below it)
     let folders = (place.environment)("TMPDIR").filter(|folder| !folder.is_empty());
     Ok(Some(Bed {
         id,

@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows what is said over a connection, or by whom.
 
+pub mod door;
 mod file_version;
 pub mod http;
 pub mod prometheus;

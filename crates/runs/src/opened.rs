@@ -11,6 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use plimsoll_units::own::OwnFolder;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::database;
@@ -45,9 +46,9 @@ impl Copied {
         loop {
             let n = NEXT.fetch_add(1, Ordering::Relaxed);
             let folder = std::env::temp_dir().join(format!("plimsoll-run-{process}-{n}"));
-            match fs::create_dir(&folder) {
+            match OwnFolder::make_new(&folder).map_err(std::io::Error::from) {
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                made => return made.map(|()| Self(folder)),
+                made => return made.map(|_| Self(folder)),
             }
         }
     }

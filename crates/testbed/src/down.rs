@@ -1,14 +1,18 @@
 //! Takes down what a ledger has that no experiment uses any more: here, on other hosts, and what is
 //! rented.
 
-use std::fs::{File, OpenOptions};
-use std::io::ErrorKind;
+use std::ffi::OsStr;
+use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use plimsoll_units::own::OwnFolder;
+use rustix::fs::OFlags;
+
 use crate::cloud::Surroundings;
 use crate::error::TestbedError;
-use crate::ledger::{Contents, FILE, LAST, Ledger, SOCKETS, falls, is_free, read, remove_ledger};
+use crate::ledger::{Contents, FILE, LAST, Ledger, SOCKETS};
+use crate::ledger::{falls, is_free, read, remove_ledger};
 use crate::rented;
 use crate::ssh::Client;
 use crate::ssh::undo::Remover;
@@ -38,22 +42,26 @@ impl Ledger {
         force: bool,
         means: &Means,
     ) -> Result<Vec<Thing>, TestbedError> {
-        let folder = root.join(bed);
-        let path = folder.join(FILE);
-        let mut file = match OpenOptions::new().read(true).append(true).open(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            file => file.map_err(TestbedError::file("open", &path))?,
+        let Some(root) = OwnFolder::open(root)? else { return Ok(Vec::new()) };
+        let opened = root.inner(OsStr::new(bed)).and_then(|folder| {
+            let file = folder.file(OsStr::new(FILE), OFlags::RDWR | OFlags::APPEND)?;
+            Ok((folder, file))
+        });
+        let (folder, mut file) = match opened {
+            Err(error) if error.is_absent() => return Ok(Vec::new()),
+            opened => opened?,
         };
-        let is_held = !force && holds(&file, &path)?;
+        let path = folder.path().join(FILE);
+        let is_held = !force && holds((&folder, &file))?;
         if !force && !is_held {
             let text =
                 format!("take down {bed}: its experiment goes on; stop that, or say --force");
             return Err(TestbedError::Wrong(text));
         }
-        if !is_at(&file, &path) {
+        if !is_at(&folder, &file) {
             return Ok(Vec::new());
         }
-        let Contents { things, whole, .. } = contents(&path)?;
+        let Contents { things, whole, .. } = contents(&folder)?;
         if is_held {
             falls(&mut file, whole, true).map_err(TestbedError::file("write", &path))?;
         }
@@ -68,7 +76,8 @@ impl Ledger {
         } else if !hired.is_empty() {
             failed = hired.iter().find_map(|thing| remove(bed, thing).err());
         }
-        let mut remover = Remover::new(bed, &means.client, &folder.join(SOCKETS), others.iter());
+        let mut remover =
+            Remover::new(bed, &means.client, &folder.path().join(SOCKETS), others.iter());
         for thing in others {
             match remover.remove(&thing) {
                 Ok(true) => removed.push(thing),
@@ -79,35 +88,36 @@ impl Ledger {
         drop(remover);
         match failed {
             Some(error) => Err(error),
-            None => remove_ledger(&folder).map(|()| removed),
+            None => remove_ledger(&root, &folder).map(|()| removed),
         }
     }
 }
 
 /// What a ledger says now; nothing where it is gone.
-fn contents(path: &Path) -> Result<Contents, TestbedError> {
-    match File::open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Contents::default()),
-        file => Ok(read(&file.map_err(TestbedError::file("open", path))?)),
+fn contents(folder: &OwnFolder) -> Result<Contents, TestbedError> {
+    match folder.file(OsStr::new(FILE), OFlags::RDONLY) {
+        Err(error) if error.is_absent() => Ok(Contents::default()),
+        file => Ok(read(&file?)),
     }
 }
 
 /// Takes the lock of a ledger, and waits for that where who holds it takes the bed down. Returns
 /// whether it has it: not where an experiment goes on.
-fn holds(file: &File, path: &Path) -> Result<bool, TestbedError> {
+fn holds((folder, file): (&OwnFolder, &File)) -> Result<bool, TestbedError> {
     loop {
         if is_free(file, LAST) {
             return Ok(true);
         }
-        if is_at(file, path) && !contents(path)?.falls {
+        if is_at(folder, file) && !contents(folder)?.falls {
             return Ok(false);
         }
     }
 }
 
-/// Whether a ledger that was opened is still there, and no other in its place.
-fn is_at(file: &File, path: &Path) -> bool {
+/// Whether a ledger that was opened is still there, and no other in its place. Its folder may be
+/// another one by now, of a bed of the same name.
+fn is_at(folder: &OwnFolder, file: &File) -> bool {
     let of = |about: std::fs::Metadata| (about.dev(), about.ino());
     let own = file.metadata().map(of).ok();
-    own.is_some() && own == std::fs::metadata(path).map(of).ok()
+    own.is_some() && own == std::fs::symlink_metadata(folder.path().join(FILE)).map(of).ok()
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_units::failure::{Failure, Kind, chain, split};
+use plimsoll_units::own::OwnError;
 use plimsoll_units::show_duration;
 use serde::{Deserialize, Serialize};
 
@@ -97,6 +98,9 @@ pub enum TestbedError {
         #[source]
         source: std::io::Error,
     },
+    /// A folder that is not ours alone, or what is in it.
+    #[error(transparent)]
+    Own(#[from] OwnError),
     /// A host that cannot be reached, or is gone.
     #[error("reach the host {host}: {why}")]
     Away {
@@ -180,6 +184,7 @@ impl Failure for TestbedError {
         match self {
             Self::Wrong(text) => split(text).1.map(str::to_owned),
             Self::Cloud(error) => error.hint(),
+            Self::Own(error) => error.hint(),
             Self::Rented(_) => Some(
                 "look into the cloud's own console; they end by their own timer, half an hour \
                  after the planned end"

@@ -11,12 +11,15 @@
 
 mod tree;
 
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use plimsoll_units::nearest;
+use plimsoll_units::own::OwnFolder;
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::cloud::{Cloud, Surroundings, Where};
@@ -133,9 +136,9 @@ impl Images {
     pub fn find(&self, name: &str) -> Result<Start, TestbedError> {
         check_name(name)?;
         let folder = self.folder.join(name);
-        match read(&folder) {
-            Ok(image) => Ok(Start { image, folder }),
-            Err(TestbedError::File { source, .. }) if source.kind() == ErrorKind::NotFound => {
+        match self.read(name) {
+            Ok(Some(image)) => Ok(Start { image, folder }),
+            Ok(None) => {
                 let all = self.all()?;
                 let names: Vec<&str> = all.iter().map(|of| of.name.as_str()).collect();
                 let near = nearest(name, names.iter().copied());
@@ -149,20 +152,25 @@ impl Images {
         }
     }
 
+    /// What the image of a name is; `None` where there is none.
+    fn read(&self, name: &str) -> Result<Option<Image>, TestbedError> {
+        let Some(folder) = OwnFolder::open(&self.folder)? else { return Ok(None) };
+        match folder.inner(OsStr::new(name)) {
+            Err(error) if error.is_absent() => Ok(None),
+            found => read(&found?).map(Some),
+        }
+    }
+
     /// All images, by their names.
     ///
     /// # Errors
     /// Where they cannot be read.
     pub fn all(&self) -> Result<Vec<Image>, TestbedError> {
-        let failed = TestbedError::file("read", &self.folder);
-        let entries = match fs::read_dir(&self.folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(failed(error)),
-        };
-        let folders = entries.flatten().map(|entry| entry.path());
+        let Some(folder) = OwnFolder::open(&self.folder)? else { return Ok(Vec::new()) };
+        let names = folder.names()?;
+        let folders = names.iter().filter_map(|name| folder.inner(name).ok());
         // What is not whole has a name that no image has.
-        let mut all: Vec<Image> = folders.filter_map(|path| read(&path).ok()).collect();
+        let mut all: Vec<Image> = folders.filter_map(|of| read(&of).ok()).collect();
         all.retain(|of| check_name(&of.name).is_ok());
         all.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(all)
@@ -222,8 +230,7 @@ impl Images {
     /// The folder of an image that is not whole yet.
     fn begun(&self, name: &str) -> Result<PathBuf, TestbedError> {
         let new = self.folder.join(format!("{NEW}{name}"));
-        let made = DirBuilder::new().mode(0o700).recursive(true).create(&self.folder);
-        made.map_err(TestbedError::file("make", &self.folder))?;
+        OwnFolder::make(&self.folder)?;
         remove_all(&new)?;
         let made = DirBuilder::new().mode(0o700).create(&new);
         made.map_err(TestbedError::file("make", &new))?;
@@ -300,11 +307,11 @@ fn check_name(name: &str) -> Result<(), TestbedError> {
 }
 
 /// Reads what the image in a folder is.
-fn read(folder: &Path) -> Result<Image, TestbedError> {
+fn read(folder: &OwnFolder) -> Result<Image, TestbedError> {
     use std::io::Read as _;
-    let path = folder.join(ABOUT);
-    let failed = TestbedError::file("read", &path);
-    let file = fs::File::open(&path).map_err(TestbedError::file("read", &path))?;
+    let failed = TestbedError::file("read", folder.path().join(ABOUT));
+    let file = folder.file(OsStr::new(ABOUT), OFlags::RDONLY)?;
+    let folder = folder.path();
     let mut text = String::new();
     file.take(MOST_ABOUT).read_to_string(&mut text).map_err(failed)?;
     let image: Image = serde_json::from_str(&text).map_err(|error| {

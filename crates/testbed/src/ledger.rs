@@ -6,14 +6,15 @@
 //! [`Ledger::take_down`] removes what is left of one, as far as it is [proved ours](crate::thing).
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
+use plimsoll_units::own::OwnFolder;
+use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::command::Deadline;
@@ -146,7 +147,8 @@ struct Line {
 #[derive(Debug)]
 pub struct Ledger {
     bed: String,
-    folder: PathBuf,
+    root: OwnFolder,
+    folder: OwnFolder,
     file: Mutex<(File, u64)>,
 }
 
@@ -185,19 +187,16 @@ impl Ledger {
     /// A new ledger below `root` (`/run/plimsoll`), held until it is dropped.
     ///
     /// # Errors
-    /// One of that bed that is there; a folder that cannot be written.
+    /// One of that bed that is there; a folder that is not ours alone, or cannot be written.
     pub fn create(root: &Path, bed: &str) -> Result<Self, TestbedError> {
-        let folder = root.join(bed);
-        let made = DirBuilder::new().recursive(true).mode(0o711).create(root);
-        made.map_err(TestbedError::file("make", root))?;
-        let made = DirBuilder::new().mode(0o711).create(&folder);
-        made.map_err(TestbedError::file("make", &folder))?;
-        let path = folder.join(FILE);
-        let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path);
-        let file = file.map_err(TestbedError::file("make", &path))?;
+        let root = OwnFolder::make(root)?;
+        let folder = root.make_inner(OsStr::new(bed))?;
+        let new = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL;
+        let file = folder.file(OsStr::new(FILE), new)?;
         let locked = flock(&file, FlockOperation::NonBlockingLockExclusive);
-        locked.map_err(|error| TestbedError::file("lock", &path)(error.into()))?;
-        Ok(Self { bed: bed.to_owned(), folder, file: Mutex::new((file, 0)) })
+        let failed = TestbedError::file("lock", folder.path().join(FILE));
+        locked.map_err(|error| failed(error.into()))?;
+        Ok(Self { bed: bed.to_owned(), root, folder, file: Mutex::new((file, 0)) })
     }
 
     /// The bed's id.
@@ -209,7 +208,7 @@ impl Ledger {
     /// The folder of the ledger.
     #[must_use]
     pub fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.path()
     }
 
     /// Writes that a thing is about to be made. Returns its number.
@@ -223,8 +222,9 @@ impl Ledger {
         self.append(&mut file.0, &Line { id, made: Some(thing.clone()), ..Line::default() })?;
         if let Thing::Rented { .. } = thing {
             // It outlives this host's running: so must what is known of it.
-            let synced = file.0.sync_all().and_then(|()| File::open(&self.folder)?.sync_all());
-            synced.map_err(TestbedError::file("write", self.folder.join(FILE)))?;
+            let folder = || rustix::fs::fsync(&self.folder).map_err(std::io::Error::from);
+            let synced = file.0.sync_all().and_then(|()| folder());
+            synced.map_err(TestbedError::file("write", self.folder().join(FILE)))?;
         }
         Ok(id)
     }
@@ -276,10 +276,9 @@ impl Ledger {
     /// # Errors
     /// Where it cannot be opened or mended.
     pub fn hold(root: &Path, bed: &str) -> Result<Option<Held>, TestbedError> {
-        let folder = root.join(bed);
-        let path = folder.join(FILE);
-        let file = OpenOptions::new().read(true).append(true).open(&path);
-        let mut file = file.map_err(TestbedError::file("open", &path))?;
+        let (root, folder) = opened(root, bed)?;
+        let path = folder.path().join(FILE);
+        let mut file = folder.file(OsStr::new(FILE), OFlags::RDWR | OFlags::APPEND)?;
         if !is_free(&file, MOMENT) {
             return Ok(None);
         }
@@ -290,13 +289,13 @@ impl Ledger {
             false => file.set_len(whole),
         };
         mended.map_err(TestbedError::file("mend", &path))?;
-        let ledger = Self { bed: bed.to_owned(), folder, file: Mutex::new((file, last)) };
+        let ledger = Self { bed: bed.to_owned(), root, folder, file: Mutex::new((file, last)) };
         let things = things.into_iter().map(|(id, thing)| (thing, id)).collect();
         Ok(Some(Held { ledger, stood, things }))
     }
 
     fn append(&self, file: &mut File, line: &Line) -> Result<(), TestbedError> {
-        let path = || self.folder.join(FILE);
+        let path = || self.folder().join(FILE);
         let text = serde_json::to_string(line).map_err(std::io::Error::other);
         let written = text.and_then(|text| file.write_all(format!("{text}\n").as_bytes()));
         written.map_err(TestbedError::file("write", path()))
@@ -307,31 +306,30 @@ impl Ledger {
     /// # Errors
     /// Where it cannot be removed.
     pub fn close(self) -> Result<(), TestbedError> {
-        remove_ledger(&self.folder)
+        remove_ledger(&self.root, &self.folder)
     }
 
     /// Whether nobody holds the ledger of a bed any more, waiting as long as the lock of a killed
     /// holder may last.
     #[must_use]
     pub fn becomes_free(root: &Path, bed: &str) -> bool {
-        File::open(root.join(bed).join(FILE)).is_ok_and(|file| is_free(&file, LAST))
+        let file =
+            opened(root, bed).and_then(|(_, of)| Ok(of.file(OsStr::new(FILE), OFlags::RDONLY)?));
+        file.is_ok_and(|file| is_free(&file, LAST))
     }
 
     /// The ledgers below `root`, by the ids of their beds.
     ///
     /// # Errors
-    /// Where the folder cannot be read.
+    /// Where the folder cannot be read, or it, or what is in it, is not ours alone: who could write
+    /// a ledger would have us do what it says.
     pub fn all(root: &Path) -> Result<Vec<Found>, TestbedError> {
         let mut found = Vec::new();
-        let entries = match fs::read_dir(root) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(found),
-            Err(error) => return Err(TestbedError::file("read", root)(error)),
-        };
-        for entry in entries.flatten() {
-            let Ok(file) = File::open(entry.path().join(FILE)) else { continue };
+        let Some(root) = OwnFolder::open(root)? else { return Ok(found) };
+        for name in root.names()? {
+            let Some(file) = ledger_of(&root, &name)? else { continue };
             let is_held = flock(&file, FlockOperation::NonBlockingLockShared).is_err();
-            let bed = entry.file_name().to_string_lossy().into_owned();
+            let bed = name.to_string_lossy().into_owned();
             let Contents { things, of, serving, stood, falls, .. } = read(&file);
             let things: Vec<Thing> = things.into_values().rev().collect();
             let lives = |of: &Serves| {
@@ -391,14 +389,40 @@ pub fn without_ledger(found: &[Found]) -> Vec<String> {
     others
 }
 
-pub(crate) fn remove_ledger(folder: &Path) -> Result<(), TestbedError> {
+/// The folder of all ledgers, and that of a bed's.
+///
+/// # Errors
+/// One that is not there, or not ours alone.
+pub(crate) fn opened(root: &Path, bed: &str) -> Result<(OwnFolder, OwnFolder), TestbedError> {
+    let absent = || TestbedError::file("open", root)(std::io::ErrorKind::NotFound.into());
+    let root = OwnFolder::open(root)?.ok_or_else(absent)?;
+    let folder = root.inner(OsStr::new(bed))?;
+    Ok((root, folder))
+}
+
+/// The ledger in a folder of this name; `None` where there is none, as beside lists and locks.
+fn ledger_of(root: &OwnFolder, name: &OsStr) -> Result<Option<File>, TestbedError> {
+    let is_folder = fs::symlink_metadata(root.path().join(name)).is_ok_and(|of| !of.is_file());
+    if !is_folder {
+        return Ok(None);
+    }
+    let file = root.inner(name).and_then(|of| of.file(OsStr::new(FILE), OFlags::RDONLY));
+    match file {
+        Err(error) if error.is_absent() => Ok(None),
+        file => Ok(Some(file?)),
+    }
+}
+
+/// Removes the ledger of a bed, and its folder.
+pub(crate) fn remove_ledger(root: &OwnFolder, folder: &OwnFolder) -> Result<(), TestbedError> {
     // What a killed connection has left there is of no use to anybody.
-    let _ = fs::remove_dir_all(folder.join(SOCKETS));
-    let removed = fs::remove_file(folder.join(FILE)).and_then(|()| fs::remove_dir(folder));
+    let _ = fs::remove_dir_all(folder.path().join(SOCKETS));
+    let name = folder.path().file_name().unwrap_or_default();
+    let removed = folder.remove_file(OsStr::new(FILE)).and_then(|()| root.remove_folder(name));
     match removed {
         // Somebody else has taken it down in the same moment.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        removed => removed.map_err(TestbedError::file("remove", folder)),
+        Err(error) if error.is_absent() => Ok(()),
+        removed => Ok(removed?),
     }
 }
 
@@ -455,6 +479,7 @@ pub(crate) fn read(file: &File) -> Contents {
 mod tests {
     use super::*;
     use crate::thing::mark;
+    use std::fs::OpenOptions;
 
     fn folder(path: &Path) -> Thing {
         Thing::Folder { path: path.to_owned() }
@@ -467,11 +492,9 @@ mod tests {
         let ledger = Ledger::create(&root, "e1").unwrap();
         let (ours, others, gone) =
             (place.path().join("ours"), place.path().join("others"), place.path().join("gone"));
-        for path in [&ours, &others] {
-            fs::create_dir(path).unwrap();
+        for (path, bed) in [(&ours, "e1"), (&others, "e2")] {
+            mark(&OwnFolder::make_new(path).unwrap(), bed).unwrap();
         }
-        mark(&ours, "e1").unwrap();
-        mark(&others, "e2").unwrap();
         let id = ledger.will_make(&folder(&gone)).unwrap();
         ledger.will_make(&folder(&others)).unwrap();
         ledger.will_make(&folder(&ours)).unwrap();

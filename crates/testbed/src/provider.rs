@@ -1,13 +1,13 @@
 //! Providers: what gives an instance its place. Each tells, as data, what is done for what all
 //! share and for one instance; the worker of this crate does it, and `check` prints it.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::File;
 use std::net::Ipv4Addr;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
+use plimsoll_units::own::OwnFolder;
+use rustix::fs::{FlockOperation, OFlags, flock};
 
 use crate::cgroup::{Cgroups, LEAST_QUOTA_US, group_of, quota};
 use crate::command::{Words, is_there};
@@ -266,12 +266,10 @@ impl Namespace {
         ledgers: &Path,
     ) -> Result<Self, TestbedError> {
         let locks = ledgers.join(NETWORKS);
-        let made = DirBuilder::new().recursive(true).mode(0o711).create(&locks);
-        made.map_err(TestbedError::file("make", &locks))?;
+        let locks = OwnFolder::make(&locks)?;
         for (a, b) in networks {
-            let path = locks.join(format!("10.{a}.{b}"));
-            let lock = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
-            let lock = lock.map_err(TestbedError::file("open", &path))?;
+            let name = format!("10.{a}.{b}");
+            let lock = locks.file(name.as_ref(), OFlags::WRONLY | OFlags::CREATE)?;
             if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
                 return Ok(Self { network: (a, b), _lock: lock, cgroups: Cgroups::probe(root)? });
             }

@@ -2,10 +2,14 @@
 //! its number *and* the time of its start, a link by its alias, a namespace and a cgroup by names
 //! that have the bed's id, a folder by the mark in it.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use plimsoll_units::own::OwnFolder;
+use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde::{Deserialize, Serialize};
 
@@ -128,9 +132,11 @@ impl Thing {
 }
 
 /// Puts the mark of a bed into its folder.
-pub(crate) fn mark(folder: &Path, bed: &str) -> Result<(), TestbedError> {
-    let path = folder.join(MARK);
-    fs::write(&path, bed).map_err(TestbedError::file("write", path))
+pub(crate) fn mark(folder: &OwnFolder, bed: &str) -> Result<(), TestbedError> {
+    let new = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+    let mut file = folder.file(OsStr::new(MARK), new)?;
+    let written = file.write_all(bed.as_bytes());
+    written.map_err(TestbedError::file("write", folder.path().join(MARK)))
 }
 
 /// Removes a thing where it is there and proved the bed's. Returns whether it was.

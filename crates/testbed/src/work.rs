@@ -4,15 +4,16 @@ mod hosts;
 mod links;
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, chown};
+use std::os::unix::fs::{OpenOptionsExt, fchown};
 use std::path::Path;
 use std::process::Child;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use plimsoll_units::own::OwnFolder;
 use rustix::process::{Pid, kill_process};
 
 use crate::books::Books;
@@ -332,12 +333,11 @@ impl<'a> Worker<'a> {
     }
 
     fn make_folder(&self, path: &Path, user: Option<&str>) -> Result<(), TestbedError> {
-        let made = DirBuilder::new().mode(0o700).create(path);
-        made.map_err(TestbedError::file("make", path))?;
-        mark(path, self.ledger.bed())?;
+        let folder = OwnFolder::make_new(path)?;
+        mark(&folder, self.ledger.bed())?;
         if let Some(user) = user {
             let user = User::find(user)?;
-            chown(path, Some(user.id), Some(user.group))
+            fchown(&folder, Some(user.id), Some(user.group))
                 .map_err(TestbedError::file("give its user", path))?;
         }
         Ok(())

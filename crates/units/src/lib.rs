@@ -23,6 +23,7 @@ pub mod failure;
 pub mod hash;
 mod nearest;
 mod number;
+pub mod own;
 pub mod parameter;
 mod quantity;
 mod rate;

@@ -131,6 +131,7 @@ impl<'a> Asked<'a> {
         let search = search::Asked::of(&plan)?;
         let here = std::env::current_dir()?;
         let prepared = prepare(&plan, &place(&here), true)?;
+        // tidy: allow(shared-folder, `Locks` opens it)
         let locks = Locks::new(environment("XDG_RUNTIME_DIR"));
         Ok(Self { args, plan, search, prepared, locks, here })
     }

@@ -69,6 +69,7 @@ fn perform(args: &Run) -> Result<Exit> {
         record: &record,
         path: &args.out.join(&id),
         control: &screen,
+        // tidy: allow(shared-folder, `Locks` opens it)
         locks: &Locks::new(environment("XDG_RUNTIME_DIR")),
         threads: super::simulate::threads(args.threads.as_deref())?,
         place: place(&here),

@@ -38,6 +38,7 @@ section! {
         /// The configuration of `ssh`.
         ssh_config: Option<PathBuf> { File, said "the user's own", "ssh_config" }
         /// The folder of the hosts below which those of instances are made.
+        // tidy: allow(shared-folder, a word of the manual)
         host_folder: Option<String> { FOLDER, said "/var/tmp", "/srv/bench" }
         /// The most instances at once, of all roles together. `ec2` needs it.
         max: Option<u32> { COUNT, "8" }

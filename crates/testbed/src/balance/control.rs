@@ -4,11 +4,11 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::net::UnixListener as StdListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use rustix::fs::Mode;
+use plimsoll_net::door::Door;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -123,32 +123,15 @@ pub struct Listing {
 #[derive(Debug)]
 pub(crate) struct Socket {
     listener: StdListener,
-    path: PathBuf,
-}
-
-impl Drop for Socket {
-    fn drop(&mut self) {
-        // It may be gone already, and nothing is lost where it stays.
-        let _ = std::fs::remove_file(&self.path);
-    }
+    _door: Door,
 }
 
 impl Socket {
     /// Opens it, for its user alone. One that nobody listens on was left by a balancer that was
     /// killed, and is taken over.
     pub(crate) fn bind(path: &Path) -> io::Result<Self> {
-        // What is made meanwhile is nobody else's to use, from its first moment on.
-        let before = rustix::process::umask(Mode::from_raw_mode(0o177));
-        let bound = match StdListener::bind(path) {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_left(path) => {
-                std::fs::remove_file(path).and_then(|()| StdListener::bind(path))
-            }
-            bound => bound,
-        };
-        rustix::process::umask(before);
-        let listener = bound?;
-        listener.set_nonblocking(true)?;
-        Ok(Self { listener, path: path.to_owned() })
+        let (door, listener) = Door::open(path)?;
+        Ok(Self { listener, _door: door })
     }
 
     /// Takes orders for ever.
@@ -162,11 +145,6 @@ impl Socket {
             }
         }
     }
-}
-
-fn is_left(path: &Path) -> bool {
-    use std::os::unix::net::UnixStream;
-    UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 async fn converse(stream: UnixStream, shared: Rc<Shared>) {

@@ -111,6 +111,7 @@ impl Credentials {
     /// The file of profiles.
     fn file(&self) -> Option<PathBuf> {
         let named = self.variable("AWS_SHARED_CREDENTIALS_FILE").map(PathBuf::from);
+        // tidy: allow(shared-folder, a file that its user has written is read)
         let of_home = || Some(Path::new(&self.variable("HOME")?).join(".aws/credentials"));
         named.or_else(of_home)
     }

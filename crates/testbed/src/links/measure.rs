@@ -380,6 +380,7 @@ fn round_trips(from: &Place, to: &Place) -> Result<Vec<Duration>, TestbedError> 
 
 /// Goes into a network namespace, with this thread alone; none is that of this process.
 fn enter(namespace: Option<&str>) -> std::io::Result<()> {
+    // tidy: allow(shared-folder, `ip netns` of root makes them)
     let path = namespace.map_or("/proc/self/ns/net".into(), |name| format!("/run/netns/{name}"));
     let file = File::open(path)?;
     move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?;

@@ -25,7 +25,8 @@ pub const TOKEN: &str = "plimsoll-";
 /// they cost. `environment` tells the value of a variable.
 #[must_use]
 pub fn lasting(environment: fn(&str) -> Option<String>) -> PathBuf {
-    let of = |name: &str| environment(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let of = |name: &str| environment(name).map(PathBuf::from).filter(|of| of.is_absolute());
+    // tidy: allow(shared-folder, `Ledger` and `List` open it)
     let state = of("XDG_STATE_HOME").or_else(|| Some(of("HOME")?.join(".local/state")));
     state.unwrap_or_else(|| PathBuf::from("/var/lib")).join("plimsoll")
 }

@@ -3,12 +3,12 @@
 //! ordered.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
+use plimsoll_units::own::OwnFolder;
+use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::cloud::CloudError;
@@ -109,12 +109,11 @@ pub(crate) struct List {
 impl List {
     /// Opens the list, waits for whoever has it, and reads it.
     pub(crate) fn open(path: &Path) -> Result<Self, TestbedError> {
-        if let Some(folder) = path.parent() {
-            let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-            made.map_err(TestbedError::file("make", folder))?;
-        }
-        let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
-        let file = file.map_err(TestbedError::file("open", path))?;
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(TestbedError::file("open", path)(std::io::ErrorKind::InvalidInput.into()));
+        };
+        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE;
+        let file = OwnFolder::make(folder)?.file(name, flags)?;
         let locked = flock(&file, FlockOperation::LockExclusive);
         locked.map_err(|error| TestbedError::file("lock", path)(error.into()))?;
         let mut text = String::new();

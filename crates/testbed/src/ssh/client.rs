@@ -14,6 +14,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use plimsoll_units::own::OwnFolder;
+
 use crate::command::{ENVIRONMENT, Words, run_command, wait};
 use crate::error::TestbedError;
 use crate::route::{Route, quoted};
@@ -141,9 +143,7 @@ impl Client {
     /// A host that cannot be reached, with what `ssh` says.
     pub(crate) fn connect(&self, route: &Route, folder: &Path) -> Result<Connection, TestbedError> {
         route.check()?;
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        made.map_err(TestbedError::file("make", folder))?;
-        let socket = free_name(folder);
+        let socket = free_name(OwnFolder::make(folder)?.path());
         let own = options(&socket, true);
         let ready = format!("echo {}; exec cat > /dev/null", quoted(&Words::of(&[READY])));
         let words = [route.words(), vec![quoted(&Words::of(&["sh", "-c", &ready]))]].concat();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use crate::command::Words;
-use crate::error::TestbedError;
+use crate::error::{TestbedError, Why};
 use crate::route::Route;
 use crate::ssh::client::{Client, Connection};
 use crate::ssh::session::{Hears, Session};
@@ -23,10 +23,28 @@ pub(crate) const PROGRAM: &str = "plimsoll";
 /// How long a short command on a host may take.
 const SHORT: Duration = Duration::from_secs(20);
 
+/// Ends, and says why, where others could exchange the folder `$1`: each above it belongs to us or
+/// to root, and nobody else may write in it, unless its sticky bit is set. As `OwnFolder` has it.
+const ABOVE: &str = r#"me=$(id -u)
+up=$(cd -P -- "$(dirname -- "$1")" && pwd -P) || exit 1
+while :; do
+  [ -n "$(find "$up" -prune \( -user 0 -o -user "$me" \) \( -perm -1000 -o ! -perm -0002 \
+    \( ! -perm -0020 -o -group 0 -o -group "$me" \) \))" ] || {
+    echo "others could exchange it: $(ls -ld -- "$up")" >&2; exit 1; }
+  [ "$up" = / ] && break
+  up=$(dirname -- "$up")
+done
+ours() {
+  [ -n "$(find "$1" -prune -type d -user "$me" ! -perm -0002 ! -perm -0020 2>/dev/null)" ]
+}
+"#;
 /// Makes the folder `$1`, which must not be there, with the mark of the bed `$2` in it.
-const MAKE: &str = "umask 077 && mkdir -- \"$1\" && printf %s \"$2\" > \"$1/$3\"";
-/// Tells the mark of the folder `$1`. One that is empty was about to get it.
-const MARKED: &str = "rmdir -- \"$1\" 2>/dev/null; cat -- \"$1/$3\" 2>/dev/null";
+const MAKE: &str = r#"if [ -e "$1" ] || [ -L "$1" ]; then
+  echo "it is there, and not ours: $(ls -ld -- "$1")" >&2; exit 1
+fi
+umask 077 && mkdir -- "$1" && printf %s "$2" > "$1/$3""#;
+/// Tells the mark of the folder `$1`, where that is ours. One that is empty was about to get it.
+const MARKED: &str = r#"rmdir -- "$1" 2>/dev/null; ours "$1" && cat -- "$1/$3" 2>/dev/null"#;
 /// Tells the digest of the file `$1`.
 const DIGEST: &str = "sha256sum < \"$1\" 2>/dev/null";
 /// Tells what kind of host it is.
@@ -72,6 +90,19 @@ impl OfBed<'_> {
     fn script(&self, text: &str) -> Words {
         script(text, &[&self.folder.display().to_string(), self.bed, MARK])
     }
+
+    /// Why a script failed that makes or removes the folder: what it says itself.
+    fn told(&self, deed: &str, error: TestbedError) -> TestbedError {
+        let TestbedError::Failed { how, output, .. } = &error else { return error };
+        let why = output.lines().last().unwrap_or_default().trim().to_owned();
+        let host = self.route.to_string();
+        // `ssh` ends with 255 where the fault is its own.
+        if how == "exit code 255" {
+            return TestbedError::Away { host, why };
+        }
+        let text = format!("{deed} the folder {}: {why}", self.folder.display());
+        TestbedError::OnHost { host, why: Why { text, hint: None, is_usage: false } }
+    }
 }
 
 impl Reached {
@@ -93,9 +124,11 @@ impl Reached {
         will_make()?;
         let short = || Deadline::within(SHORT);
         let folder = of.folder.display().to_string();
-        let is_there = told(&connection, MARKED, &[&folder, of.bed, MARK])? == of.bed;
+        let marked = told(&connection, &format!("{ABOVE}{MARKED}"), &[&folder, of.bed, MARK])?;
+        let is_there = marked == of.bed;
         if !is_there {
-            connection.run(&of.script(MAKE), None, &short())?;
+            let made = connection.run(&of.script(&format!("{ABOVE}{MAKE}")), None, &short());
+            made.map_err(|error| of.told("make", error))?;
         }
         let program = of.folder.join(PROGRAM).display().to_string();
         let wanted = digest(&client.program)?;
@@ -139,16 +172,8 @@ impl Reached {
     /// A folder that cannot be removed; a host that is gone.
     pub(crate) fn clear(&self, of: OfBed<'_>) -> Result<(), TestbedError> {
         self.session.end();
-        let away = |error: TestbedError| match error {
-            // `ssh` ends with 255 where the fault is its own.
-            TestbedError::Failed { how, output, .. } if how == "exit code 255" => {
-                let why = output.lines().last().unwrap_or_default().trim().to_owned();
-                TestbedError::Away { host: of.route.to_string(), why }
-            }
-            other => other,
-        };
         let done = self.connection.run(&of.script(REMOVE), None, &Deadline::within(SHORT));
-        done.map(drop).map_err(away)
+        done.map(drop).map_err(|error| of.told("remove", error))
     }
 }
 
