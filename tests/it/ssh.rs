@@ -341,6 +341,25 @@ fn a_test_bed_on_hosts_stays_and_is_used_again() {
     nothing_is_left(&place);
 }
 
+/// Whoever could exchange what is copied to a host would have us run what he likes.
+#[test]
+fn nothing_is_made_on_a_host_where_others_could_exchange_it() {
+    let Some(place) = place() else { return };
+    let servers = [Server::start(&place, "first"), Server::start(&place, "second")];
+    write(&place, [&servers[0], &servers[1]], "");
+    let hosts = place.path("hosts");
+    std::fs::set_permissions(&hosts, PermissionsExt::from_mode(0o777)).unwrap();
+    let done = place.plimsoll(&["run", "plan.toml", "--new"]).ended_with(4);
+    let folder = format!("make the folder {}", hosts.display());
+    done.says(&[&folder, "others could exchange it: drwxrwxrwx"]);
+    nothing_is_left(&place);
+    // A folder that is not there: nothing was made, and nothing is to be undone.
+    std::fs::remove_dir(&hosts).unwrap();
+    place.plimsoll(&["run", "plan.toml", "--new"]).ended_with(4).says(&[&folder]);
+    std::fs::create_dir(&hosts).unwrap();
+    nothing_is_left(&place);
+}
+
 #[test]
 fn what_is_not_plain_or_not_there_is_refused_at_its_place() {
     let place = Place::weighing(Weight::WAITS);

@@ -266,7 +266,7 @@ impl RunWriter {
         })?;
         Self::begin(root, path, meta).inspect_err(|_| {
             // Best effort: the folder is ours and holds nothing yet.
-            let _ = fs::remove_dir_all(path);
+            let _ = plimsoll_units::erase::tree(path);
         })
     }
 

@@ -11,6 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use plimsoll_units::erase;
 use plimsoll_units::own::OwnFolder;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
@@ -35,7 +36,7 @@ struct Copied(PathBuf);
 impl Drop for Copied {
     fn drop(&mut self) {
         // What cannot be removed is left to whoever cleans the temporary folder.
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = erase::tree(&self.0);
     }
 }
 

@@ -68,13 +68,13 @@ impl Ledger {
         let things: Vec<Thing> = things.into_values().rev().collect();
         let is_rented = |thing: &Thing| matches!(thing, Thing::Rented { .. });
         let (hired, others): (Vec<Thing>, Vec<Thing>) = things.into_iter().partition(is_rented);
-        let (mut removed, mut failed) = (Vec::new(), None);
+        let (mut removed, mut failed) = (Vec::new(), Vec::new());
         if let (Some(surroundings), false) = (means.surroundings, hired.is_empty()) {
             let (ended, left) = rented::take_down(bed, &hired, surroundings);
             removed.extend(ended);
-            failed = (!left.is_empty()).then_some(TestbedError::Rented(left));
-        } else if !hired.is_empty() {
-            failed = hired.iter().find_map(|thing| remove(bed, thing).err());
+            failed.extend((!left.is_empty()).then_some(TestbedError::Rented(left)));
+        } else {
+            failed.extend(hired.iter().find_map(|thing| remove(bed, thing).err()));
         }
         let mut remover =
             Remover::new(bed, &means.client, &folder.path().join(SOCKETS), others.iter());
@@ -82,11 +82,11 @@ impl Ledger {
             match remover.remove(&thing) {
                 Ok(true) => removed.push(thing),
                 Ok(false) => {}
-                Err(error) => failed = failed.or(Some(error)),
+                Err(error) => failed.push(error),
             }
         }
         drop(remover);
-        match failed {
+        match TestbedError::all(failed) {
             Some(error) => Err(error),
             None => remove_ledger(&root, &folder).map(|()| removed),
         }

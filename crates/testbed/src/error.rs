@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use plimsoll_units::erase::EraseError;
 use plimsoll_units::failure::{Failure, Kind, chain, split};
 use plimsoll_units::own::OwnError;
 use plimsoll_units::show_duration;
@@ -101,6 +102,20 @@ pub enum TestbedError {
     /// A folder that is not ours alone, or what is in it.
     #[error(transparent)]
     Own(#[from] OwnError),
+    /// What could not be removed of a folder.
+    #[error(transparent)]
+    Erase(#[from] EraseError),
+    /// A folder where one of a bed's was, which nothing says to be that.
+    #[error("remove {}: nothing in it says that it is of this test-bed", .0.display())]
+    Unproved(PathBuf),
+    /// Several things that failed.
+    #[error("{first}; {}", .others.join("; "))]
+    Several {
+        /// The first.
+        first: Box<TestbedError>,
+        /// The others, with their causes.
+        others: Vec<String>,
+    },
     /// A host that cannot be reached, or is gone.
     #[error("reach the host {host}: {why}")]
     Away {
@@ -158,6 +173,17 @@ pub(crate) fn said(output: &str) -> String {
 }
 
 impl TestbedError {
+    /// Several errors as one; `None` where there is none.
+    pub(crate) fn all(errors: Vec<Self>) -> Option<Self> {
+        let mut errors = errors.into_iter();
+        let first = errors.next()?;
+        let others: Vec<String> = errors.map(|error| chain(&error)).collect();
+        match others.is_empty() {
+            true => Some(first),
+            false => Some(Self::Several { first: Box::new(first), others }),
+        }
+    }
+
     /// For `map_err`: a file or folder that cannot be read, made or removed.
     pub(crate) fn file(
         deed: &'static str,
@@ -176,6 +202,7 @@ impl Failure for TestbedError {
             }
             Self::OnHost { why, .. } if why.is_usage => Kind::Usage,
             Self::Cloud(error) => error.kind(),
+            Self::Several { first, .. } => first.kind(),
             _ => Kind::Incomplete,
         }
     }
@@ -185,6 +212,17 @@ impl Failure for TestbedError {
             Self::Wrong(text) => split(text).1.map(str::to_owned),
             Self::Cloud(error) => error.hint(),
             Self::Own(error) => error.hint(),
+            Self::Several { first, .. } => first.hint(),
+            Self::Erase(EraseError::Mounted { mounts, .. }) => {
+                let all: Vec<String> = mounts.iter().map(|of| of.display().to_string()).collect();
+                Some(format!("umount {}, then plimsoll testbed down --all", all.join(" ")))
+            }
+            Self::Erase(error) => error.hint(),
+            Self::Unproved(path) => Some(format!(
+                "look at it, and remove it yourself (rm -r {}); it stays in the ledger until it is \
+                 gone and `plimsoll testbed down` has seen that",
+                path.display()
+            )),
             Self::Rented(_) => Some(
                 "look into the cloud's own console; they end by their own timer, half an hour \
                  after the planned end"

@@ -2,12 +2,15 @@
 //! lies there already may be that user's: no link is followed, and nothing is written over. A file
 //! of an instance that runs is replaced by a new one, so that it is read as a whole.
 
+use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{PermissionsExt, fchown};
 use std::path::{Component, Path};
 
+use plimsoll_units::erase::{all_in, opened_in};
+use plimsoll_units::own::place;
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, open, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
@@ -237,27 +240,16 @@ pub(crate) fn remove(folder: &Path, path: &str) -> Result<(), TestbedError> {
     }
 }
 
-/// Removes all that is in the folder of an instance, but for the mark that says whose it is.
+/// Removes all that is in the folder of an instance, but for the mark that says whose it is. What
+/// is mounted there is not entered.
 ///
 /// # Errors
-/// What cannot be removed.
+/// What cannot be removed, or is mounted.
 pub(crate) fn clear(folder: &Path) -> Result<(), TestbedError> {
-    let failed = |path: &Path| TestbedError::file("remove", path.to_owned());
-    let entries = std::fs::read_dir(folder).map_err(TestbedError::file("read", folder))?;
-    for entry in entries {
-        let entry = entry.map_err(TestbedError::file("read", folder))?;
-        if entry.file_name() == MARK {
-            continue;
-        }
-        let path = entry.path();
-        // No link is followed: one is no folder.
-        let removed = match entry.file_type().map_err(failed(&path))?.is_dir() {
-            true => std::fs::remove_dir_all(&path),
-            false => std::fs::remove_file(&path),
-        };
-        removed.map_err(failed(&path))?;
-    }
-    Ok(())
+    let (above, name, path) = place(folder, false)?;
+    let absent = || TestbedError::file("read", folder)(ErrorKind::NotFound.into());
+    let opened = opened_in(&above, &name, &path)?.ok_or_else(absent)?;
+    Ok(all_in(&opened, &path, Some(OsStr::new(MARK)))?)
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ mod tree;
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
-use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
@@ -191,7 +190,7 @@ impl Images {
             let found = if id.is_empty() { cloud.image_named(&name) } else { cloud.image(&id) };
             found?.map_or(Ok(()), |of| cloud.remove_image(&of))?;
         }
-        fs::remove_dir_all(&folder).map_err(TestbedError::file("remove", &folder))
+        remove_all(&folder)
     }
 
     /// Refuses a name for an image at a cloud that another image has: that would be forgotten, and
@@ -283,12 +282,7 @@ impl Start {
 }
 
 fn remove_all(folder: &Path) -> Result<(), TestbedError> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(TestbedError::file("remove", folder)(error))
-        }
-        _ => Ok(()),
-    }
+    Ok(plimsoll_units::erase::tree(folder).map(drop)?)
 }
 
 /// Refuses a name that leads elsewhere, or that no image may have.

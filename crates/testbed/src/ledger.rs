@@ -416,7 +416,7 @@ fn ledger_of(root: &OwnFolder, name: &OsStr) -> Result<Option<File>, TestbedErro
 /// Removes the ledger of a bed, and its folder.
 pub(crate) fn remove_ledger(root: &OwnFolder, folder: &OwnFolder) -> Result<(), TestbedError> {
     // What a killed connection has left there is of no use to anybody.
-    let _ = fs::remove_dir_all(folder.path().join(SOCKETS));
+    let _ = plimsoll_units::erase::tree(&folder.path().join(SOCKETS));
     let name = folder.path().file_name().unwrap_or_default();
     let removed = folder.remove_file(OsStr::new(FILE)).and_then(|()| root.remove_folder(name));
     match removed {

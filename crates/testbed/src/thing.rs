@@ -1,15 +1,17 @@
 //! What is made for a bed, and how each of it is removed where it is proved the bed's: a process by
 //! its number *and* the time of its start, a link by its alias, a namespace and a cgroup by names
-//! that have the bed's id, a folder by the mark in it.
+//! that have the bed's id, a folder by the mark in it, or by the number of its file.
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plimsoll_units::own::OwnFolder;
-use rustix::fs::OFlags;
+use plimsoll_units::erase::{all_in, folder_itself, opened_in};
+use plimsoll_units::own::{OwnFolder, place};
+use rustix::fs::{Dir, Mode, OFlags, fstat, openat};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +23,8 @@ use crate::route::Route;
 
 /// The file that marks a folder as a bed's; it holds the bed's id.
 pub(crate) const MARK: &str = ".plimsoll";
+/// The longest mark that is read, bytes.
+const MOST_MARK: u64 = 256;
 /// How long a removal may take.
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -32,6 +36,16 @@ pub enum Thing {
     Folder {
         /// The folder.
         path: PathBuf,
+    },
+    /// A folder that was made, by the number of its file: so it is known although its server has
+    /// removed the mark in it.
+    Place {
+        /// The folder.
+        path: PathBuf,
+        /// Its device.
+        device: u64,
+        /// Its number there.
+        number: u64,
     },
     /// A network namespace of `ip netns`.
     Namespace {
@@ -131,6 +145,14 @@ impl Thing {
     }
 }
 
+/// What a folder is known by that was just made.
+pub(crate) fn place_of(folder: &OwnFolder) -> Result<Thing, TestbedError> {
+    let path = folder.path().to_owned();
+    let about =
+        fstat(folder).map_err(|error| TestbedError::file("look at", &path)(error.into()))?;
+    Ok(Thing::Place { path, device: about.st_dev, number: about.st_ino })
+}
+
 /// Puts the mark of a bed into its folder.
 pub(crate) fn mark(folder: &OwnFolder, bed: &str) -> Result<(), TestbedError> {
     let new = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
@@ -139,14 +161,15 @@ pub(crate) fn mark(folder: &OwnFolder, bed: &str) -> Result<(), TestbedError> {
     written.map_err(TestbedError::file("write", folder.path().join(MARK)))
 }
 
-/// Removes a thing where it is there and proved the bed's. Returns whether it was.
+/// Removes a thing where it is there and proved the bed's. Returns whether it was: where it
+/// returns, the thing was seen to be gone, or to be another one's.
 ///
 /// # Errors
-/// Where it could not be removed.
+/// Where it could not be removed, or nothing says whose it is.
 pub(crate) fn remove(bed: &str, thing: &Thing) -> Result<bool, TestbedError> {
     match thing {
         Thing::Process { pid, started, .. } | Thing::Links { pid, started } => {
-            Ok(end_process(*pid, *started))
+            end_process(*pid, *started)
         }
         Thing::Host { route, .. } => {
             Err(TestbedError::Wrong(format!("remove what is on the host {route} from here")))
@@ -176,15 +199,49 @@ pub(crate) fn remove(bed: &str, thing: &Thing) -> Result<bool, TestbedError> {
             ip(&["link", "delete", name]).or_else(|error| is_gone().then_some(()).ok_or(error))?;
             Ok(true)
         }
-        Thing::Folder { path } => {
-            let marked = fs::read_to_string(path.join(MARK));
-            if marked.map_or(true, |found| found != bed) {
-                return Ok(false);
-            }
-            fs::remove_dir_all(path).map_err(TestbedError::file("remove", path))?;
-            Ok(true)
-        }
+        Thing::Folder { path } => remove_folder(bed, path, None),
+        Thing::Place { path, device, number } => remove_folder(bed, path, Some((*device, *number))),
     }
+}
+
+/// Removes a folder that has the mark of the bed, or this device and number. What is mounted below
+/// it stays, and so does the mark then.
+fn remove_folder(bed: &str, path: &Path, known: Option<(u64, u64)>) -> Result<bool, TestbedError> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        found => found.map_err(TestbedError::file("look at", path))?,
+    };
+    let (above, name, path) = place(path, false)?;
+    let Some(folder) = opened_in(&above, &name, &path)? else { return Ok(false) };
+    let about = fstat(&folder);
+    let about = about.map_err(|error| TestbedError::file("look at", &path)(error.into()))?;
+    let is_known = known == Some((about.st_dev, about.st_ino));
+    match marked_as(&folder) {
+        Some(found) if found == bed => {}
+        _ if is_known => {}
+        Some(found) if !found.is_empty() => return Ok(false),
+        // One that is empty was about to get its mark.
+        _ if name.to_string_lossy().contains(bed) && is_empty(&folder) => {}
+        _ => return Err(TestbedError::Unproved(path)),
+    }
+    all_in(&folder, &path, Some(OsStr::new(MARK)))?;
+    all_in(&folder, &path, None)?;
+    folder_itself(&above, &name, &path)?;
+    Ok(true)
+}
+
+/// The mark in an opened folder; no link to one.
+fn marked_as(folder: &OwnedFd) -> Option<String> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = openat(folder, MARK, flags, Mode::empty()).ok()?;
+    let mut text = String::new();
+    fs::File::from(file).take(MOST_MARK).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+fn is_empty(folder: &OwnedFd) -> bool {
+    let entries = Dir::read_from(folder).into_iter().flatten().flatten();
+    entries.into_iter().all(|of| matches!(of.file_name().to_bytes(), b"." | b".."))
 }
 
 fn ip(words: &[&str]) -> Result<(), TestbedError> {
@@ -194,8 +251,11 @@ fn ip(words: &[&str]) -> Result<(), TestbedError> {
 
 /// Kills a process, the group that it leads and all that descends from it, where it is the one that
 /// was started then. Where it has ended already, those that it has left are known by the mark in
-/// their environment.
-fn end_process(pid: u32, started: u64) -> bool {
+/// their environment. Returns whether there was one.
+///
+/// # Errors
+/// Where one of them goes on.
+fn end_process(pid: u32, started: u64) -> Result<bool, TestbedError> {
     let mut family = marked(pid, started);
     // The number of one that has ended may be somebody else's by now, as that of its group may.
     let group = number(pid).filter(|_| started_at(pid) == Some(started));
@@ -206,7 +266,7 @@ fn end_process(pid: u32, started: u64) -> bool {
         }
     }
     if family.is_empty() {
-        return false;
+        return Ok(false);
     }
     // Who is stopped starts no more: the family is whole once nobody new is found.
     loop {
@@ -223,7 +283,13 @@ fn end_process(pid: u32, started: u64) -> bool {
         let _ = kill_process_group(group, Signal::KILL);
     }
     end_all(&family);
-    true
+    match family.iter().find(|(pid, started)| runs(*pid, *started)) {
+        None => Ok(true),
+        Some((pid, _)) => {
+            let (what, output) = (format!("end the process {pid}"), String::new());
+            Err(TestbedError::TooLong { what, limit: LIMIT, output })
+        }
+    }
 }
 
 /// What stands in the environment of an instance's process, and of all that it starts and that does
@@ -350,7 +416,7 @@ mod tests {
     fn a_process_is_ours_by_the_time_of_its_start() {
         let me = std::process::id();
         let started = started_at(me).unwrap();
-        assert!(!end_process(me, started + 1));
+        assert!(!end_process(me, started + 1).unwrap());
         assert_eq!(started_at(u32::MAX), None);
     }
 
@@ -370,7 +436,7 @@ mod tests {
             deadline.pause();
         };
         assert_eq!(family.len(), 2, "{family:?}");
-        assert!(end_process(me.0, me.1));
+        assert!(end_process(me.0, me.1).unwrap());
         assert!(!family.iter().any(|(pid, started)| runs(*pid, *started)), "{family:?}");
         shell.wait().unwrap();
     }

@@ -33,7 +33,9 @@ use crate::rents::Rents;
 use crate::role::{Instance, Limits};
 use crate::ssh::Client;
 use crate::ssh::hosts::Hosts;
-use crate::thing::{Thing, children, descendants, end_all, mark, remove, runs, started_at};
+use crate::thing::{
+    Thing, children, descendants, end_all, mark, place_of, remove, runs, started_at,
+};
 use crate::users::User;
 
 /// A link of the instance's user's is not followed.
@@ -266,7 +268,7 @@ impl<'a> Worker<'a> {
             Op::Rent { instance, .. } => {
                 self.rented(instance).map_or(Ok(String::new()), |thing| self.remove(&thing))
             }
-            Op::Folder { path, .. } => self.remove(&Thing::Folder { path: path.clone() }),
+            Op::Folder { path, .. } => self.remove_folder(path),
             Op::Start { instance, folder, stop, .. } => {
                 let stopped = self.stop(instance, stop, deadline);
                 (self.outputs)(instance, &output::all(folder, self.most_output));
@@ -311,6 +313,15 @@ impl<'a> Worker<'a> {
         Ok(String::new())
     }
 
+    /// Removes a folder, by its number where that is known, else by its mark.
+    fn remove_folder(&self, path: &Path) -> Result<String, TestbedError> {
+        let rows = self.rows();
+        let is_its = |thing: &&Thing| matches!(thing, Thing::Place { path: of, .. } if of == path);
+        let places = rows.iter().map(|(thing, _)| thing).filter(is_its);
+        places.into_iter().try_for_each(|place| self.remove(place).map(drop))?;
+        self.remove(&Thing::Folder { path: path.to_owned() })
+    }
+
     /// The thing of a rented instance, as the ledger has it.
     fn rented(&self, instance: &str) -> Option<Thing> {
         let is_its =
@@ -334,6 +345,7 @@ impl<'a> Worker<'a> {
 
     fn make_folder(&self, path: &Path, user: Option<&str>) -> Result<(), TestbedError> {
         let folder = OwnFolder::make_new(path)?;
+        self.will_make(&place_of(&folder)?)?;
         mark(&folder, self.ledger.bed())?;
         if let Some(user) = user {
             let user = User::find(user)?;

@@ -18,6 +18,7 @@
 
 pub mod civil;
 mod duration;
+pub mod erase;
 mod error;
 pub mod failure;
 pub mod hash;

@@ -154,7 +154,9 @@ fn status(ledgers: &[&Path], as_json: bool) -> Result<Exit> {
                 print(&format!("  {:<12}{}:{}\n", of.name, of.address, of.port))?;
             }
         }
-        of.things.iter().try_for_each(|thing| print(&format!("  {}\n", told(thing))))?;
+        let is_shown = |thing: &&Thing| !matches!(thing.itself(), Thing::Place { .. });
+        let things = of.things.iter().filter(is_shown);
+        things.into_iter().try_for_each(|thing| print(&format!("  {}\n", told(thing))))?;
     }
     if !others.is_empty() {
         print("of our names, in no ledger, and left alone:\n")?;
@@ -229,7 +231,7 @@ fn tell_strays(clouds: &[Where], ledgers: &[&Path], means: &Means) {
 /// A thing, in a line.
 fn told(thing: &Thing) -> String {
     match thing {
-        Thing::Folder { path } => format!("folder {}", path.display()),
+        Thing::Folder { path } | Thing::Place { path, .. } => format!("folder {}", path.display()),
         Thing::Namespace { name } => format!("network namespace {name}"),
         Thing::Link { name, .. } => format!("network interface {name}"),
         Thing::Policy { path } => format!("{}, which forbids services", path.display()),

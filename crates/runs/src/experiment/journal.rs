@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use plimsoll_units::erase;
 use rusqlite::Connection;
 use rustix::fs::{FlockOperation, flock};
 
@@ -55,7 +56,7 @@ impl Journal {
         })?;
         Self::fill(&folder, meta).inspect_err(|_| {
             // Best effort: the folder is ours and holds nothing yet.
-            let _ = fs::remove_dir_all(&folder);
+            let _ = erase::tree(&folder);
         })
     }
 
@@ -422,7 +423,7 @@ impl Journal {
         database::leave_wal(&database).map_err(RunError::database("finish", &file))?;
         database.close().map_err(|(_, source)| RunError::database("close", &file)(source))?;
         match layout {
-            Layout::Within => fs::remove_dir_all(&folder),
+            Layout::Within => erase::tree(&folder).map(drop).map_err(Into::into),
             Layout::Beside => fs::remove_file(&file),
         }
         .map_err(RunError::file("remove", &folder))

@@ -40,11 +40,13 @@ ours() {
 "#;
 /// Makes the folder `$1`, which must not be there, with the mark of the bed `$2` in it.
 const MAKE: &str = r#"if [ -e "$1" ] || [ -L "$1" ]; then
-  echo "it is there, and not ours: $(ls -ld -- "$1")" >&2; exit 1
+  echo "it is there, and not of this test-bed: $(ls -ld -- "$1")" >&2; exit 1
 fi
 umask 077 && mkdir -- "$1" && printf %s "$2" > "$1/$3""#;
 /// Tells the mark of the folder `$1`, where that is ours. One that is empty was about to get it.
 const MARKED: &str = r#"rmdir -- "$1" 2>/dev/null; ours "$1" && cat -- "$1/$3" 2>/dev/null"#;
+/// Tells where the folder `$1` is not there.
+const ABSENT: &str = r#"[ -e "$1" ] || [ -L "$1" ] || printf absent"#;
 /// Tells the digest of the file `$1`.
 const DIGEST: &str = "sha256sum < \"$1\" 2>/dev/null";
 /// Tells what kind of host it is.
@@ -52,8 +54,18 @@ const KIND: &str = "uname -s -m";
 /// What stands before and behind what a script tells, so that what the shell of a host says beside
 /// it is left out.
 const TOLD: [&str; 2] = ["<plimsoll ", " plimsoll>"];
-/// Removes the folder `$1` where it has the mark of the bed `$2`.
-const REMOVE: &str = "[ \"$(cat -- \"$1/$3\" 2>/dev/null)\" = \"$2\" ] || exit 0; rm -rf -- \"$1\"";
+/// Removes the folder `$1` where it has the mark of the bed `$2`, and nothing is mounted below it.
+/// What else is there stays, and is told.
+const REMOVE: &str = r#"[ -e "$1" ] || [ -L "$1" ] || exit 0
+ours "$1" && [ "$(cat -- "$1/$3" 2>/dev/null)" = "$2" ] || {
+  rmdir -- "$1" 2>/dev/null && exit 0
+  echo "nothing in it says that it is of this test-bed: $(ls -ld -- "$1")" >&2; exit 1; }
+at=$(cd -P -- "$1" && pwd -P | sed 's/ /\\040/g') || exit 1
+mounted=$(while read -r id up device from to more; do
+  case $to in "$at" | "$at"/*) printf '%s ' "$to" ;; esac
+done < /proc/self/mountinfo) || exit 1
+[ -z "$mounted" ] || { echo "mounted there, and left alone: $mounted" >&2; exit 1; }
+rm -rf -- "$1""#;
 /// Makes the program `$1` of what is read.
 const COPY: &str =
     "umask 077 && cat > \"$1.new\" && chmod 700 \"$1.new\" && mv -- \"$1.new\" \"$1\"";
@@ -148,6 +160,19 @@ impl Reached {
         Ok(Self { session, connection })
     }
 
+    /// Whether nothing was made on a host: its folder is not there.
+    ///
+    /// # Errors
+    /// A host that is away.
+    pub(crate) fn is_absent(
+        client: &Client,
+        sockets: &Path,
+        of: OfBed<'_>,
+    ) -> Result<bool, TestbedError> {
+        let connection = client.connect(of.route, sockets)?;
+        Ok(told(&connection, ABSENT, &[&of.folder.display().to_string()])? == "absent")
+    }
+
     /// Has something removed that the ledger has of this host.
     ///
     /// # Errors
@@ -172,7 +197,8 @@ impl Reached {
     /// A folder that cannot be removed; a host that is gone.
     pub(crate) fn clear(&self, of: OfBed<'_>) -> Result<(), TestbedError> {
         self.session.end();
-        let done = self.connection.run(&of.script(REMOVE), None, &Deadline::within(SHORT));
+        let script = of.script(&format!("{ABOVE}{REMOVE}"));
+        let done = self.connection.run(&script, None, &Deadline::within(SHORT));
         done.map(drop).map_err(|error| of.told("remove", error))
     }
 }

@@ -1,7 +1,7 @@
 //! Undoes what a bed has on other hosts, by its ledger alone: each host is reached once, and one
 //! that is away is said by name, and stays in the ledger.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -24,6 +24,8 @@ pub(crate) struct Remover<'a> {
     sockets: PathBuf,
     /// The hosts of the ledger, by name.
     hosts: BTreeMap<String, (Route, PathBuf)>,
+    /// Those that the ledger has something of, beside their folder.
+    used: BTreeSet<String>,
     /// Those that were tried: one that is away has none.
     reached: BTreeMap<String, Option<Reached>>,
 }
@@ -56,8 +58,15 @@ impl<'a> Remover<'a> {
             }
             _ => None,
         };
-        let (sockets, hosts) = (sockets.to_owned(), things.filter_map(host).collect());
-        Self { bed, client, sockets, hosts, reached: BTreeMap::new() }
+        let (mut hosts, mut used) = (BTreeMap::new(), BTreeSet::new());
+        for thing in things {
+            hosts.extend(host(thing));
+            if let Thing::On { host, .. } = thing {
+                used.insert(host.clone());
+            }
+        }
+        let sockets = sockets.to_owned();
+        Self { bed, client, sockets, hosts, used, reached: BTreeMap::new() }
     }
 
     /// Removes a thing where it is there and proved the bed's. Returns whether it was.
@@ -70,6 +79,11 @@ impl<'a> Remover<'a> {
             Thing::On { host, thing } => self.host(host)?.remove(thing, &Nothing),
             Thing::Host { route, folder } => {
                 let bed = self.bed;
+                let (of, is_used) = (OfBed { bed, route, folder }, self.used.contains(&route.name));
+                // One that was refused, or whose folder could not be made, has nothing.
+                if !is_used && Reached::is_absent(self.client, &self.sockets, of)? {
+                    return Ok(false);
+                }
                 self.host(&route.name)?.clear(OfBed { bed, route, folder }).map(|()| true)
             }
             _ => remove(self.bed, thing),

@@ -222,12 +222,24 @@ impl Worker<'_> {
         let reached = self.hosts()?.reached().remove(name);
         let reached = match reached.filter(|host| host.session.stands()) {
             Some(host) => host,
+            // One that was refused, or whose folder could not be made, has nothing.
+            None if self.rows_of(name).is_empty() => {
+                let hosts = self.hosts()?;
+                if Reached::is_absent(&hosts.client, &hosts.sockets, of)? {
+                    return Ok(());
+                }
+                self.reach(route, folder, &|| Ok(()), &deadline)?
+            }
             None => self.reach(route, folder, &|| Ok(()), &deadline)?,
         };
         let hears = Written { worker: self, host: name };
+        let mut failed = Vec::new();
         for (thing, row) in self.rows_of(name).into_iter().rev() {
-            reached.remove(&thing, &hears)?;
-            self.is_gone(row)?;
+            let removed = reached.remove(&thing, &hears).and_then(|_| self.is_gone(row));
+            failed.extend(removed.err());
+        }
+        if let Some(error) = TestbedError::all(failed) {
+            return Err(error);
         }
         reached.clear(of)?;
         self.hosts()?.reached().remove(name);

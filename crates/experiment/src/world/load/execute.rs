@@ -135,7 +135,7 @@ pub(crate) fn execute(
         Err(error @ plimsoll_load::run::RunError::Session(_)) => {
             // Nothing was sent: there is no run.
             drop(recording);
-            let _ = std::fs::remove_dir_all(folder);
+            let _ = plimsoll_units::erase::tree(&folder);
             return Err(error.into());
         }
         Err(error) => (Ended::Failed(told(&error)), None, Some(error.into())),

@@ -323,7 +323,7 @@ pub(super) fn search(
         Err(error @ ExperimentError::Capacity(LiveError::Session(_))) => {
             // Nothing was sent: there is no run.
             drop(recording);
-            let _ = std::fs::remove_dir_all(folder);
+            let _ = plimsoll_units::erase::tree(&folder);
             return Err(error);
         }
         Err(error) => {
