@@ -61,14 +61,19 @@ impl Ledger {
         if !is_at(&folder, &file) {
             return Ok(Vec::new());
         }
-        let Contents { things, whole, .. } = contents(&folder)?;
+        let Contents { things, unknown, .. } = contents(&folder)?;
         if is_held {
-            falls(&mut file, whole, true).map_err(TestbedError::file("write", &path))?;
+            // Where the disk is full, others wait for the lock alone.
+            let _ = falls(&mut file, true);
         }
         let things: Vec<Thing> = things.into_values().rev().collect();
         let is_rented = |thing: &Thing| matches!(thing, Thing::Rented { .. });
         let (hired, others): (Vec<Thing>, Vec<Thing>) = things.into_iter().partition(is_rented);
         let (mut removed, mut failed) = (Vec::new(), Vec::new());
+        if !unknown.is_empty() {
+            let lines: Vec<String> = unknown.iter().map(ToString::to_string).collect();
+            failed.push(TestbedError::Newer { path: path.clone(), lines: lines.join(", ") });
+        }
         if let (Some(surroundings), false) = (means.surroundings, hired.is_empty()) {
             let (ended, left) = rented::take_down(bed, &hired, surroundings);
             removed.extend(ended);

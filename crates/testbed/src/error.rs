@@ -108,6 +108,14 @@ pub enum TestbedError {
     /// A folder where one of a bed's was, which nothing says to be that.
     #[error("remove {}: nothing in it says that it is of this test-bed", .0.display())]
     Unproved(PathBuf),
+    /// A ledger with lines that this version does not understand.
+    #[error("undo what {} says in line {lines}: a later version has written it", .path.display())]
+    Newer {
+        /// The ledger.
+        path: PathBuf,
+        /// The numbers of the lines.
+        lines: String,
+    },
     /// Several things that failed.
     #[error("{first}; {}", .others.join("; "))]
     Several {
@@ -213,6 +221,7 @@ impl Failure for TestbedError {
             Self::Cloud(error) => error.hint(),
             Self::Own(error) => error.hint(),
             Self::Several { first, .. } => first.hint(),
+            Self::Newer { .. } => Some("take it down with that version".to_owned()),
             Self::Erase(EraseError::Mounted { mounts, .. }) => {
                 let all: Vec<String> = mounts.iter().map(|of| of.display().to_string()).collect();
                 Some(format!("umount {}, then plimsoll testbed down --all", all.join(" ")))

@@ -1,14 +1,14 @@
 //! The ledger: what was started, written before it is started, with what proves it ours.
 //!
-//! A file of JSON lines, only ever appended to: `{"id": 3, "made": {…}}` before a thing is made,
+//! A file of JSON [lines], only ever appended to: `{"id": 3, "made": {…}}` before a thing is made,
 //! `{"id": 3, "gone": true}` after it was removed. Who writes it holds a lock on it, so whether
 //! the experiment lives is no guess: [`Ledger::all`] tells those whose holder is gone, and
 //! [`Ledger::take_down`] removes what is left of one, as far as it is [proved ours](crate::thing).
 
-use std::collections::BTreeMap;
+mod lines;
+
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -21,6 +21,8 @@ use crate::command::Deadline;
 use crate::error::TestbedError;
 use crate::role::Instance;
 use crate::thing::Thing;
+pub(crate) use lines::{Contents, falls, read};
+use lines::{Line, append};
 
 /// The file's name in its folder.
 pub(crate) const FILE: &str = "ledger.jsonl";
@@ -125,24 +127,6 @@ pub(crate) fn is_free_by(file: &File, deadline: &Deadline) -> bool {
     deadline.until_there(look).is_some()
 }
 
-/// A line of the file.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Line {
-    id: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    of: Option<Owner>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    serves: Option<Serves>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    stands: Option<Stood>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    made: Option<Thing>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    gone: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    falls: Option<bool>,
-}
-
 /// The ledger of one bed, held by this process.
 #[derive(Debug)]
 pub struct Ledger {
@@ -169,6 +153,9 @@ pub struct Found {
     pub stood: Option<Stood>,
     /// What is there, as far as the ledger says; the last made first.
     pub things: Vec<Thing>,
+    /// The numbers of lines that were cut, as by a disk that was full: what they would have told of
+    /// was not made.
+    pub cut: Vec<usize>,
 }
 
 /// The ledger of a bed that is there already, held by this process.
@@ -191,7 +178,7 @@ impl Ledger {
     pub fn create(root: &Path, bed: &str) -> Result<Self, TestbedError> {
         let root = OwnFolder::make(root)?;
         let folder = root.make_inner(OsStr::new(bed))?;
-        let new = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL;
+        let new = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL;
         let file = folder.file(OsStr::new(FILE), new)?;
         let locked = flock(&file, FlockOperation::NonBlockingLockExclusive);
         let failed = TestbedError::file("lock", folder.path().join(FILE));
@@ -270,11 +257,10 @@ impl Ledger {
         self.append(&mut file.0, &Line { serves: Some(serves), ..Line::default() })
     }
 
-    /// Holds the ledger of a bed that is there; `None` where another process does. A line that was
-    /// cut is taken off: what is written after it would not be read.
+    /// Holds the ledger of a bed that is there; `None` where another process does.
     ///
     /// # Errors
-    /// Where it cannot be opened or mended.
+    /// Where it cannot be opened or written.
     pub fn hold(root: &Path, bed: &str) -> Result<Option<Held>, TestbedError> {
         let (root, folder) = opened(root, bed)?;
         let path = folder.path().join(FILE);
@@ -282,23 +268,18 @@ impl Ledger {
         if !is_free(&file, MOMENT) {
             return Ok(None);
         }
-        let Contents { things, stood, last, whole, falls, .. } = read(&file);
-        let mended = match falls {
+        let Contents { things, stood, last, falls, .. } = read(&file);
+        if falls {
             // Who began to take it down did not come to an end.
-            true => self::falls(&mut file, whole, false),
-            false => file.set_len(whole),
-        };
-        mended.map_err(TestbedError::file("mend", &path))?;
+            self::falls(&mut file, false).map_err(TestbedError::file("write", &path))?;
+        }
         let ledger = Self { bed: bed.to_owned(), root, folder, file: Mutex::new((file, last)) };
         let things = things.into_iter().map(|(id, thing)| (thing, id)).collect();
         Ok(Some(Held { ledger, stood, things }))
     }
 
     fn append(&self, file: &mut File, line: &Line) -> Result<(), TestbedError> {
-        let path = || self.folder().join(FILE);
-        let text = serde_json::to_string(line).map_err(std::io::Error::other);
-        let written = text.and_then(|text| file.write_all(format!("{text}\n").as_bytes()));
-        written.map_err(TestbedError::file("write", path()))
+        append(file, line).map_err(TestbedError::file("write", self.folder().join(FILE)))
     }
 
     /// Removes the ledger, when nothing is left that stands in it.
@@ -330,7 +311,7 @@ impl Ledger {
             let Some(file) = ledger_of(&root, &name)? else { continue };
             let is_held = flock(&file, FlockOperation::NonBlockingLockShared).is_err();
             let bed = name.to_string_lossy().into_owned();
-            let Contents { things, of, serving, stood, falls, .. } = read(&file);
+            let Contents { things, of, serving, stood, falls, cut, .. } = read(&file);
             let things: Vec<Thing> = things.into_values().rev().collect();
             let lives = |of: &Serves| {
                 // Whether one lives on another host is not known here: who adopts it sees.
@@ -344,7 +325,7 @@ impl Ledger {
             };
             let serving = serving.into_values().filter(lives).collect();
             let falls = falls && is_held;
-            found.push(Found { bed, of, serving, is_held, falls, stood, things });
+            found.push(Found { bed, of, serving, is_held, falls, stood, things, cut });
         }
         found.sort_by(|a, b| a.bed.cmp(&b.bed));
         Ok(found)
@@ -426,141 +407,5 @@ pub(crate) fn remove_ledger(root: &OwnFolder, folder: &OwnFolder) -> Result<(), 
     }
 }
 
-/// Writes whether a bed is being taken down, by who holds its ledger: others wait for that. A line
-/// that was cut is taken off first.
-pub(crate) fn falls(file: &mut File, whole: u64, falls: bool) -> std::io::Result<()> {
-    file.set_len(whole)?;
-    let line = Line { falls: Some(falls), ..Line::default() };
-    let text = serde_json::to_string(&line).map_err(std::io::Error::other)?;
-    file.write_all(format!("{text}\n").as_bytes())
-}
-
-/// What a ledger says.
-#[derive(Default)]
-pub(crate) struct Contents {
-    /// What is there by its number, in the order in which it was made.
-    pub(crate) things: BTreeMap<u64, Thing>,
-    /// The cell that it is of.
-    of: Option<Owner>,
-    /// The instances that were ready, by their names.
-    serving: BTreeMap<String, Serves>,
-    /// Where its instances are, where it was left standing.
-    stood: Option<Stood>,
-    /// Whether somebody has begun to take it down.
-    pub(crate) falls: bool,
-    /// The greatest number.
-    last: u64,
-    /// The length of its whole lines, bytes.
-    pub(crate) whole: u64,
-}
-
-/// Reads a ledger. A line that is cut is the end: what it would have told of was not made.
-pub(crate) fn read(file: &File) -> Contents {
-    let (mut contents, mut text) = (Contents::default(), String::new());
-    let mut lines = BufReader::new(file);
-    while lines.read_line(&mut text).is_ok_and(|read| read > 0) && text.ends_with('\n') {
-        let Ok(line) = serde_json::from_str::<Line>(&text) else { break };
-        contents.last = contents.last.max(line.id);
-        match line {
-            Line { of: Some(of), .. } => contents.of = Some(of),
-            Line { serves: Some(of), .. } => drop(contents.serving.insert(of.name.clone(), of)),
-            Line { stands: Some(stands), .. } => contents.stood = Some(stands),
-            Line { falls: Some(falls), .. } => contents.falls = falls,
-            Line { id, made: Some(thing), .. } => drop(contents.things.insert(id, thing)),
-            Line { id, .. } => drop(contents.things.remove(&id)),
-        }
-        contents.whole += text.len() as u64;
-        text.clear();
-    }
-    contents
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::thing::mark;
-    use std::fs::OpenOptions;
-
-    fn folder(path: &Path) -> Thing {
-        Thing::Folder { path: path.to_owned() }
-    }
-
-    #[test]
-    fn what_is_left_is_told_and_taken_down_where_it_is_ours() {
-        let place = tempfile::tempdir().unwrap();
-        let root = place.path().join("run");
-        let ledger = Ledger::create(&root, "e1").unwrap();
-        let (ours, others, gone) =
-            (place.path().join("ours"), place.path().join("others"), place.path().join("gone"));
-        for (path, bed) in [(&ours, "e1"), (&others, "e2")] {
-            mark(&OwnFolder::make_new(path).unwrap(), bed).unwrap();
-        }
-        let id = ledger.will_make(&folder(&gone)).unwrap();
-        ledger.will_make(&folder(&others)).unwrap();
-        ledger.will_make(&folder(&ours)).unwrap();
-        ledger.is_gone(id).unwrap();
-
-        let found = Ledger::all(&root).unwrap();
-        assert_eq!(found.len(), 1);
-        assert!(found[0].is_held);
-        assert_eq!(found[0].things, [folder(&ours), folder(&others)]);
-        let refused =
-            Ledger::take_down(&root, "e1", false, &crate::down::Means::default()).unwrap_err();
-        assert!(refused.to_string().contains("goes on"), "{refused}");
-        drop(ledger);
-        assert!(!Ledger::all(&root).unwrap()[0].is_held);
-        assert_eq!(
-            Ledger::take_down(&root, "e1", false, &crate::down::Means::default()).unwrap(),
-            [folder(&ours)]
-        );
-        assert!(!ours.exists() && others.exists());
-        assert!(Ledger::all(&root).unwrap().is_empty());
-    }
-
-    #[test]
-    fn a_line_that_was_cut_is_the_end() {
-        let place = tempfile::tempdir().unwrap();
-        let ledger = Ledger::create(place.path(), "e1").unwrap();
-        ledger.will_make(&folder(Path::new("/a"))).unwrap();
-        drop(ledger);
-        let path = place.path().join("e1").join(FILE);
-        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
-        file.write_all(b"{\"id\": 2, \"made\": {\"what\"").unwrap();
-        assert_eq!(Ledger::all(place.path()).unwrap()[0].things, [folder(Path::new("/a"))]);
-    }
-
-    /// Who goes on with a ledger, cut or not, writes what is read, under numbers of its own.
-    #[test]
-    fn a_ledger_that_is_gone_on_with_is_read_as_a_whole() {
-        let whole = {
-            let place = tempfile::tempdir().unwrap();
-            let ledger = Ledger::create(place.path(), "e1").unwrap();
-            ledger.will_make(&folder(Path::new("/a"))).unwrap();
-            let gone = ledger.will_make(&folder(Path::new("/b"))).unwrap();
-            ledger.is_gone(gone).unwrap();
-            ledger.stands(&Stood { frame: "f".to_owned(), instances: Vec::new() }).unwrap();
-            fs::read(place.path().join("e1").join(FILE)).unwrap()
-        };
-        let is_end = |at: &usize| *at == 0 || whole[*at - 1] == b'\n';
-        for cut in 0..=whole.len() {
-            let place = tempfile::tempdir().unwrap();
-            drop(Ledger::create(place.path(), "e1").unwrap());
-            fs::write(place.path().join("e1").join(FILE), &whole[..cut]).unwrap();
-            let before = Ledger::all(place.path()).unwrap().remove(0);
-            let held = Ledger::hold(place.path(), "e1").unwrap().unwrap();
-            assert!(Ledger::hold(place.path(), "e1").unwrap().is_none(), "it is held");
-            assert_eq!(held.stood, before.stood, "{cut}");
-            let c = held.ledger.will_make(&folder(Path::new("/c"))).unwrap();
-            held.ledger.will_make(&folder(Path::new("/d"))).unwrap();
-            held.ledger.is_gone(c).unwrap();
-            let rest: Vec<Thing> = held.things.into_iter().map(|(thing, _)| thing).rev().collect();
-            assert_eq!(rest, before.things, "{cut}");
-            let after = Ledger::all(place.path()).unwrap().remove(0);
-            let expected = [vec![folder(Path::new("/d"))], rest].concat();
-            assert_eq!((after.things, after.stood), (expected, before.stood), "{cut}");
-            let kept = (0..=cut).rev().find(is_end).unwrap();
-            let text = fs::read(place.path().join("e1").join(FILE)).unwrap();
-            assert_eq!(text[..kept], whole[..kept], "{cut}");
-        }
-    }
-}
+mod tests;

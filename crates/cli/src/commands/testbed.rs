@@ -24,7 +24,7 @@ use plimsoll_testbed::thing::Thing;
 use plimsoll_testbed::{Action, Instance};
 use plimsoll_units::failure::chain;
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Runs the command.
 pub(crate) fn run(args: &Testbed) -> Result<Exit> {
@@ -124,18 +124,34 @@ fn all_of<'a>(ledgers: &[&'a Path]) -> Result<Vec<(&'a Path, Found)>> {
     Ok(all)
 }
 
+/// Says which lines of a ledger were cut.
+fn tell_cut(of: &Found) {
+    if of.cut.is_empty() {
+        return;
+    }
+    let lines: Vec<String> = of.cut.iter().map(ToString::to_string).collect();
+    say(&format!(
+        "{}: line {} of its ledger was cut, as by a disk that was full: what it would have told of \
+         was not made",
+        of.bed,
+        lines.join(", ")
+    ));
+}
+
 fn status(ledgers: &[&Path], as_json: bool) -> Result<Exit> {
-    let all: Vec<Found> = all_of(ledgers)?.into_iter().map(|(_, of)| of).collect();
+    let (folders, all): (Vec<&Path>, Vec<Found>) = all_of(ledgers)?.into_iter().unzip();
+    let ledgers = folders.iter().zip(&all).map(|(folder, of)| folder.join(&of.bed));
+    let ledgers: Vec<PathBuf> = ledgers.collect();
     let others = without_ledger(&all);
     if as_json {
-        let bed = |of: &Found| {
+        let bed = |(of, ledger): (&Found, &PathBuf)| {
             let experiment = of.of.as_ref().map(|of| &of.experiment);
             json!({
                 "id": of.bed, "experiment": experiment, "is_running": of.is_held,
-                "state": state(of).0, "things": of.things,
+                "state": state(of).0, "ledger": ledger, "cut_lines": of.cut, "things": of.things,
             })
         };
-        let beds: Vec<_> = all.iter().map(bed).collect();
+        let beds: Vec<_> = all.iter().zip(&ledgers).map(bed).collect();
         let document =
             json!({"schema": 1, "warnings": [], "testbeds": beds, "without_ledger": others});
         print(&pretty(&document)?)?;
@@ -144,8 +160,9 @@ fn status(ledgers: &[&Path], as_json: bool) -> Result<Exit> {
     if all.is_empty() {
         print("no test-bed stands\n")?;
     }
-    for of in &all {
-        print(&format!("{}  {}\n", of.bed, state(of).1))?;
+    for (of, ledger) in all.iter().zip(&ledgers) {
+        tell_cut(of);
+        print(&format!("{}  {}\n  ledger {}\n", of.bed, state(of).1, ledger.display()))?;
         if let Some(of) = &of.of {
             print(&format!("  of cell {} of {}\n", of.cell, of.experiment.display()))?;
         }
@@ -167,7 +184,15 @@ fn status(ledgers: &[&Path], as_json: bool) -> Result<Exit> {
 
 fn down(ledgers: &[&Path], args: &TestbedDown, means: &Means) -> Result<Exit> {
     let (mut exit, mut clouds) = (Exit::Held, Vec::new());
-    for (folder, of) in all_of(ledgers)? {
+    let mut all = Vec::new();
+    for folder in ledgers {
+        match Ledger::all(folder) {
+            Ok(found) => all.extend(found.into_iter().map(|of| (*folder, of))),
+            // What is in the other one is ours all the same.
+            Err(error) => exit = exit.and(crate::terminal::error::show(&error.into())),
+        }
+    }
+    for (folder, of) in all {
         match &args.id {
             None if of.is_held && !of.falls => {
                 say(&format!("{}: its experiment goes on; left alone", of.bed));
@@ -176,6 +201,7 @@ fn down(ledgers: &[&Path], args: &TestbedDown, means: &Means) -> Result<Exit> {
             Some(id) if *id != of.bed => continue,
             _ => {}
         }
+        tell_cut(&of);
         clouds.extend(clouds_of(&of).filter(|at| !clouds.contains(at)).collect::<Vec<_>>());
         match Ledger::take_down(folder, &of.bed, args.force, means) {
             Ok(removed) => {
@@ -191,6 +217,8 @@ fn down(ledgers: &[&Path], args: &TestbedDown, means: &Means) -> Result<Exit> {
     }
     tell_strays(&clouds, ledgers, means);
     match &args.id {
+        // It may be in the folder that is not ours.
+        Some(_) if exit != Exit::Held => Ok(exit),
         Some(id) => Err(UsageError(format!(
             "find the test-bed `{id}`: no ledger has it; `plimsoll testbed status` lists those \
              that there are"
