@@ -20,6 +20,8 @@ use crate::image_folder::images;
 use crate::prepare::Place;
 pub(crate) use watch::watched;
 
+/// The variables that name a region, where the plan does not.
+const REGIONS: [&str; 2] = ["AWS_REGION", "AWS_DEFAULT_REGION"];
 /// How long instances are planned to be there beside the load of a cell: they start, and they end.
 const BESIDE: Duration = Duration::from_secs(120);
 
@@ -28,9 +30,13 @@ const BESIDE: Duration = Duration::from_secs(120);
 pub struct Cost {
     /// How many instances there are at once, at most.
     pub instances: u32,
-    /// What all of them cost in all cells; `None` where it is not known how long these take: then
-    /// it is the budget.
+    /// What all of them cost in all cells; `None` where that is not known, as it is not known how
+    /// long these take, or how often a pool orders: then the budget is the bound.
     pub most: Option<f64>,
+    /// Whether a policy orders instances: each order begins a unit, however many there are at once.
+    pub scales: bool,
+    /// What the simulated world predicts that they cost, where it does.
+    pub predicted: Option<f64>,
     /// How much may be spent.
     pub budget: f64,
     /// In which currency.
@@ -60,10 +66,11 @@ fn price(plan: &Plan, of: &Testbed, role: &plimsoll_plan::Role) -> f64 {
 }
 
 /// What a plan can cost that has so many cells, the longest of which takes so many seconds; `None`
-/// for one that rents nothing.
+/// for one that rents nothing. Each cell launches its instances anew, and each launch is charged in
+/// begun units.
 ///
 /// # Errors
-/// More than its budget; more instances than it allows; a price that is missing.
+/// More than its budget, or none; more instances than it allows; a price that is missing.
 pub fn cost(
     plan: &Plan,
     (cells, longest_s): (u64, Option<f64>),
@@ -71,7 +78,7 @@ pub fn cost(
     let Some(of) = rented(plan) else { return Ok(None) };
     let (terms, conflict) = (terms(plan, of), |text: String| Err(ExperimentError::Conflict(text)));
     let pool = plan.elastic.as_ref().and_then(|of| Some((of.pool.role.as_ref()?, of.pool.most)));
-    let (mut instances, mut fixed, mut hourly) = (0, 0, 0.0);
+    let (mut instances, mut fixed, mut hourly, mut scales) = (0, 0, 0.0, false);
     for (name, role) in plan.roles.iter().filter(|(name, _)| !plan.is_followed(name)) {
         let price = price(plan, of, role);
         if price <= 0.0 {
@@ -82,6 +89,7 @@ pub fn cost(
         }
         let is_scaled = pool.as_ref().is_some_and(|(of, _)| *of == name);
         let most = pool.as_ref().filter(|_| is_scaled).map_or(role.count, |(_, most)| *most);
+        scales |= is_scaled;
         fixed += if is_scaled { 0 } else { role.count };
         instances += most;
         hourly += price * f64::from(most);
@@ -92,6 +100,13 @@ pub fn cost(
             fixed.max(instances),
             terms.most
         ));
+    }
+    if terms.budget <= 0.0 {
+        return conflict(
+            "bound what is rented: `budget` in [testbed] is missing; say the most that all cells \
+             may cost, as `budget = \"5 USD\"`"
+                .to_owned(),
+        );
     }
     let at_once = plan.experiment.as_ref().map_or(1, |of| of.at_once.max(1));
     // Cells side by side share what there may be at once.
@@ -112,7 +127,10 @@ pub fn cost(
         ));
     }
     let instances = (instances * at_once).min(terms.most);
-    Ok(Some(Cost { instances, most, budget: terms.budget, currency: terms.currency }))
+    // So much would cost a pool that changes nothing, which is no bound.
+    let most = most.filter(|_| !scales);
+    let Terms { budget, currency, .. } = terms;
+    Ok(Some(Cost { instances, most, scales, predicted: None, budget, currency }))
 }
 
 /// The folder of the ledgers of a plan's servers: those of rented ones outlive this host's running.
@@ -155,9 +173,12 @@ pub(crate) fn provider(
             file.map(|file| std::fs::read_to_string(file).map_err(FileError::of("read", file)));
         let tags = of.tags.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
         let wanted = Wants {
-            region: role.region.clone().unwrap_or_else(|| of.region.clone()),
+            region: role.region.clone().unwrap_or_else(|| region(of, place)),
             image: match role.image.as_ref().or(of.image.as_ref()) {
-                Some(image) => at_cloud(image, role.region.as_ref().unwrap_or(&of.region), place)?,
+                Some(image) => {
+                    let region = role.region.clone().unwrap_or_else(|| region(of, place));
+                    at_cloud(image, &region, place)?
+                }
                 None => return Err(missing(name, "image")),
             },
             kind: role
@@ -174,7 +195,7 @@ pub(crate) fn provider(
         };
         wants.insert(name.clone(), wanted);
     }
-    Ok(Ec2::new(&cloud(of), wants, terms(plan, of), surroundings(place))?)
+    Ok(Ec2::new(&cloud(of, place), wants, terms(plan, of), surroundings(place))?)
 }
 
 /// The id of an image: of one that `testbed bake` has made the cloud's own, else as it is named.
@@ -193,11 +214,19 @@ fn at_cloud(name: &str, region: &str, place: &Place<'_>) -> Result<String, Exper
     Ok(id)
 }
 
+/// The region of a plan: its own, else that of the environment, as other programs for clouds have
+/// it.
+pub(crate) fn region(of: &Testbed, place: &Place<'_>) -> String {
+    let set = |name: &&str| (place.environment)(name).filter(|region| !region.is_empty());
+    let of_environment = || REGIONS.iter().find_map(set);
+    of.region.clone().or_else(of_environment).unwrap_or_else(|| plimsoll_plan::REGION.to_owned())
+}
+
 /// Where the cloud of a plan is.
-pub(crate) fn cloud(of: &Testbed) -> Where {
+pub(crate) fn cloud(of: &Testbed, place: &Place<'_>) -> Where {
     Where {
         endpoint: of.endpoint.clone(),
-        region: of.region.clone(),
+        region: region(of, place),
         api_version: of.api_version.clone(),
         profile: of.profile.clone(),
     }

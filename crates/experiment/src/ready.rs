@@ -393,7 +393,10 @@ impl Ready {
         match &self.of {
             Of::Designed(of) => {
                 let cells = (self.most_cells(), self.length_s.map(|_| self.cell_s));
-                of.live().map_or(Ok(None), |plan| money::cost(plan, cells))
+                let Some(plan) = of.live() else { return Ok(None) };
+                let cost = money::cost(plan, cells)?;
+                let predicted = || of.predicted_cost(&self.cells);
+                Ok(cost.map(|of| Cost { predicted: of.scales.then(predicted).flatten(), ..of }))
             }
             _ => Ok(None),
         }

@@ -95,7 +95,7 @@ pub use sections::search::{Search, SearchMethod};
 pub use sections::status::Statuses;
 pub use sections::store::Store;
 pub use sections::target::{Addresses, Http, Target};
-pub use sections::testbed::{Budget, Copied, Given, Provider, Role, Testbed};
+pub use sections::testbed::{Budget, Copied, Given, Provider, REGION, Role, Testbed};
 pub use sections::trace::{ProfileName, ProfileSource, TraceSource};
 pub use sections::tune::{Objective, Tune, Vary};
 pub use sections::watch::Watch;

@@ -162,32 +162,37 @@ impl Ec2 {
         })
     }
 
+    /// Waits until an instance runs. `sees` is told when the cloud has shown it.
     fn runs(
         cloud: &Cloud,
         id: &str,
-        deadline: &Deadline,
-        is_ended: &dyn Fn() -> bool,
-    ) -> Result<Rented, CloudError> {
-        let mut pause = Duration::from_millis(250);
+        (deadline, is_ended): (&Deadline, &dyn Fn() -> bool),
+        sees: &dyn Fn() -> Result<(), TestbedError>,
+    ) -> Result<Rented, TestbedError> {
+        let (mut pause, mut is_seen) = (Duration::from_millis(250), false);
         loop {
             // What was asked before this host stood still says nothing of now.
             let is_last = deadline.is_over();
             // A cloud may take a moment until it knows what it has just started.
             let found = cloud.describe(&[Filter::new("instance-id", &[id])])?.pop();
+            if found.is_some() && !is_seen {
+                is_seen = true;
+                sees()?;
+            }
             match found {
                 Some(of) if of.state == "running" && of.address().is_some() => return Ok(of),
                 Some(of) if !of.costs() || of.state.starts_with("stop") => {
                     let (instance, state, reason) = (of.id, of.state, of.reason);
-                    return Err(CloudError::Gone { instance, state, reason });
+                    return Err(CloudError::Gone { instance, state, reason }.into());
                 }
                 _ => {}
             }
             if is_ended() {
-                return Err(CloudError::Interrupted);
+                return Err(CloudError::Interrupted.into());
             }
             if is_last {
                 let (what, limit) = (format!("wait for {id}"), RENT);
-                return Err(CloudError::TooLong { what, limit });
+                return Err(CloudError::TooLong { what, limit }.into());
             }
             cloud.wait(pause);
             pause = (pause * 2).min(LOOK * 2);
@@ -240,8 +245,10 @@ impl Rents for Ec2 {
         let (wants, (bed, purse)) = (self.want(role)?, self.begun()?);
         let cloud = self.cloud(&wants.region)?;
         cloud.check_credentials()?;
+        let (account, _) = cloud.account()?;
         let token = purse.begins(bed, instance, wants.price)?;
         Ok(Thing::Rented {
+            account: Some(Box::new(account)),
             instance: instance.to_owned(),
             token,
             cloud: cloud.at().clone(),
@@ -276,13 +283,18 @@ impl Rents for Ec2 {
         let (region, looked) = (wants.region.clone(), self.time.within(LOOK));
         let kept = Kept { rented: found, region, looked, is_gone: false };
         self.books().insert(instance.clone(), kept);
-        let runs = Self::runs(cloud, &id, &deadline, is_ended)?;
+        let sees = || purse.list()?.is_seen(token, &id);
+        let runs = Self::runs(cloud, &id, (&deadline, is_ended), &sees)?;
         let address = runs.address().unwrap_or_default().to_owned();
         let private = runs.private.clone().unwrap_or_default();
         if let Some(kept) = self.books().get_mut(instance) {
             kept.rented = runs;
         }
-        Ok(format!("{id}, at {address}, {private} within its cloud"))
+        let whose = match cloud.account()? {
+            (_, Some(why)) => format!("; whose account it is was not told: {why}"),
+            _ => String::new(),
+        };
+        Ok(format!("{id}, at {address}, {private} within its cloud{whose}"))
     }
 
     fn end(&self, bed: &str, thing: &Thing) -> Result<bool, TestbedError> {

@@ -15,7 +15,7 @@ use rustix::fs::{Dir, Mode, OFlags, fstat, openat};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde::{Deserialize, Serialize};
 
-use crate::cloud::Where;
+use crate::cloud::{Account, Where};
 use crate::command::{Deadline, Words, run};
 use crate::error::TestbedError;
 use crate::policy::put_back;
@@ -110,6 +110,9 @@ pub enum Thing {
         cloud: Where,
         /// The list of what its experiment has rented.
         list: PathBuf,
+        /// Whose account it is; none where an earlier version wrote it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        account: Option<Box<Account>>,
     },
 }
 

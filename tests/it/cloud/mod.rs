@@ -212,6 +212,63 @@ fn what_a_kill_leaves_is_found_by_token_and_by_list_and_ended() {
     }
 }
 
+/// What another account does not know is not gone, and what a cloud does not know yet neither.
+#[test]
+fn what_is_not_known_to_who_asks_stays_in_the_ledger() {
+    let Some(moto) = moto() else { return };
+    let place = Place::new();
+    let cloud = Cloud::start(&place, &moto, Kind::New);
+    files(&place, &plan(&cloud.endpoint(), ""));
+    let mut going = begin(&place, &["run", "plan.toml", "--new"]);
+    wait_for("two instances", || {
+        assert!(!going.has_ended(), "{}{}", going.out(), going.err());
+        (cloud.living() == 2).then_some(())
+    });
+    going.signal(Signal::KILL);
+    going.wait();
+    let left = beds(&place);
+    assert_eq!((left.len(), cloud.living()), (1, 2));
+    let ledger = place.path("home/.local/state/plimsoll").join(&left[0]).join("ledger.jsonl");
+    let text = std::fs::read_to_string(ledger).unwrap();
+    assert!(text.contains("\"account\":{\"number\":\"123456789012\"}"), "{text}");
+    // Other keys, of which the cloud tells no account, and which know none of the instances.
+    cloud.will("GetCallerIdentity", &[Fault::Refused("AccessDenied"); 4]);
+    cloud.will("TerminateInstances", &[Fault::Refused("InvalidInstanceID.NotFound"); 2]);
+    cloud.will("DescribeInstances", &[Fault::Refused("InvalidInstanceID.NotFound"); 4]);
+    let down = begin(&place, &["testbed", "down", "--all"]).wait().ended_with(4);
+    down.says(&["does not know it", "it was rented by the account 123456789012", "AWS_PROFILE"]);
+    assert_eq!((beds(&place), cloud.living()), (left, 2));
+    cloud.books().faults.clear();
+    begin(&place, &["testbed", "down", "--all"]).wait().ended_with(0);
+    assert_eq!((beds(&place).len(), cloud.living()), (0, 0));
+}
+
+#[test]
+fn the_environment_names_the_region_where_the_plan_does_not() {
+    let place = Place::new();
+    files(&place, &plan("https://cloud.example/", ""));
+    let check = |set: &[(&str, &str)]| {
+        let mut command = place.command(PLIMSOLL, &["check", "plan.toml"]);
+        command.env_remove("AWS_REGION").env_remove("AWS_DEFAULT_REGION");
+        command.envs(set.iter().copied());
+        place.start(command).wait().ended_with(0)
+    };
+    check(&[]).prints(&[", in us-east-1, "]);
+    check(&[("AWS_DEFAULT_REGION", "eu-west-3")]).prints(&[", in eu-west-3, "]);
+    let both = [("AWS_DEFAULT_REGION", "eu-west-3"), ("AWS_REGION", "eu-west-2")];
+    check(&both).prints(&[", in eu-west-2, "]);
+    files(&place, &plan("https://cloud.example/", "region = 'eu-central-1'"));
+    check(&both).prints(&[", in eu-central-1, "]);
+    // Nor is another profile's account taken for one that is not there.
+    let mut command = place.command(PLIMSOLL, &["run", "plan.toml", "--new"]);
+    command.env("AWS_PROFILE", "nowhere").env("HOME", place.path("home"));
+    command.env("AWS_EC2_METADATA_DISABLED", "true").env_remove("XDG_STATE_HOME");
+    command.env_remove("AWS_ACCESS_KEY_ID").env_remove("AWS_SECRET_ACCESS_KEY");
+    let file = place.path("home/.aws/credentials").display().to_string();
+    let parts = ["find the profile `nowhere` of AWS_PROFILE", &file];
+    place.start(command).wait().ended_with(2).says(&parts);
+}
+
 #[test]
 fn an_instance_that_somebody_else_ends_is_noticed() {
     let Some(moto) = moto() else { return };
@@ -295,6 +352,9 @@ fn a_pool_rents_and_replaces_what_is_gone_when_its_credentials_allow() {
     files(&place, &whole.replace("max = 3\ndecide", "max = 5\ndecide"));
     let check = begin(&place, &["check", "plan.toml"]).wait().ended_with(0);
     check.prints(&["pool        up to 3 instances of web at once", "keeps it from 5"]);
+    // Each start begins a unit: how many there are at once is no bound.
+    check.prints(&["costs       up to 60.00 USD, its budget, which no order may exceed; "]);
+    check.prints(&[" USD are predicted; 3 instances at once, and no more"]);
     files(&place, &whole);
     let mut going = begin(&place, &["run", "plan.toml", "--new"]);
     wait_for("the load", || {

@@ -378,7 +378,11 @@ fn place(books: &mut Books, id: &str, own: [&str; 2]) {
 /// The service that a request is for.
 fn service(with: &BTreeMap<String, String>) -> &'static str {
     let version = with.get("Version").map_or("", String::as_str);
-    if version == "2011-01-01" { "autoscaling" } else { "ec2" }
+    match version {
+        "2011-01-01" => "autoscaling",
+        "2011-06-15" => "sts",
+        _ => "ec2",
+    }
 }
 
 /// Asks moto; returns the body of its answer.

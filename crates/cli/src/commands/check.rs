@@ -50,7 +50,8 @@ fn document(ready: &Ready, between: &Between, cost: Option<&Cost>) -> serde_json
         "duration_s": ready.length_s,
         "takes_s": ready.takes().map(|span| [Some(span.least_s), span.most_s]),
         "costs": cost.map(|of| json!({
-            "instances": of.instances, "most": of.most, "budget": of.budget,
+            "instances": of.instances, "most": if of.scales { Some(of.budget) } else { of.most },
+            "predicted": of.predicted, "budget": of.budget,
             "currency": of.currency,
         })),
         "pool": ready.scaled().map(|of| json!({
@@ -84,7 +85,17 @@ fn step_json(step: &Planned) -> serde_json::Value {
 
 /// What rented instances can cost at most.
 fn shown_cost(cost: &Cost) -> String {
-    let Cost { instances, most, budget, currency } = cost;
+    let Cost { instances, most, scales, predicted, budget, currency } = cost;
+    if *scales {
+        let predicted = predicted.map_or_else(
+            || "nothing is predicted".to_owned(),
+            |predicted| format!("{predicted:.2} {currency} are predicted"),
+        );
+        return format!(
+            "up to {budget:.2} {currency}, its budget, which no order may exceed; {predicted}; \
+             {instances} instances at once, and no more"
+        );
+    }
     let most = most.map_or_else(
         || "as long as its budget lasts".to_owned(),
         |most| format!("up to {most:.2} {currency}"),

@@ -268,8 +268,9 @@ fn told(thing: &Thing) -> String {
         Thing::Links { pid, .. } => format!("process {pid}, the router of the links"),
         Thing::Host { route, folder } => format!("folder {} on {route}", folder.display()),
         Thing::On { host, thing } => format!("{} on {host}", self::told(thing)),
-        Thing::Rented { instance, token, cloud, .. } => {
-            format!("rented instance {instance}, by the token {token}, in {cloud}")
+        Thing::Rented { instance, token, cloud, account, .. } => {
+            let whose = account.as_ref().map_or(String::new(), |of| format!(", of {of}"));
+            format!("rented instance {instance}, by the token {token}, in {cloud}{whose}")
         }
     }
 }

@@ -23,10 +23,13 @@ use crate::rounds::Rounds;
 use crate::servers;
 use crate::world::pool::live::{self, Live};
 use crate::world::pool::shadow::{self, Shadow};
-use crate::world::pool::simulates;
+use crate::world::pool::{simulate, simulates};
 use crate::world::search::Asked;
 use crate::world::simulated::{Instance, live_only};
 use crate::world::watch::sources;
+
+/// The most cells of which is predicted what they cost, before anything is started.
+const MOST_PREDICTED: usize = 24;
 
 /// An experiment, ready to be executed.
 pub(super) struct Designed {
@@ -75,6 +78,22 @@ impl Designed {
             Kind::Bench(_, plan, false) | Kind::LivePool(_, plan) => Some(plan),
             _ => None,
         }
+    }
+
+    /// What the simulated world predicts that the instances of a live pool cost, in all cells that
+    /// are known; `None` where it cannot simulate them, or there are many.
+    pub(super) fn predicted_cost(&self, cells: &[CellPlan]) -> Option<f64> {
+        let Kind::LivePool(pool, plan) = &self.of else { return None };
+        if cells.len() > MOST_PREDICTED || plan.load.shape.is_for_ever() {
+            return None;
+        }
+        let cost = |cell: &CellPlan| {
+            let of = pool.of_levels(&cell.factors).ok()?;
+            simulates(of.model, of.named).ok()?;
+            let outcome = simulate(of.model, of.named, cell.replication.into()).ok()?;
+            Some(outcome.bill.cost)
+        };
+        cells.iter().map(cost).sum()
     }
 
     /// Executes cells, and those that follow from them.

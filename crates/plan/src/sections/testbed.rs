@@ -49,7 +49,8 @@ section! {
         /// The unit of time that the cloud charges: every started one.
         unit: Option<BillingUnit> { word::<BillingUnit>(), said "that of `[billing]`", "second" }
         /// The region of the cloud.
-        region: String { Line("region"), or REGION.to_owned(), "eu-central-1" }
+        region: Option<String> { Line("region"),
+            said "that of `AWS_REGION` or `AWS_DEFAULT_REGION`, else `us-east-1`", "eu-central-1" }
         /// The zone within the region.
         zone: Option<String> { Line("zone"), said "the cloud chooses", "eu-central-1b" }
         /// The image that instances are started from.
@@ -109,15 +110,14 @@ impl Testbed {
         let mut left_out = if self.tags.is_empty() { vec!["tags"] } else { Vec::new() };
         left_out.extend(self.hosts.is_empty().then_some("hosts"));
         if self.provider != Provider::Ec2 {
-            left_out.extend((self.region == REGION).then_some("region"));
             left_out.extend((self.api_version == API_VERSION).then_some("api_version"));
         }
         self.write_keys(out, &left_out);
     }
 }
 
-/// The region that is asked where none is named.
-const REGION: &str = "us-east-1";
+/// The region that is asked where neither a plan nor the environment names one.
+pub const REGION: &str = "us-east-1";
 /// The version of the API that is spoken where none is named.
 const API_VERSION: &str = "2016-11-15";
 /// The keys that say which cloud is asked, and by whom.

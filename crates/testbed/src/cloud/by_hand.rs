@@ -24,6 +24,15 @@ impl Scripted {
     /// One whose script is told the number of the request, from 0, and what it asks for.
     pub(crate) fn begin(
         hand: &'static Hand,
+        script: impl FnMut(usize, &str) -> Said + Send + 'static,
+    ) -> Self {
+        Self::of_account(hand, Some("123456789012"), script)
+    }
+
+    /// As [`Scripted::begin`], of an account that is told or not, without asking the script.
+    pub(crate) fn of_account(
+        hand: &'static Hand,
+        account: Option<&'static str>,
         mut script: impl FnMut(usize, &str) -> Said + Send + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -31,13 +40,22 @@ impl Scripted {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let notes = Arc::clone(&asked);
         std::thread::spawn(move || {
-            for (number, mut stream) in listener.incoming().flatten().enumerate() {
+            let mut number = 0;
+            for mut stream in listener.incoming().flatten() {
                 let Some(action) = action_of(&mut stream) else { continue };
-                notes
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push((action.clone(), hand.now()));
-                let (status, body) = script(number, &action);
+                let (status, body) = match (action.as_str(), account) {
+                    ("GetCallerIdentity", Some(of)) => {
+                        (200, format!("<R><Account>{of}</Account></R>"))
+                    }
+                    ("GetCallerIdentity", None) => refused(403, "AccessDenied"),
+                    _ => {
+                        let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+                        notes.push((action.clone(), hand.now()));
+                        drop(notes);
+                        number += 1;
+                        script(number - 1, &action)
+                    }
+                };
                 let length = body.len();
                 let head = format!("HTTP/1.1 {status} So\r\nContent-Length: {length}\r\n\r\n");
                 let _ = stream.write_all((head + &body).as_bytes());

@@ -13,6 +13,7 @@ use plimsoll_net::url::Url;
 use plimsoll_units::failure::chain;
 use plimsoll_units::hash::{fnv_1a, mix};
 
+use super::account::Account;
 use super::answer::{Filter, Rented, all_match, http_date_s, is_plain};
 use super::credentials::{Credentials, Keys};
 use super::error::CloudError;
@@ -156,11 +157,16 @@ pub struct Cloud {
     url: Url,
     credentials: Credentials,
     keys: Mutex<Option<Keys>>,
+    /// Whose a key is, where that was asked.
+    account: Mutex<Option<(String, AccountTold)>>,
     dial: Box<dyn Dial>,
     now_ns: fn() -> u64,
     /// What its pauses and limits are counted by.
     time: Time,
 }
+
+/// An account, and why its cloud did not tell it.
+type AccountTold = (Account, Option<String>);
 
 /// A list of parameters of a request.
 pub(super) type Parameters = Vec<(String, String)>;
@@ -194,8 +200,28 @@ impl Cloud {
             Box::new(plimsoll_net::http::client::Plain)
         };
         let credentials = Credentials { environment, profile: at.profile.clone() };
-        let (keys, time) = (Mutex::default(), Time::HOST);
-        Ok(Self { at, service, url, credentials, keys, dial, now_ns, time })
+        let (keys, account, time) = (Mutex::default(), Mutex::default(), Time::HOST);
+        Ok(Self { at, service, url, credentials, keys, account, dial, now_ns, time })
+    }
+
+    /// Another service, asked with the same credentials.
+    pub(super) fn of_same(&self, at: Where, service: &'static str) -> Result<Self, CloudError> {
+        let (environment, now_ns) = (self.credentials.environment, self.now_ns);
+        Ok(Self::of_service(at, service, Surroundings { environment, now_ns })?.timed(self.time))
+    }
+
+    /// The name of the key at hand.
+    pub(super) fn key_id(&self) -> Result<String, CloudError> {
+        Ok(self.keys(false)?.id)
+    }
+
+    pub(super) fn known_account(&self, key: &str) -> Option<AccountTold> {
+        let held = self.account.lock().unwrap_or_else(PoisonError::into_inner);
+        held.as_ref().filter(|(of, _)| of == key).map(|(_, told)| told.clone())
+    }
+
+    pub(super) fn knows_account(&self, key: String, told: AccountTold) {
+        *self.account.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, told));
     }
 
     /// The same cloud, whose pauses and limits are counted by another clock.
@@ -309,7 +335,7 @@ impl Cloud {
     }
 
     /// Asks, and once more with new credentials where those at hand have expired.
-    fn ask(&self, action: &str, with: &Parameters) -> Result<Element, CloudError> {
+    pub(super) fn ask(&self, action: &str, with: &Parameters) -> Result<Element, CloudError> {
         let keys = self.keys(false)?;
         match self.once(action, with, &keys) {
             Err(error) if error.of_credentials() == Some("they have expired") => {
@@ -494,10 +520,11 @@ impl Cloud {
         })
     }
 
-    /// Ends an instance. One that is not there any more is ended already. Returns its state.
+    /// Ends an instance. Returns its state.
     ///
     /// # Errors
-    /// Where the cloud refuses, or does not answer in time.
+    /// One that the cloud does not know: it may be another account's, or too young
+    /// ([`CloudError::is_unknown`]). Where the cloud refuses, or does not answer in time.
     pub fn terminate(&self, id: &str) -> Result<String, CloudError> {
         if !is_plain(id) {
             return Err(CloudError::Wrong(format!("end {id:?}: it is no id of an instance")));
@@ -508,12 +535,7 @@ impl Cloud {
             let state = one.map(|of| of.at(&["currentState", "name"]).to_owned());
             Ok(state.unwrap_or_default())
         };
-        match self.call(("TerminateInstances", &with), read, |_| Ok(None), &|| false) {
-            Err(error) if error.code() == "InvalidInstanceID.NotFound" => {
-                Ok("terminated".to_owned())
-            }
-            ended => ended,
-        }
+        self.call(("TerminateInstances", &with), read, |_| Ok(None), &|| false)
     }
 }
 

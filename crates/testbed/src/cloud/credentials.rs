@@ -1,6 +1,7 @@
 //! Credentials of a cloud: from the environment, a file of profiles, or the role of the instance
 //! that this program runs on (IMDSv2). They are in no plan, no argument, no event and no run.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -69,27 +70,55 @@ impl Credentials {
     }
 
     /// The keys: of the profile that the plan names; else of the environment, else of the profile
-    /// `AWS_PROFILE` or `default`, else of the instance's own role.
+    /// that `AWS_PROFILE` names, else of `default`, else of the instance's own role.
     ///
     /// # Errors
-    /// Where there are none, with the places that were looked at.
+    /// A profile that was named and is not there; where there are no keys, with the places that
+    /// were looked at.
     pub(crate) fn find(&self) -> Result<Keys, CloudError> {
         if let Some(profile) = &self.profile {
-            return self.of_file(profile)?.ok_or_else(|| {
-                let file = self.file().map_or_else(String::new, |of| of.display().to_string());
-                CloudError::Credentials(format!(
-                    "find the profile `{profile}` of [testbed]: {file} has no keys of it"
-                ))
-            });
+            return self.named(profile, "[testbed]");
         }
         if let Some(keys) = self.of_environment()? {
             return Ok(keys);
         }
-        let profile = self.variable("AWS_PROFILE");
-        if let Some(keys) = self.of_file(profile.as_deref().unwrap_or("default"))? {
+        // Who names a profile means its account, and no other one.
+        if let Some(profile) = self.variable("AWS_PROFILE") {
+            return self.named(&profile, "AWS_PROFILE");
+        }
+        if let Some(keys) = self.of_file("default")? {
             return Ok(keys);
         }
         self.of_role()
+    }
+
+    /// The keys of a profile that was named.
+    fn named(&self, profile: &str, by: &str) -> Result<Keys, CloudError> {
+        let shown = |file: Option<PathBuf>| {
+            file.map_or_else(|| "no file of profiles".to_owned(), |of| of.display().to_string())
+        };
+        self.of_file(profile)?.ok_or_else(|| {
+            let mut text = format!(
+                "find the profile `{profile}` of {by}: {} has no keys of it",
+                shown(self.file())
+            );
+            if let Some(file) = self.configuration().filter(|file| has_profile(file, profile)) {
+                let _ = write!(
+                    text,
+                    "; {} has it, as a role or a sign-in, which `aws configure export-credentials \
+                     --profile {profile} --format env` makes keys of",
+                    file.display()
+                );
+            }
+            CloudError::Credentials(text)
+        })
+    }
+
+    /// The file of settings, which names profiles too.
+    fn configuration(&self) -> Option<PathBuf> {
+        let named = self.variable("AWS_CONFIG_FILE").map(PathBuf::from);
+        // tidy: allow(shared-folder, a file that its user has written is read)
+        named.or_else(|| Some(Path::new(&self.variable("HOME")?).join(".aws/config")))
     }
 
     fn of_environment(&self) -> Result<Option<Keys>, CloudError> {
@@ -169,6 +198,14 @@ impl Credentials {
         let text = read().map_err(|why: String| nowhere(&why))?;
         keys_of_role(&text).map(Keys::known).ok_or_else(|| nowhere("it told no keys"))
     }
+}
+
+/// Whether a file of settings has a profile.
+fn has_profile(file: &Path, profile: &str) -> bool {
+    let is_short = std::fs::metadata(file).is_ok_and(|of| of.len() <= MOST_FILE);
+    let text = if is_short { std::fs::read_to_string(file) } else { return false };
+    let head = [format!("[profile {profile}]"), format!("[{profile}]")];
+    text.is_ok_and(|text| text.lines().any(|line| head.iter().any(|head| line.trim() == head)))
 }
 
 /// The keys of a profile in a file of profiles.
@@ -292,6 +329,41 @@ mod tests {
             name => on_an_instance(name),
         };
         assert_eq!(of(first).unwrap(), "of-environment");
+    }
+
+    /// A file of profiles of these tests; it and the role of the instance are never gone on to.
+    fn named_elsewhere(name: &str) -> Option<String> {
+        let folder = || Some(PROFILES_OF_TEST.get()?.path().display().to_string());
+        match name {
+            "AWS_PROFILE" => Some("nowhere".to_owned()),
+            "HOME" => folder(),
+            name => on_an_instance(name),
+        }
+    }
+
+    static PROFILES_OF_TEST: std::sync::OnceLock<tempfile::TempDir> = std::sync::OnceLock::new();
+
+    #[test]
+    fn a_profile_that_is_named_and_not_there_is_no_other_account() {
+        let folder = PROFILES_OF_TEST.get_or_init(|| tempfile::tempdir().unwrap()).path();
+        std::fs::create_dir(folder.join(".aws")).unwrap();
+        let file = folder.join(".aws/credentials");
+        let keys = "aws_access_key_id = A\naws_secret_access_key = B-of-the-default\n";
+        std::fs::write(&file, format!("[default]\n{keys}")).unwrap();
+        let find = |profile: Option<&str>| {
+            let profile = profile.map(str::to_owned);
+            Credentials { environment: named_elsewhere, profile }.find()
+        };
+        for (profile, by) in [(None, "AWS_PROFILE"), (Some("nowhere"), "[testbed]")] {
+            let told = find(profile).unwrap_err().to_string();
+            let expected = format!("the profile `nowhere` of {by}: {}", file.display());
+            assert!(told.contains(&expected) && !told.contains("export-credentials"), "{told}");
+        }
+        std::fs::write(folder.join(".aws/config"), "[profile nowhere]\nrole_arn = x\n").unwrap();
+        let told = find(None).unwrap_err().to_string();
+        assert!(told.contains("aws configure export-credentials --profile nowhere"), "{told}");
+        std::fs::write(&file, format!("[default]\n{keys}[nowhere]\n{keys}")).unwrap();
+        assert_eq!(find(None).unwrap().id, "A");
     }
 
     #[test]

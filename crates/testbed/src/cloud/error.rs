@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use plimsoll_units::failure::{Failure, Kind};
 
+use super::account::Account;
+
 /// Why a cloud does not do what it is asked for. Reads as "failed to …".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -44,6 +46,28 @@ pub enum CloudError {
         /// What is missing.
         why: String,
     },
+    /// An instance of another account than that of the credentials at hand.
+    #[error("end {what}: it is of {of}, and the credentials at hand are of {here}")]
+    OtherAccount {
+        /// Its id, or its token.
+        what: String,
+        /// Whose it is.
+        of: Account,
+        /// Whose the credentials are.
+        here: Account,
+    },
+    /// An instance that the cloud does not know, and that may run all the same.
+    #[error("end {what}: {at} does not know it, asked by {here}{}", whose(.of.as_ref(), .here))]
+    NotKnown {
+        /// Its id, or its token.
+        what: String,
+        /// The region, and the endpoint.
+        at: String,
+        /// Whose it is, where the ledger has that.
+        of: Option<Account>,
+        /// Whose the credentials are.
+        here: Account,
+    },
     /// It was asked too long.
     #[error("{what}: it had not ended after {} s", .limit.as_secs())]
     TooLong {
@@ -80,6 +104,14 @@ pub enum CloudError {
     Interrupted,
 }
 
+fn whose(of: Option<&Account>, here: &Account) -> String {
+    match of {
+        Some(of) if of == here => String::new(),
+        Some(of) => format!("; it was rented by {of}"),
+        None => "; whose it is was not written down".to_owned(),
+    }
+}
+
 fn because(reason: &str) -> String {
     if reason.is_empty() { String::new() } else { format!(" ({reason})") }
 }
@@ -113,6 +145,12 @@ impl CloudError {
             Self::Refused { code, .. } => PASSING.contains(&code.as_str()),
             _ => false,
         }
+    }
+
+    /// Whether the cloud does not know the instance.
+    #[must_use]
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.code() == "InvalidInstanceID.NotFound"
     }
 
     /// Whether it may have been done although it was not said.
@@ -160,6 +198,22 @@ impl Failure for CloudError {
             Self::Credentials(_) => Some(
                 "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name a profile of \
                  ~/.aws/credentials by `profile` in [testbed]"
+                    .to_owned(),
+            ),
+            Self::OtherAccount { of, .. } => Some(format!(
+                "say it again with the credentials of {of}, as by AWS_PROFILE; until then it stays \
+                 in the ledger"
+            )),
+            Self::NotKnown { of, here, .. } if of.as_ref() == Some(here) => Some(
+                "it stays in the ledger: say it again in some minutes, as a cloud may take that \
+                 long to know what it has started; where its console shows nothing, remove the \
+                 ledger's folder, which `plimsoll testbed status` names"
+                    .to_owned(),
+            ),
+            Self::NotKnown { .. } => Some(
+                "it stays in the ledger: say it again with the credentials that rented it, as by \
+                 AWS_PROFILE; where their console shows nothing, remove the ledger's folder, which \
+                 `plimsoll testbed status` names"
                     .to_owned(),
             ),
             Self::NoGroup { others, .. } => Some(match others.as_slice() {

@@ -12,6 +12,7 @@
 //! | `credentials` | from the environment, a profile, the role of the own instance |
 //! | `user_data` | what an instance executes first: the timer that ends it |
 
+mod account;
 mod answer;
 #[cfg(test)]
 pub(crate) mod by_hand;
@@ -25,6 +26,7 @@ mod sign;
 mod user_data;
 mod xml;
 
+pub use account::Account;
 pub use answer::{Filter, Rented, is_plain};
 pub use client::{API_VERSION, Cloud, Order, Surroundings, Where};
 pub use error::CloudError;

@@ -78,6 +78,8 @@ struct Line {
     from_s: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     to_s: Option<u64>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    seen: bool,
 }
 
 /// An instance in the list.
@@ -88,8 +90,11 @@ pub(crate) struct Entry {
     /// Its id, when it is known.
     pub(crate) id: String,
     price: f64,
-    from_s: u64,
+    /// When it was ordered, seconds since 1970.
+    pub(crate) from_s: u64,
     to_s: Option<u64>,
+    /// Whether its cloud has shown it, after it was ordered.
+    pub(crate) seen: bool,
 }
 
 impl Entry {
@@ -137,6 +142,7 @@ impl List {
             entry.id = line.id;
         }
         entry.to_s = line.to_s.or(entry.to_s);
+        entry.seen |= line.seen;
     }
 
     /// Adds a line, which is on the disk when this returns.
@@ -160,6 +166,12 @@ impl List {
     /// Notes the id of an instance.
     pub(crate) fn has_id(&mut self, token: &str, id: &str) -> Result<(), TestbedError> {
         self.add(Line { token: token.to_owned(), id: id.to_owned(), ..Line::default() })
+    }
+
+    /// Notes that the cloud has shown an instance, of this id.
+    pub(crate) fn is_seen(&mut self, token: &str, id: &str) -> Result<(), TestbedError> {
+        let (token, id) = (token.to_owned(), id.to_owned());
+        self.add(Line { token, id, seen: true, ..Line::default() })
     }
 
     /// Notes the end of an instance, nanoseconds since 1970; of one that was never started, that it

@@ -3,68 +3,141 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
-use plimsoll_units::failure::chain;
+use plimsoll_units::failure::told;
 
 use super::purse::List;
 use super::{BED_TAG, NAME_TAG, TOKEN};
-use crate::cloud::{Cloud, CloudError, Filter, Rented, Surroundings, Where, is_plain};
+use crate::cloud::{Account, Cloud, CloudError, Filter, Rented, Surroundings, Where, is_plain};
 use crate::error::TestbedError;
 use crate::thing::Thing;
+use crate::time::Deadline;
 
-/// How often a cloud is asked for an instance that may have been ordered a moment ago.
-const LOOKS: u32 = 3;
+/// How long after its order a cloud may not know yet what it has started.
+const VISIBLE: Duration = Duration::from_secs(300);
+/// The first pause between two looks, and the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
 
-/// Ends the instance that a thing is, wherever it is known from. Returns whether there was one.
+/// What is to be ended, and who asks.
+struct Ends<'a> {
+    bed: &'a str,
+    instance: &'a str,
+    token: &'a str,
+    cloud: &'a Cloud,
+    /// Whose it is, and whose the credentials at hand are.
+    of: Option<&'a Account>,
+    here: Account,
+    /// How long its cloud may not know it yet.
+    young: Deadline,
+}
+
+/// Ends the instance that a thing is, wherever it is known from. Returns whether there was one. One
+/// that the cloud does not know is gone only where the same account has seen it before; it is asked
+/// for again as long as its cloud may not know it yet.
+///
+/// # Errors
+/// One of another account, or one that may run all the same; where the cloud does not answer.
 pub(crate) fn end(
     bed: &str,
     thing: &Thing,
     cloud: &Cloud,
     now_ns: fn() -> u64,
 ) -> Result<bool, TestbedError> {
-    let Thing::Rented { instance, token, list, .. } = thing else { return Ok(false) };
-    let known = {
-        let list = List::open(list)?;
-        let entry = list.get(token);
-        if entry.is_some_and(super::purse::Entry::is_over) {
-            return Ok(false);
-        }
-        entry.map(|of| of.id.clone()).filter(|id| !id.is_empty())
-    };
-    let ids: BTreeSet<String> = match known {
-        Some(id) => [id].into(),
-        None => found(bed, instance, token, cloud)?,
-    };
-    for id in &ids {
-        cloud.terminate(id)?;
+    let Thing::Rented { instance, token, list, account, .. } = thing else { return Ok(false) };
+    let entry = List::open(list)?.get(token).cloned();
+    if entry.as_ref().is_some_and(super::purse::Entry::is_over) {
+        return Ok(false);
     }
+    let id = entry.as_ref().map(|of| of.id.clone()).filter(|id| !id.is_empty());
+    let (here, _) = cloud.account()?;
+    if let Some(of) = account.as_deref().filter(|of| of.is_surely_not(&here)) {
+        let what = id.unwrap_or_else(|| format!("what has the token {token}"));
+        return Err(CloudError::OtherAccount { what, of: of.clone(), here }.into());
+    }
+    let from_s = entry.as_ref().map_or(u64::MAX, |of| of.from_s);
+    let age = Duration::from_secs((now_ns() / 1_000_000_000).saturating_sub(from_s));
+    let (of, young) = (account.as_deref(), cloud.within(VISIBLE.saturating_sub(age)));
+    let ends = Ends { bed, instance, token, cloud, of, here, young };
+    let is_seen = entry.is_some_and(|of| of.seen);
+    let was_there = match &id {
+        Some(id) => ends.by_id(id, is_seen)?,
+        None => ends.by_token()?,
+    };
     List::open(list)?.ends(token, Some(now_ns()))?;
-    Ok(!ids.is_empty())
+    Ok(was_there)
 }
 
-/// The ids of instances with a token, or with the tags of an instance of a bed.
-fn found(
-    bed: &str,
-    instance: &str,
-    token: &str,
-    cloud: &Cloud,
-) -> Result<BTreeSet<String>, CloudError> {
-    for look in 0..LOOKS {
-        if look > 0 {
-            cloud.wait(std::time::Duration::from_secs(1));
-        }
-        let mut all = cloud.of_token(token)?;
-        if cloud.at().has_tags() {
-            let tags = [Filter::tag(BED_TAG, bed), Filter::tag(NAME_TAG, instance)];
-            all.extend(cloud.describe(&tags)?);
-        }
-        // One that was started by another order of that name is not this one.
-        all.retain(|of| of.costs() && (of.token.is_empty() || of.token == token));
-        if !all.is_empty() {
-            return Ok(all.into_iter().map(|of| of.id).collect());
+impl Ends<'_> {
+    /// Whether the account that rented it asks.
+    fn is_same(&self) -> bool {
+        self.of == Some(&self.here)
+    }
+
+    fn not_known(&self, what: String) -> TestbedError {
+        let (at, of) = (self.cloud.at().to_string(), self.of.cloned());
+        CloudError::NotKnown { what, at, of, here: self.here.clone() }.into()
+    }
+
+    /// Ends one whose id is known. Returns whether it was there.
+    fn by_id(&self, id: &str, is_seen: bool) -> Result<bool, TestbedError> {
+        let mut pause = PAUSES.0;
+        loop {
+            // What was asked before this host stood still says nothing of now.
+            let is_last = self.young.is_over() || !self.is_same();
+            match self.cloud.terminate(id) {
+                Ok(_) => return Ok(true),
+                Err(error) if error.is_unknown() => {}
+                Err(error) => return Err(error.into()),
+            }
+            if is_seen && self.is_same() {
+                return Ok(false);
+            }
+            if is_last {
+                return Err(self.not_known(id.to_owned()));
+            }
+            self.cloud.wait(pause);
+            pause = (pause * 2).min(PAUSES.1);
         }
     }
-    Ok(BTreeSet::new())
+
+    /// Ends one of which the cloud has not told the id, or nothing at all. Returns whether it was
+    /// there.
+    fn by_token(&self) -> Result<bool, TestbedError> {
+        let mut pause = PAUSES.0;
+        loop {
+            let is_last = self.young.is_over() || !self.is_same();
+            let all = self.found()?;
+            let ids: BTreeSet<&String> =
+                all.iter().filter(|of| of.costs()).map(|of| &of.id).collect();
+            ids.iter().try_for_each(|id| self.cloud.terminate(id).map(drop))?;
+            if !all.is_empty() {
+                return Ok(!ids.is_empty());
+            }
+            match (is_last, self.is_same()) {
+                (false, _) => {}
+                // So long after its order it would be known: it was never started.
+                (true, true) => return Ok(false),
+                (true, false) => {
+                    return Err(self.not_known(format!("what has the token {}", self.token)));
+                }
+            }
+            self.cloud.wait(pause);
+            pause = (pause * 2).min(PAUSES.1);
+        }
+    }
+
+    /// The instances with the token, or with the tags of the instance of the bed.
+    fn found(&self) -> Result<Vec<Rented>, CloudError> {
+        let mut all = self.cloud.of_token(self.token)?;
+        if self.cloud.at().has_tags() {
+            let tags = [Filter::tag(BED_TAG, self.bed), Filter::tag(NAME_TAG, self.instance)];
+            all.extend(self.cloud.describe(&tags)?);
+        }
+        // One that was started by another order of that name is not this one.
+        all.retain(|of| of.token == self.token || (of.token.is_empty() && of.costs()));
+        Ok(all)
+    }
 }
 
 /// Ends the rented things of a ledger. Returns those that were there, and of each that could not be
@@ -86,7 +159,7 @@ pub fn take_down(
             Ok(true) => ended.push(thing.clone()),
             Ok(false) => {}
             Err(error) => {
-                let why = chain(&error);
+                let why = told(&error);
                 failed.push(format!("{instance} (token {token}, in {at}): {why}"));
             }
         }
@@ -126,3 +199,6 @@ pub fn strays(
     };
     Ok(all.into_iter().filter_map(stray).collect())
 }
+
+#[cfg(test)]
+mod tests;

@@ -62,7 +62,7 @@ pub(super) fn members(plan: &Plan, place: &Place<'_>) -> Result<Option<Members>,
         Some(Follow::Agents) | None => return Ok(None),
     };
     let Some(testbed) = &plan.testbed else { return Ok(None) };
-    let at = (money::cloud(testbed), testbed.scaling_endpoint.clone());
+    let at = (money::cloud(testbed, place), testbed.scaling_endpoint.clone());
     let members = Members::new(whose, at, money::surroundings(place));
     Ok(Some(members.map_err(TestbedError::from)?))
 }
