@@ -21,7 +21,6 @@ mod threshold;
 mod timetable;
 mod window;
 
-pub use fixed::KIND as FIXED;
 pub use parameters::{Fault, Parameters};
 pub use revenue::revenue_per_hour;
 

@@ -63,9 +63,9 @@ pub struct WebSocketCounts {
     pub refused: u64,
     /// Of those that opened one, how many did so in the place of one that was lost.
     pub reconnected: u64,
-    /// Those that were closed, by the code: 1006 where none was told.
+    /// Those that were closed on this side, by the code.
     pub closed: BTreeMap<u16, u64>,
-    /// Of those, the ones that the server closed while their users had not, by the code.
+    /// Those that the server closed while their users had not, by the code: 1006 without one.
     pub let_go: BTreeMap<u16, u64>,
     /// Messages that were sent.
     pub sent: u64,
@@ -80,12 +80,12 @@ pub struct WebSocketCounts {
 }
 
 impl WebSocketCounts {
-    /// Counts one that was closed, by its code; 0 where none was told.
+    /// Counts one that was closed on this side, by its code.
     pub fn closed(&mut self, code: u16) {
         *self.closed.entry(told(code)).or_default() += 1;
     }
 
-    /// Counts one of those that the server has closed first.
+    /// Counts one that the server has closed first, by its code; 0 where none was told.
     pub fn let_go(&mut self, code: u16) {
         *self.let_go.entry(told(code)).or_default() += 1;
     }
@@ -205,9 +205,9 @@ pub struct WebSocketFigures {
     /// Of those that opened one, how many did so in the place of one that was lost.
     #[serde(default)]
     pub reconnected: u64,
-    /// Those that were closed, by the code: 1006 where none was told.
+    /// Those that were closed on this side, by the code.
     pub closed: BTreeMap<String, u64>,
-    /// Of those, the ones that the server closed while their users had not, by the code.
+    /// Those that the server closed while their users had not, by the code: 1006 without one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub let_go: BTreeMap<String, u64>,
     /// Messages that were sent.

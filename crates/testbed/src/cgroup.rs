@@ -5,6 +5,7 @@
 //!
 //! The kernel's `Documentation/admin-guide/cgroup-v1/` and `cgroup-v2.rst`.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::TestbedError;
@@ -159,6 +160,23 @@ fn v2(limits: &Limits) -> Settings {
     settings.extend(limits.processes.map(|most| setting("pids.max", most)));
     settings.extend(limits.cpuset.as_ref().map(|cpus| setting("cpuset.cpus", cpus)));
     settings
+}
+
+/// Makes the cgroup of a row of the ledger, with these settings.
+///
+/// # Errors
+/// What cannot be made or written.
+pub(crate) fn make_cgroup(
+    thing: &Thing,
+    settings: &[(String, String)],
+) -> Result<(), TestbedError> {
+    let Thing::Cgroup { path } = thing else { return Ok(()) };
+    fs::create_dir(path).map_err(TestbedError::file("make the cgroup", path))?;
+    for (name, value) in settings {
+        let file = path.join(name);
+        fs::write(&file, value).map_err(TestbedError::file("write", file))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ mod hosts;
 mod links;
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::os::unix::fs::{OpenOptionsExt, fchown};
@@ -17,7 +17,7 @@ use plimsoll_units::own::OwnFolder;
 use rustix::process::{Pid, kill_process};
 
 use crate::books::Books;
-use crate::cgroup::Cgroups;
+use crate::cgroup::{Cgroups, make_cgroup};
 use crate::command::{Deadline, Words, is_there, run, told, wait};
 use crate::error::TestbedError;
 use crate::flow::Outputs;
@@ -590,14 +590,4 @@ fn needs(
             _ => format!("listen at {address}: {error}"),
         })),
     }
-}
-
-fn make_cgroup(thing: &Thing, settings: &[(String, String)]) -> Result<(), TestbedError> {
-    let Thing::Cgroup { path } = thing else { return Ok(()) };
-    fs::create_dir(path).map_err(TestbedError::file("make the cgroup", path))?;
-    for (name, value) in settings {
-        let file = path.join(name);
-        fs::write(&file, value).map_err(TestbedError::file("write", file))?;
-    }
-    Ok(())
 }

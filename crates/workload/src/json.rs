@@ -272,7 +272,8 @@ mod tests {
             tree in value(), pointer in "(/(~0|~1|[a-c0-3]){0,2}){0,3}", other in value(),
         ) {
             let text = serde_json::to_string_pretty(&tree).unwrap();
-            let found = at(&text, &pointer).map(|text| serde_json::from_str::<Value>(text).unwrap());
+            let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+            let found = at(&text, &pointer).map(read);
             prop_assert_eq!(found.as_ref(), tree.pointer(&pointer));
             prop_assert!(is_same(&text, &tree.to_string()));
             prop_assert_eq!(is_same(&text, &other.to_string()), tree == other);

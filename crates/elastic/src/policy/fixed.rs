@@ -4,8 +4,7 @@ use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter};
 use crate::observation::Observation;
 use plimsoll_units::parameter::Takes::Count;
 
-/// The kind that never changes a pool.
-pub static KIND: Kind = Kind {
+pub(super) static KIND: Kind = Kind {
     name: "fixed",
     about: "always the same number of instances",
     parameters: &[parameter("instances", Count(1, 1_000_000), "the most", "Number of instances.")],

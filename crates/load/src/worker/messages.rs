@@ -498,9 +498,10 @@ impl<D: Driver> Worker<D> {
     ) {
         let now = self.now;
         let counts = &mut self.recorder.at(now).websocket;
-        counts.closed(code);
-        if code == 0 || matches!(by, ClosedBy::Peer(_)) {
-            counts.let_go(code);
+        match by {
+            _ if code == 0 => counts.let_go(code),
+            ClosedBy::Peer(_) => counts.let_go(code),
+            ClosedBy::User | ClosedBy::Broken(_) => counts.closed(code),
         }
         counts.online_ns += now.saturating_sub(since);
         let Some(users) = self.users() else { return };

@@ -266,7 +266,7 @@ json = { id = "{{id}}" }
     assert_eq!(user.came[1], Came::Redirected);
     let sent: Vec<&str> = user.sent.iter().map(String::as_str).collect();
     assert!(sent[1].ends_with("cookie: sid=1\r\ntoken=a+b%26c"), "{}", sent[1]);
-    assert_eq!(sent[2], "GET /home?x=1\naccept-encoding: gzip\r\ncookie: sid=1\r\n");
+    assert_eq!(sent[2], "GET /home?x=1\ncookie: sid=1\r\n");
     assert!(sent[4].starts_with("PUT /item\n") && sent[4].ends_with("{\"id\":17}"), "{}", sent[4]);
     assert!(sent[4].contains("cookie: sid=2\r\n"), "{}", sent[4]);
     assert_eq!(user.user.variable(1), &Held::Json("17".into()));

@@ -35,7 +35,8 @@ pub(crate) fn section(content: &Content) -> Option<Section> {
 
 fn messages(of: &WebSocketFigures) -> Grid {
     let closed = of.closed.iter().map(|(code, n)| format!("{code} × {n}"));
-    let closed = closed.collect::<Vec<_>>().join(", ");
+    let let_go = of.let_go.iter().map(|(code, n)| format!("{code} × {n} by the server"));
+    let closed = closed.chain(let_go).collect::<Vec<_>>().join(", ");
     let heads = [
         "connected",
         "refused",

@@ -88,8 +88,8 @@ impl Message {
             Some(page) => self.follow(page, &target, scenario)?,
             None => self.aim(ask.origin, &target, scenario)?,
         }
-        // Headers that authenticate come first, so that they can be left out for another server.
-        let is_own = |name: &str| name.eq_ignore_ascii_case("authorization");
+        // What may tell who asks comes first, so that it can be left out for another server.
+        let is_own = |name: &str| !goes_anywhere(name);
         let (own, others): (Vec<_>, Vec<_>) =
             ask.headers.iter().partition(|(name, _)| is_own(name));
         for (name, value) in &own {
@@ -98,10 +98,6 @@ impl Message {
         self.own = (0, self.head.len());
         for (name, value) in &others {
             self.line(name, |out| value.render(values, out))?;
-        }
-        let packs = |(name, _): &(String, _)| name.eq_ignore_ascii_case("accept-encoding");
-        if ask.needs_body() && !ask.headers.iter().any(packs) {
-            self.head.extend_from_slice(b"accept-encoding: gzip\r\n");
         }
         self.cookies_at = self.head.len();
         match &ask.body {
@@ -220,6 +216,14 @@ impl Message {
             at += len + 2;
         }
     }
+}
+
+/// Whether a header goes to another server, too: none that the user gave does which may tell who
+/// asks, by whatever name.
+fn goes_anywhere(name: &str) -> bool {
+    const NAMES: [&str; 4] = ["accept", "user-agent", "range", "traceparent"];
+    let name = name.to_ascii_lowercase();
+    NAMES.contains(&name.as_str()) || name.starts_with("accept-") || name.starts_with("content-")
 }
 
 /// What no server is told stands behind a `#`.

@@ -61,11 +61,26 @@ fn foreign_domains_and_single_labels_are_refused() {
         let refused = jar.set(format!("a=1; Domain={domain}").as_bytes(), HOST, "/", NOW_S);
         assert_eq!(refused, Err(Refused::Domain), "{domain}");
     }
-    for (domain, host) in [("localhost", "localhost"), ("0.0.1", "127.0.0.1"), ("::1", "::1")] {
+    for (domain, host) in [("localhost", "a.localhost"), ("0.0.1", "127.0.0.1"), ("::1", "::1")] {
         let refused = jar.set(format!("a=1; Domain={domain}").as_bytes(), host, "/", NOW_S);
         assert_eq!(refused, Err(Refused::Domain), "{domain}");
     }
     assert!(jar.is_empty());
+    // A name of one label may be told by its own host, and nothing is below it.
+    for host in ["localhost", "web"] {
+        let mut jar = Jar::default();
+        jar.set(format!("a=1; Domain={host}").as_bytes(), host, "/", NOW_S).unwrap();
+        assert_eq!(sent(&jar, host, "/", false, NOW_S), "a=1");
+        assert_eq!(sent(&jar, &format!("x.{host}"), "/", false, NOW_S), "");
+    }
+    // To this very host a secure one goes by plain HTTP, too.
+    for (host, goes) in
+        [("localhost", "s=1"), ("shop.localhost", "s=1"), ("127.0.0.1", "s=1"), ("web", "")]
+    {
+        let mut jar = Jar::default();
+        jar.set(b"s=1; Secure", host, "/", NOW_S).unwrap();
+        assert_eq!(sent(&jar, host, "/", false, NOW_S), goes, "{host}");
+    }
     jar.set(b"a=1; Domain=127.0.0.1", "127.0.0.1", "/", NOW_S).unwrap();
     assert_eq!(sent(&jar, "127.0.0.1", "/", false, NOW_S), "a=1");
     assert_eq!(sent(&jar, "1.127.0.0.1", "/", false, NOW_S), "");

@@ -35,7 +35,7 @@ fn walk(scenario: &HarScenario, pages: &[&str]) -> Vec<String> {
                 }
                 let answer = Answer::new(200, Headers::default(), page.as_bytes(), "http://h/");
                 let value = take.find(&answer, |_| 0).unwrap();
-                said.push(format!("{name} = {}", value.as_str().unwrap()));
+                said.push(format!("{name} = {}", value.text().unwrap()));
             }
         }
         let form = step.get("form").and_then(|form| form.as_inline_table());

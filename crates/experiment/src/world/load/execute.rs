@@ -126,11 +126,7 @@ pub(crate) fn execute(
                 (Ended::Stopped(why), Some(run), None)
             }
             None if interrupted => (cut(control), Some(run), None),
-            None if run.asked => (Ended::Asked, Some(run), None),
-            None if let Some(by) = run.by_users => {
-                (Ended::Stopped(by.why().into()), Some(run), None)
-            }
-            None => (Ended::Complete, Some(run), None),
+            None => (by_itself(&run), Some(run), None),
         },
         Err(error @ plimsoll_load::run::RunError::Session(_)) => {
             // Nothing was sent: there is no run.
@@ -158,6 +154,15 @@ pub(crate) fn execute(
         (Ok(run), failed) => Ok(Outcome { run, ended, is_lost, failed }),
         // The cause of both is the first: a full disk fails every second and the end as well.
         (Err(error), failed) => Err(failed.unwrap_or(error.into())),
+    }
+}
+
+/// How a run has ended that nothing has cut.
+fn by_itself(run: &plimsoll_load::run::Ended) -> Ended {
+    match run.by_users {
+        _ if run.asked => Ended::Asked,
+        Some(by) => Ended::Stopped(by.why().to_owned()),
+        None => Ended::Complete,
     }
 }
 

@@ -162,7 +162,7 @@ pub(crate) fn simulate(
 ) -> Result<Outcome, ExperimentError> {
     simulates(model, named)?;
     let mut policy = model.begin(named, replication)?;
-    let start = model.start_of(named);
+    let start = named.start.unwrap_or(model.setup.start);
     let setup = Setup { start, ..model.setup.clone() };
     Ok(run(&setup, &model.demand, policy.as_mut(), replication))
 }

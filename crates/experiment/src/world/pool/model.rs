@@ -56,23 +56,6 @@ pub struct Named {
     pub parameters: Vec<(String, String)>,
 }
 
-impl Named {
-    /// The number of instances that it keeps, as it was given; `None` for the most that there may
-    /// be, and for a policy that changes it.
-    fn keeps(&self) -> Option<u32> {
-        let given = self.parameters.iter().find(|(name, _)| name == INSTANCES);
-        let given = given.and_then(|(_, number)| number.parse().ok());
-        given.or(self.start).filter(|_| self.is_fixed())
-    }
-
-    fn is_fixed(&self) -> bool {
-        self.kind.name == policy::FIXED.name
-    }
-}
-
-/// The parameter of a policy that keeps a number of instances.
-const INSTANCES: &str = "instances";
-
 /// Refuses a policy that goes by what only a live pool has.
 ///
 /// # Errors
@@ -304,18 +287,6 @@ impl Model {
         })
     }
 
-    /// How many instances there are at the beginning under a policy. One that keeps a number has
-    /// it from then on.
-    pub(super) fn start_of(&self, named: &Named) -> u32 {
-        match named.is_fixed() {
-            true => {
-                let most = self.setup.most;
-                named.keeps().unwrap_or(most).clamp(self.setup.least.min(most), most)
-            }
-            false => named.start.unwrap_or(self.setup.start),
-        }
-    }
-
     /// What policies are told where they are only made to see whether they can be.
     pub(super) fn facts_for_check(&self) -> Facts {
         let future = Future { step_s: NO_FUTURE, rates: vec![1.0] };
@@ -334,12 +305,7 @@ impl Model {
             let step_s = of.step_s * self.setup.prices.speed;
             facts.future = Some(Arc::new(Future { step_s, ..of }));
         }
-        let mut parameters = of.parameters.clone();
-        if let Some(number) = of.keeps() {
-            parameters.retain(|(name, _)| name != INSTANCES);
-            parameters.push((INSTANCES.to_owned(), number.to_string()));
-        }
-        let made = of.kind.make(&parameters, &facts);
+        let made = of.kind.make(&of.parameters, &facts);
         made.map(|maker| maker()).map_err(|faults| {
             let texts: Vec<String> = faults.iter().map(ToString::to_string).collect();
             let text = format!("make the policy `{}`: {}", of.label, texts.join("; "));

@@ -52,8 +52,8 @@ pub enum Refused {
     /// Name and value are longer than [`MOST_BYTES`].
     #[error("expected a cookie of at most 4096 bytes")]
     TooLong,
-    /// Its domain is a single label, or not the host's own.
-    #[error("expected a domain of the host that was asked, and of more than one label")]
+    /// Its domain is not the host's own, or a single label that the host is below.
+    #[error("expected a domain of the host that was asked, and of more than one label below it")]
     Domain,
 }
 
@@ -111,7 +111,7 @@ impl Cookie {
     fn goes_to(&self, place: Place<'_>) -> bool {
         let host = place.host.as_bytes();
         place.now_s < self.expires_s
-            && (place.is_secure || !self.is_secure)
+            && (place.is_secure || !self.is_secure || is_this_host(place.host))
             && path_matches(place.path, self.path())
             && match self.is_host_only {
                 true => host.eq_ignore_ascii_case(self.domain()),
@@ -147,9 +147,9 @@ impl Jar {
             None => (host.to_ascii_lowercase(), true),
             Some(domain) => {
                 let domain = own_domain(domain, host)?;
-                // Nothing is below an address.
-                let is_address = domain.parse::<IpAddr>().is_ok();
-                (domain, is_address)
+                // Nothing is below an address, nor below a name of one label (section 5.3, step 5).
+                let is_alone = domain.parse::<IpAddr>().is_ok() || !domain.contains('.');
+                (domain, is_alone)
             }
         };
         let path = given.path.unwrap_or_else(|| default_path(path));
@@ -325,10 +325,20 @@ fn seconds(text: &[u8]) -> Option<i64> {
 fn own_domain(domain: &[u8], host: &str) -> Result<String, Refused> {
     let domain = std::str::from_utf8(domain).map_err(|_| Refused::Domain)?.to_ascii_lowercase();
     let has_labels = domain.split('.').count() > 1 && domain.split('.').all(|l| !l.is_empty());
-    match has_labels && domain_matches(host, domain.as_bytes()) {
+    let is_itself = host.eq_ignore_ascii_case(&domain) && !domain.contains(':');
+    match is_itself || has_labels && domain_matches(host, domain.as_bytes()) {
         true => Ok(domain),
         false => Err(Refused::Domain),
     }
+}
+
+/// Whether it is this very host, to which nobody can listen on the way: a `Secure` cookie goes there
+/// by plain HTTP too, as of browsers and curl.
+fn is_this_host(host: &str) -> bool {
+    let name = host.to_ascii_lowercase();
+    name == "localhost"
+        || name.ends_with(".localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// Whether a host is a domain, or below it (section 5.1.3). An address is below none.

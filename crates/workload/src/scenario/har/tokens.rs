@@ -198,7 +198,7 @@ impl Field {
             take = take.which(Which::Number(which));
         }
         let answer = Answer::new(200, Headers::default(), self.page.as_bytes(), "http://h/");
-        take.find(&answer, |_| 0).is_some_and(|found| found.as_str() == Some(&self.value))
+        take.find(&answer, |_| 0).is_some_and(|found| found.text() == Some(&self.value))
     }
 }
 

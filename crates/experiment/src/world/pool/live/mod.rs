@@ -339,7 +339,7 @@ impl<'a> Live<'a> {
     ) -> Result<(), ExperimentError> {
         let OfCell { model, named, .. } = of;
         let mut decider = model.begin(named, cell.replication.into())?;
-        let start = model.start_of(named);
+        let start = named.start.unwrap_or(model.setup.start);
         let setup = Setup { start, ..model.setup.clone() };
         let balancers: Vec<&Server> = servers.iter().filter(|of| of.role == ROLE).collect();
         let Some(&server) = balancers.first() else {

@@ -158,7 +158,8 @@ impl Steered<'_> {
         Ok(books)
     }
 
-    /// Waits until it is time for the next look, and hands over what has happened. Returns the time; `None` where all is over.
+    /// Waits until it is time for the next look, and hands over what has happened. Returns the time;
+    /// `None` where all is over.
     fn wait(&self, yard: &Yard<'_>, due_ns: u64) -> Option<u64> {
         let mut life = yard.life();
         while !life.is_over && life.now_ns() < due_ns {
