@@ -253,8 +253,10 @@ fn a_recording_says_what_it_hides_and_of_which_hosts_it_is() {
     ]);
     let text = std::fs::read_to_string(place.path("a.toml")).unwrap();
     assert!(!text.contains("LEAK") && text.contains("<pin>{{env.PIN}}</pin>"), "{text}");
-    let check = ["load", "http://shop.example/", "--scenario", "a.toml", "--users", "1", "--check"];
-    let mut check = place.command(PLIMSOLL, &check);
+    let check = ["load", "http://shop.example/", "--scenario", "a.toml", "--users", "1"];
+    let places = ["--resolve", "shop.example:80:127.0.0.1"];
+    let others = ["--resolve", "api.shop.example:80:127.0.0.1", "--for", "1s", "--check"];
+    let mut check = place.command(PLIMSOLL, &[&check[..], &places, &others].concat());
     check.env("PIN", "7");
     place.start(check).wait().ended_with(0);
     let chosen = [&made[..], &["--host", "other.example", "--json"]].concat();

@@ -3,7 +3,7 @@
 
 use plimsoll_testing::Weight;
 use plimsoll_websocket::handshake::{Policy, accept};
-use plimsoll_websocket::{Connection, Head, Limits, Message};
+use plimsoll_websocket::{CloseCode, Connection, Head, Limits, Message};
 use serde_json::Value;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -222,7 +222,7 @@ fn a_server_that_lets_its_listeners_go_is_answered_and_told() {
             let mut bytes = &room[..n];
             while let Ok(Some(message)) = connection.receive(&mut bytes, &mut out) {
                 if let Message::Close(close) = message {
-                    all.lock().unwrap().push(close.code.map(|code| code.get()));
+                    all.lock().unwrap().push(close.code.map(CloseCode::get));
                     return;
                 }
             }
@@ -274,7 +274,7 @@ fn a_server_that_breaks_the_protocol_is_told_so() {
             let mut connection = Connection::server(None, Limits::default());
             let (mut bytes, mut out) = (&received[..], Vec::new());
             let close = match connection.receive(&mut bytes, &mut out) {
-                Ok(Some(Message::Close(close))) => close.code.map(|code| code.get()),
+                Ok(Some(Message::Close(close))) => close.code.map(CloseCode::get),
                 _ => None,
             };
             all.lock().unwrap().push((close, end.filter(|end| *end == ErrorKind::ConnectionReset)));

@@ -109,7 +109,7 @@ impl Decimal {
 struct Member<'n>(&'n str);
 
 impl Member<'_> {
-    fn of<'a>(self, text: &'a str) -> Option<&'a str> {
+    fn of(self, text: &str) -> Option<&str> {
         let mut reader = serde_json::Deserializer::from_str(text);
         reader.deserialize_any(self).ok().flatten().map(RawValue::get)
     }

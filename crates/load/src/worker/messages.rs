@@ -18,7 +18,8 @@ use plimsoll_runs::{ClockOffset, ErrorKind, NamedEvent, NamedPart};
 use plimsoll_workload::scenario::{Counted, End, Heard, Lane, Sending};
 
 /// Said of a step that could not begin.
-const NOT_OPEN: &[u8] = b"the WebSocket on which it was to go is closed, or was never open";
+const NOT_OPEN: &str = "the WebSocket on which it was to go is closed, or was never open";
+const IS_CLOSED: &str = "the WebSocket on which it was to go is closed";
 /// The code of a message: it has none of its own.
 const MESSAGE: u16 = 0;
 /// Closed, as all is done; and as who was there goes away (RFC 6455, section 7.4.1).
@@ -85,7 +86,12 @@ impl<D: Driver> Worker<D> {
                 Some(users) if users.keeps(seat, channel) => {
                     users.hold(seat, sending, channel, does);
                 }
-                _ => self.cannot_say(seat, sending, does == (true, true), NOT_OPEN),
+                users => {
+                    let gone = users.and_then(|users| users.why_gone(seat, channel));
+                    let why = gone.map(|why| format!("{IS_CLOSED}: {why}"));
+                    let why = why.as_deref().unwrap_or(NOT_OPEN);
+                    self.cannot_say(seat, sending, does == (true, true), why.as_bytes());
+                }
             },
         }
     }
@@ -110,7 +116,7 @@ impl<D: Driver> Worker<D> {
         };
         if !is_said {
             self.scratch = bytes;
-            return self.cannot_say(seat, sending, is_request, NOT_OPEN);
+            return self.cannot_say(seat, sending, is_request, NOT_OPEN.as_bytes());
         }
         let now = self.clock.now();
         self.now = now;
@@ -287,30 +293,29 @@ impl<D: Driver> Worker<D> {
             let early = Early { at, generation, channel, bytes, received, is_unread, now };
             return users.keep_early(seat, early);
         }
-        self.hear(at, got);
+        self.hear(Some(at), (seat, channel), got);
     }
 
-    /// Lets a user hear what has waited for his step to begin; all of it where he leaves.
+    /// Lets a user hear what has waited for his step to begin; all of it where he leaves, or the
+    /// WebSocket is gone.
     pub(super) fn hear_early(&mut self, seat: u32, leaves: bool) {
         let mut has_heard = false;
         while let Some(early) = self.users().and_then(|users| users.take_early(seat, leaves)) {
             let connection = &self.connections[early.at as usize];
-            if connection.generation != early.generation || connection.owner != seat {
-                self.recorder.at(self.now).websocket.unmatched += 1;
-                continue;
-            }
+            let is_there = connection.generation == early.generation && connection.owner == seat;
             (self.now, has_heard) = (early.now, true);
-            let Early { at, received, is_unread, .. } = early;
-            self.hear(at, &Got { bytes: &early.bytes, received, is_unread });
+            let Early { at, channel, received, is_unread, .. } = early;
+            let got = Got { bytes: &early.bytes, received, is_unread };
+            self.hear(is_there.then_some(at), (seat, channel), &got);
         }
         if has_heard {
             self.now = self.clock.now();
         }
     }
 
-    fn hear(&mut self, at: u32, got: &Got<'_>) {
-        let connection = &self.connections[at as usize];
-        let (seat, channel, now) = (connection.owner, connection.lane.channel, self.now);
+    /// A user hears a message; answers go on the WebSocket, where that is still there.
+    fn hear(&mut self, at: Option<u32>, (seat, channel): (u32, u16), got: &Got<'_>) {
+        let now = self.now;
         let Some(users) = self.users() else { return };
         let awaited = users.awaited(seat);
         let received = got.received;
@@ -337,11 +342,11 @@ impl<D: Driver> Worker<D> {
             }
             Some(Heard::Ruled { of, has_reply, close }) => {
                 self.ruled(seat, channel, &of, got);
-                if has_reply {
+                if let Some(at) = at.filter(|_| has_reply) {
                     let reply = self.users().map(|users| users.reply(seat).to_vec());
                     self.tell(at, &reply.unwrap_or_default());
                 }
-                if let Some(code) = close {
+                if let Some((at, code)) = at.zip(close) {
                     self.begin_to_close(at, code);
                 }
             }
@@ -496,6 +501,8 @@ impl<D: Driver> Worker<D> {
         since: u64,
         (code, by): (u16, ClosedBy),
     ) {
+        // What came before the close was heard before it.
+        self.hear_early(seat, true);
         let now = self.now;
         let counts = &mut self.recorder.at(now).websocket;
         match by {
@@ -507,7 +514,6 @@ impl<D: Driver> Worker<D> {
         let Some(users) = self.users() else { return };
         users.loses(seat, lane, at);
         users.tries_again(seat, lane.channel, now.saturating_sub(since), now);
-        let Some(over) = users.breaks(seat, Some(lane.channel), now) else { return };
         let why = match (code, by) {
             (0, _) => "the server closed the connection without a word".to_owned(),
             (code, ClosedBy::Peer(words)) if words.is_empty() => {
@@ -519,6 +525,8 @@ impl<D: Driver> Worker<D> {
             (_, ClosedBy::Broken(words)) => words,
             (code, ClosedBy::User) => format!("the WebSocket was closed by us with code {code}"),
         };
+        users.is_gone(seat, lane.channel, &why);
+        let Some(over) = users.breaks(seat, Some(lane.channel), now) else { return };
         self.recorder.reason(over.sent.phase, ErrorKind::Closed, None, now, why.as_bytes());
         self.end_step(&over, None, Some(ErrorKind::Closed));
     }

@@ -234,6 +234,20 @@ impl Users {
         self.deadlines.peek().map(|Reverse((until, _))| *until)
     }
 
+    /// A WebSocket of a user is closed, and why.
+    pub(crate) fn is_gone(&mut self, seat: u32, channel: u16, why: &str) {
+        if let Some(of) = self.seat(seat) {
+            of.gone.retain(|(of, _)| *of != channel);
+            of.gone.push((channel, why.into()));
+        }
+    }
+
+    /// Why a WebSocket of a user was closed last.
+    pub(crate) fn why_gone(&self, seat: u32, channel: u16) -> Option<&str> {
+        let gone = &self.seat_of(seat)?.gone;
+        gone.iter().find(|(of, _)| *of == channel).map(|(_, why)| &**why)
+    }
+
     /// Forgets a WebSocket that is closed.
     pub(crate) fn loses(&mut self, seat: u32, lane: Lane, at: u32) {
         if let Some(of) = self.seat(seat) {

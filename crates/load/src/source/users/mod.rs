@@ -58,6 +58,8 @@ struct Seat {
     leaving: Option<Leaving>,
     /// The last broadcasts that he has had.
     heard: Vec<Heard>,
+    /// Why WebSockets of his are closed, by their numbers.
+    gone: Vec<(u16, Box<str>)>,
     /// Whether it is his turn.
     has_turn: bool,
     /// What has come since then, until his step begins.
@@ -224,6 +226,7 @@ impl Users {
             back: None,
             leaving: None,
             heard: Vec::new(),
+            gone: Vec::new(),
             has_turn: false,
             early: VecDeque::new(),
             label,

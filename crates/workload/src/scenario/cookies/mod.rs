@@ -332,8 +332,8 @@ fn own_domain(domain: &[u8], host: &str) -> Result<String, Refused> {
     }
 }
 
-/// Whether it is this very host, to which nobody can listen on the way: a `Secure` cookie goes there
-/// by plain HTTP too, as of browsers and curl.
+/// Whether it is this very host, to which nobody can listen on the way: a `Secure` cookie goes
+/// there by plain HTTP too, as of browsers and curl.
 fn is_this_host(host: &str) -> bool {
     let name = host.to_ascii_lowercase();
     name == "localhost"

@@ -70,6 +70,9 @@ struct Ticking {
     from: Seen,
     last: Seen,
     last_ns: u64,
+    /// The one before: between it and the next look is a whole part of a tick at least, so that
+    /// rates can be told.
+    older: (Seen, u64),
     of: OfTick,
     samples: Samples,
     /// In how many parts of the tick was looked.
@@ -111,8 +114,8 @@ impl Steered<'_> {
         yard.life().lost_last = first.lost;
         let cores = std::thread::available_parallelism().map_or(1.0, |of| of.get() as f64);
         let meters = self.role.map(|role| Meters::of(role, cores));
-        let (from, last) = (first.clone(), first);
-        let mut ticking = Ticking { from, last, meters, ..Ticking::default() };
+        let (from, older, last) = (first.clone(), (first.clone(), 0), first);
+        let mut ticking = Ticking { from, last, older, meters, ..Ticking::default() };
         loop {
             let look_ns = ticking.next_ns(tick_ns, part_ns, &mut draws);
             let Some(now_ns) = self.wait(yard, look_ns) else { break };
@@ -120,14 +123,17 @@ impl Steered<'_> {
             let seen = self.look(is_due, &mut ticking, yard)?;
             seen.notes.iter().for_each(|text| yard.note_balancer(text));
             let since_ns = now_ns - ticking.last_ns;
-            plant.mend(&ticking.last, &seen, since_ns as f64 / 1e9);
+            let (older, older_ns) = &ticking.older;
+            plant.mend(older, &seen, now_ns.saturating_sub(*older_ns) as f64 / 1e9);
             ticking.samples.waiting = seen.waiting;
             if !is_due || ticking.samples.count == 0 {
                 take(&seen, f64::from(self.terms.cores), &mut ticking.samples);
             }
             let ready = u32::try_from(seen.ready()).unwrap_or(u32::MAX);
             ticking.of.supplied(ready, since_ns);
-            (ticking.last_ns, ticking.last) = (now_ns, seen);
+            let last = std::mem::replace(&mut ticking.last, seen);
+            ticking.older = (last, ticking.last_ns);
+            ticking.last_ns = now_ns;
             if let Some(meters) = &mut ticking.meters {
                 let servers = yard.life().servers();
                 meters.look(servers.iter());
@@ -158,8 +164,8 @@ impl Steered<'_> {
         Ok(books)
     }
 
-    /// Waits until it is time for the next look, and hands over what has happened. Returns the time;
-    /// `None` where all is over.
+    /// Waits until it is time for the next look, and hands over what has happened. Returns the
+    /// time; `None` where all is over.
     fn wait(&self, yard: &Yard<'_>, due_ns: u64) -> Option<u64> {
         let mut life = yard.life();
         while !life.is_over && life.now_ns() < due_ns {
@@ -189,6 +195,7 @@ impl Steered<'_> {
         count(&mut ticking.of, (&ticking.from, &ticking.last));
         yard.revive(self.server)?;
         (ticking.from, ticking.last) = (Seen::default(), Seen::default());
+        ticking.older = (Seen::default(), ticking.last_ns);
         ask().inspect(tells)
     }
 
