@@ -124,7 +124,8 @@ impl Steered<'_> {
             seen.notes.iter().for_each(|text| yard.note_balancer(text));
             let since_ns = now_ns - ticking.last_ns;
             let (older, older_ns) = &ticking.older;
-            plant.mend(older, &seen, now_ns.saturating_sub(*older_ns) as f64 / 1e9);
+            let of_ns = now_ns.saturating_sub(*older_ns).max(part_ns);
+            plant.mend(older, &seen, of_ns as f64 / 1e9);
             ticking.samples.waiting = seen.waiting;
             if !is_due || ticking.samples.count == 0 {
                 take(&seen, f64::from(self.terms.cores), &mut ticking.samples);
