@@ -1,6 +1,6 @@
 //! The ledger: what was started, written before it is started, with what proves it ours.
 //!
-//! A file of JSON [lines], only ever appended to: `{"id": 3, "made": {…}}` before a thing is made,
+//! A file of JSON lines, only ever appended to: `{"id": 3, "made": {…}}` before a thing is made,
 //! `{"id": 3, "gone": true}` after it was removed. Who writes it holds a lock on it, so whether
 //! the experiment lives is no guess: [`Ledger::all`] tells those whose holder is gone, and
 //! [`Ledger::take_down`] removes what is left of one, as far as it is [proved ours](crate::thing).

@@ -524,7 +524,7 @@ impl Cloud {
     ///
     /// # Errors
     /// One that the cloud does not know: it may be another account's, or too young
-    /// ([`CloudError::is_unknown`]). Where the cloud refuses, or does not answer in time.
+    /// (`CloudError::is_unknown`). Where the cloud refuses, or does not answer in time.
     pub fn terminate(&self, id: &str) -> Result<String, CloudError> {
         if !is_plain(id) {
             return Err(CloudError::Wrong(format!("end {id:?}: it is no id of an instance")));
