@@ -21,6 +21,8 @@ const SPIN_NS: u64 = 150_000;
 const SPINS: u32 = 200;
 /// The tick of a thrifty thread.
 const TICK_NS: u64 = 1_000_000;
+/// So long after it was to wake a thread has stood still.
+const OVERSLEPT_NS: u64 = 10_000_000;
 /// The longest sleep.
 const LONGEST_NS: u64 = 50_000_000;
 
@@ -66,7 +68,9 @@ impl<D: Driver> Worker<D> {
         let events = self.ready();
         self.spins = 0;
         self.now = self.clock.now();
-        let since = if asleep_to_events { self.now } else { self.looked };
+        // A thread that was to wake long before has stood still: what is there may be as old.
+        let is_punctual = self.now <= until.saturating_add(OVERSLEPT_NS);
+        let since = if asleep_to_events && is_punctual { self.now } else { self.looked };
         self.has_looked(events, since, self.now);
         if matches!(self.config.endpoint, Endpoint::Tcp(_)) {
             self.sleeps |= self.in_flight.len() > 0;

@@ -13,7 +13,7 @@ use crate::meta::Ended;
 use crate::summarise::{Log, Seconds};
 use crate::summary::SloVerdict;
 use crate::validity;
-use crate::{Counters, ErrorKind, NameBooks, Names, Tag};
+use crate::{Counters, ErrorKind, NameBooks, NameKind, Names, Tag};
 
 /// What the requests of a name have come to.
 #[derive(Default)]
@@ -90,10 +90,17 @@ impl Judged<'_> {
 
     /// What the requests of a name have come to; `None` where none has it.
     fn told_of(&self, name: &str) -> Option<Told> {
-        let book = self.books.get(self.names.number(name)?);
-        let Some(book) = book else { return Some(Told::default()) };
+        let number = self.names.number(name)?;
+        let Some(book) = self.books.get(number) else { return Some(Told::default()) };
         let times = |tag| book.times(tag).map(Compact::to_histogram).unwrap_or_default();
-        Some(Told { counters: book.counters.clone(), times: Tag::ALL.map(times) })
+        let (mut counters, times) = (book.counters.clone(), Tag::ALL.map(times));
+        let kind = self.names.list().iter().find(|of| of.name == name).map(|of| of.kind);
+        if matches!(kind, Some(NameKind::Message | NameKind::Broadcast)) {
+            // Messages are judged by those of which it is known how long they took.
+            let known = times[Tag::Response as usize].count();
+            (counters.offered, counters.succeeded) = (known, known);
+        }
+        Some(Told { counters, times })
     }
 
     /// What the requests of a name are judged by. As it is not known which of them ended while the
