@@ -63,7 +63,8 @@ fn hole(inner: &str, encoding: Encoding, names: &mut dyn Names) -> Result<Hole, 
         let at = at + (pipe.len() - pipe.trim_start().len());
         let pipe = pipe.trim();
         let Some((_, known)) = Pipe::NAMES.into_iter().find(|(name, _)| *name == pipe) else {
-            let error = ParseError::new("urlencode or base64 behind the |", pipe, at, pipe.len());
+            let error =
+                ParseError::new("urlencode, base64 or json behind the |", pipe, at, pipe.len());
             return Err(match nearest(pipe, Pipe::NAMES.map(|(name, _)| name)) {
                 Some(near) => error.hint(format!("did you mean `{near}`?")),
                 None => error,
