@@ -42,7 +42,11 @@ fn once_finishes_what_is_in_flight() {
     assert_eq!(summary["run"]["ended"], "interrupted", "{summary}");
     assert_sums(&summary);
     assert_eq!(summary["in_flight_at_end"], 0, "all that was sent was answered: {summary}");
-    assert_eq!(summary["errors"], serde_json::json!({}), "{summary}");
+    // What waited for a connection was not sent yet.
+    let mut errors = summary["errors"].clone();
+    errors.as_object_mut().unwrap().remove("cut");
+    assert_eq!(errors, serde_json::json!({}), "{summary}");
+    assert_eq!(summary["succeeded"], summary["sent"], "{summary}");
     let duration = summary["duration_s"].as_f64().unwrap();
     assert!((1.0..45.0).contains(&duration), "{summary}");
     // The rate is that of the time it lasted, not of the time it was planned for.

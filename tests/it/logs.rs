@@ -278,8 +278,10 @@ fn several_logs_lead_to_one_plan_that_names_them_all() {
     let traced = ["load", "http://127.0.0.1:9/", "--trace", "web2.log", "--trace", "web1.log.gz"];
     let printed = place.plimsoll(&[&traced[..], &["--print-plan"]].concat()).ended_with(0);
     printed.prints(&["web2.log", "web1.log.gz"]);
+    // The plan that was made is left out where a pattern means it, too; another one is refused.
+    place.write("own.toml", &plan);
     for (inputs, part) in [
-        (["web2.log", "web2.plan.toml"], "simulate web2.plan.toml beside others"),
+        (["web2.log", "own.toml"], "simulate own.toml beside others"),
         (["web2.log", "-"], "simulate - beside others"),
         (["web2.log", "nowhere.log"], "nowhere.log"),
     ] {

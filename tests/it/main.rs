@@ -21,6 +21,7 @@ mod bad_input;
 mod baking;
 mod balancers;
 mod balancing;
+mod beginnings;
 mod between;
 mod cache;
 mod capacity;

@@ -1,5 +1,6 @@
 //! What the libraries are told of the place they run at: time, environment, cores.
 
+use chrono::{DateTime, Local, Offset};
 use plimsoll_experiment::prepare::{Cores, Place};
 use plimsoll_units::civil;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,12 @@ pub(crate) fn unix_ns() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// By how many seconds this host's clock is ahead of UTC at a moment: by `TZ`, else by its zone.
+fn zone_s(unix_ns: u64) -> i32 {
+    let at = i64::try_from(unix_ns).unwrap_or(i64::MAX);
+    DateTime::from_timestamp_nanos(at).with_timezone(&Local).offset().fix().local_minus_utc()
+}
+
 /// What libraries are told of this place; `here` is the working folder.
 pub(crate) fn place(here: &Path) -> Place<'_> {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
@@ -24,6 +31,7 @@ pub(crate) fn place(here: &Path) -> Place<'_> {
         environment,
         here,
         now_ns: unix_ns,
+        zone_s,
         system: Path::new("/"),
         cores: cores(),
         version: VERSION,

@@ -209,7 +209,7 @@ mod tests {
 
         #[test]
         fn the_next_unit_begins_within_one(from in 0u64..1 << 50, after in 0u64..1 << 50) {
-            let left = BillingUnit::Hour.left_ns(from, from + after);
+            let left = BillingUnit::Hour.left_ns(from, from + after, 0);
             prop_assert!(left > 0 && left <= BillingUnit::Hour.length_ns());
             prop_assert_eq!((after + left) % BillingUnit::Hour.length_ns(), 0);
         }

@@ -203,6 +203,7 @@ mod tests {
             price_per_hour: 0.0,
             slo: None,
             boot_s: 0.0,
+            start: None,
             future: None,
         };
         let given = [("instances".to_owned(), instances.to_string())];

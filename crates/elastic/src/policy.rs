@@ -122,6 +122,34 @@ pub trait Policy: Send + Sync {
     fn adds_above(&self) -> Option<Reach> {
         None
     }
+
+    /// How many instances there are before anything is seen, at a time of the day; `None` where
+    /// that is for the pool to say.
+    fn begins(&self, _: f64) -> Option<Beginning> {
+        None
+    }
+
+    /// The fewest and the most instances that it ever asks for, where these are numbers of its own.
+    fn range(&self) -> Option<(u32, u32)> {
+        None
+    }
+
+    /// The shortest time that it looks at, counts in or waits for, with its parameter's name; what
+    /// is shorter than its pace cannot be kept.
+    fn shortest_s(&self) -> Option<(f64, &'static str)> {
+        None
+    }
+}
+
+/// How many instances a policy begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beginning {
+    /// Always so many.
+    Always(u32),
+    /// All that there may be, always.
+    Most,
+    /// So many as it would have at that time; a plan may say otherwise.
+    Now(u32),
 }
 
 /// A bound of a metric.
@@ -142,6 +170,21 @@ pub trait Decider: Send {
 
     /// As [`Policy::adds_above`].
     fn adds_above(&self) -> Option<Reach> {
+        None
+    }
+
+    /// As [`Policy::begins`].
+    fn begins(&self, _: f64) -> Option<Beginning> {
+        None
+    }
+
+    /// As [`Policy::range`].
+    fn range(&self) -> Option<(u32, u32)> {
+        None
+    }
+
+    /// As [`Policy::shortest_s`].
+    fn shortest_s(&self) -> Option<(f64, &'static str)> {
         None
     }
 
@@ -178,6 +221,18 @@ impl<P: Policy> Decider for Deciding<P> {
         self.policy.adds_above()
     }
 
+    fn begins(&self, of_day_s: f64) -> Option<Beginning> {
+        self.policy.begins(of_day_s)
+    }
+
+    fn range(&self) -> Option<(u32, u32)> {
+        self.policy.range()
+    }
+
+    fn shortest_s(&self) -> Option<(f64, &'static str)> {
+        self.policy.shortest_s()
+    }
+
     fn save(&self) -> serde_json::Result<String> {
         serde_json::to_string(&self.state)
     }
@@ -207,6 +262,8 @@ pub struct Facts {
     pub slo: Option<(f64, f64)>,
     /// How long an instance boots in the mean, seconds.
     pub boot_s: f64,
+    /// How many instances the plan has a policy begin with, where it says so of this one.
+    pub start: Option<u32>,
     /// The rate per second over time, at the ends of equal steps: what only the oracle may know.
     pub future: Option<Arc<Future>>,
 }
@@ -260,11 +317,18 @@ pub struct Kind {
     pub about: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
+    /// How often it decides where nobody says otherwise, seconds: as what it is named after does.
+    pace_s: f64,
+    /// Whether what it decides hangs on the time of day.
+    goes_by_day: bool,
     /// Whether it is told what is going to be.
     knows_future: bool,
     /// Makes one.
     make: fn(&mut Parameters, &Facts) -> Option<Maker>,
 }
+
+/// The pace of a policy that is named after nobody's.
+const MINUTE_S: f64 = 60.0;
 
 /// All kinds, in the order of the manual.
 pub static KINDS: [&Kind; 11] = [
@@ -298,6 +362,18 @@ pub fn kind(name: &str) -> Result<&'static Kind, Fault> {
 }
 
 impl Kind {
+    /// How often it decides where nobody says otherwise, seconds.
+    #[must_use]
+    pub fn pace_s(&self) -> f64 {
+        self.pace_s
+    }
+
+    /// Whether what it decides hangs on the time of day.
+    #[must_use]
+    pub fn goes_by_day(&self) -> bool {
+        self.goes_by_day
+    }
+
     /// Whether it is told what is going to be.
     #[must_use]
     pub fn knows_future(&self) -> bool {

@@ -160,7 +160,9 @@ impl Pool {
             ChargeFrom::Launch => of.launched_ns,
         };
         let billed = |ns: u64| prices.billed_ns(ns);
-        let left = |of: &Instance| prices.unit.left_ns(billed(charged_from(of)), billed(now_ns));
+        let left = |of: &Instance| {
+            prices.unit.left_ns(billed(charged_from(of)), billed(now_ns), prices.least_ns)
+        };
         let mut all = self.wanted();
         match termination {
             // Of several, the older.
@@ -236,6 +238,24 @@ mod tests {
         assert_eq!(chosen(Termination::Newest, 100), 2);
         assert!(chosen(Termination::Random, 100) < 3);
         assert_eq!(chosen(Termination::Oldest, 30), 1, "what boots is not paid yet");
+    }
+
+    /// The least time that is charged is paid, too: nobody goes within it while another one is
+    /// charged anew.
+    #[test]
+    fn the_least_paid_time_is_paid() {
+        let prices = Prices { unit: BillingUnit::Second, least_ns: 90 * MINUTE, ..prices() };
+        let (mut pool, mut chance) = (Pool::default(), Stream::named(1, "termination"));
+        for ready in [0, 0, 30] {
+            pool.launch(ready * MINUTE, ready * MINUTE, 1.0);
+        }
+        let mut chosen = |minutes: u64| {
+            let termination = Termination::ClosestToUnit;
+            pool.choose(termination, &prices, minutes * MINUTE, &mut chance).unwrap().number
+        };
+        assert_eq!(chosen(60), 0, "its paid time ends first");
+        assert_eq!(chosen(100), 0, "charged each second, and the third until 120");
+        assert_eq!(chosen(121), 0, "all are charged each second: the oldest");
     }
 
     #[test]

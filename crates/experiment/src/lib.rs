@@ -7,6 +7,7 @@ pub mod bench;
 pub mod between;
 pub mod bounds;
 pub mod check;
+mod clock;
 pub mod control;
 pub mod engine;
 pub mod error;

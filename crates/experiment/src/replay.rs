@@ -9,6 +9,7 @@ use plimsoll_elastic::policy::Verdict;
 use plimsoll_plan::{Setting, Written};
 use plimsoll_runs::{DecisionRow, Event, Run, World};
 
+use crate::clock::clock_of;
 use crate::error::ExperimentError;
 use crate::plans;
 use crate::world::pool::contents::arrived;
@@ -49,6 +50,7 @@ pub fn replay(
     let text = &run.meta().plan_text;
     let plan = plans::read(&Written::text(text, "plan.toml", settings).stored())?;
     let model = model(&plan)?;
+    let model = clock_of(run)?.map_or_else(|| model.clone(), |at| model.at(at));
     let mut policy = model.begin(model.policy(label)?, 0)?;
     let (terms, mut controller) = (model.setup.terms(), Controller::default());
     let lives = lives(&run.events()?);

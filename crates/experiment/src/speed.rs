@@ -56,7 +56,7 @@ pub fn compressed(plan: &Plan) -> Result<Plan, ExperimentError> {
         RateSource::Profile(of) => of.options.speed = speed,
     }
     let (pool, instance) = (&mut elastic.pool, &mut elastic.instance);
-    pool.decide_every = shorter(pool.decide_every, speed);
+    pool.decide_every = pool.decide_every.map(|every| shorter(every, speed));
     instance.boot = instance.boot.scaled(1.0 / speed);
     instance.configure = instance.configure.scaled(1.0 / speed);
     if let Some((_, over)) = &mut instance.slow_start {

@@ -8,17 +8,20 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use plimsoll_plan::Setting;
+use plimsoll_plan::{LoadShape, RateSource, Setting, Written};
 use plimsoll_units::failure::FileError;
 use plimsoll_workload::access_log::LogFormat;
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::trace::{Trace, TraceOptions};
 
 use crate::error::ExperimentError;
+use crate::plans;
 
+/// The first line of such a plan.
+const HEAD: &str = "# A plan to start from, made by";
 /// How many names are tried for a plan beside others.
 const MOST_NAMES: u32 = 1000;
 /// The fewest instances that the plan lets a pool have.
@@ -44,13 +47,15 @@ pub struct Starter<'a> {
 }
 
 impl Starter<'_> {
-    /// The text of the plan.
+    /// The text of the plan, and what was assumed of the pool's size: a sentence, where something
+    /// was.
     ///
     /// # Errors
     /// A log that cannot be read.
-    pub fn text(&self) -> Result<String, ExperimentError> {
+    pub fn text(&self) -> Result<(String, Option<String>), ExperimentError> {
+        let mut assumed = Vec::new();
         let mut out = String::new();
-        let _ = writeln!(out, "# A plan to start from, made by\n#     {}", self.command);
+        let _ = writeln!(out, "{HEAD}\n#     {}", self.command);
         out.push_str("# Predict with it: plimsoll run PLAN --simulated\n");
         let _ = writeln!(out, "\nname = {}", quoted(&stem(self.first())));
         self.keys("", &mut out);
@@ -80,6 +85,7 @@ impl Starter<'_> {
         if !self.has("pool.max") {
             let (most, why) = self.most(work.as_ref());
             let _ = writeln!(out, "# {why}\nmax = {most}");
+            assumed.push(format!("has {most} instances at most (`pool.max`)"));
         }
         if let Some(work) = work.filter(|_| !self.has("pool.start")) {
             let start = self.start(&work);
@@ -87,6 +93,7 @@ impl Starter<'_> {
                 "# What the work of the first minute takes at 80%: who wrote the log had\n",
             );
             let _ = writeln!(out, "# servers before it began.\nstart = {start}");
+            assumed.push(format!("starts with {start}, by the log's first minute (`pool.start`)"));
         }
         self.keys("pool", &mut out);
         for section in self.sections() {
@@ -94,7 +101,8 @@ impl Starter<'_> {
             let _ = writeln!(out, "\n[{}]", parts.join("."));
             self.keys(&section, &mut out);
         }
-        Ok(out)
+        let note = (!assumed.is_empty()).then(|| format!("the pool {}", assumed.join(", and ")));
+        Ok((out, note))
     }
 
     /// The first of the logs.
@@ -142,16 +150,32 @@ impl Starter<'_> {
         let Some(service_s) = service.map(|service| service.mean()) else { return Ok(None) };
         let cores = self.said("instance.cores").and_then(|text| text.parse().ok());
         let trace = Trace::from_logs(self.logs, self.format.as_ref())?;
+        // What is simulated is the log as it is cut and scaled.
+        let options = self.options();
+        let length_ns = trace.schedule(&options)?.0.duration_ns();
         // Of a log that is shorter than two minutes, its seconds.
-        let every_ns = Some(BUSY_NS).filter(|every_ns| trace.duration_ns() >= 2 * every_ns);
-        let minutes = trace.resampled(&TraceOptions::default(), every_ns)?;
+        let every_ns = Some(BUSY_NS).filter(|every_ns| length_ns >= 2 * every_ns);
+        let minutes = trace.resampled(&options, every_ns)?;
         let busy = minutes.rates.iter().fold(0.0, |most: f64, rate| most.max(*rate));
         // Of a log that is shorter than a minute, all of it.
         let seconds = if every_ns.is_some() { 1 } else { 60 };
         let first = &minutes.rates[..minutes.rates.len().min(seconds)];
         let first = first.iter().sum::<f64>() / first.len().max(1) as f64;
         let of_one_s = service_s / cores.unwrap_or(1.0_f64);
-        Ok(Some(Work { busy, first, of_one_s, by_minutes: every_ns.is_some() }))
+        let is_scaled = options.scale.is_some();
+        Ok(Some(Work { busy, first, of_one_s, by_minutes: every_ns.is_some(), is_scaled }))
+    }
+
+    /// What is made of the log; nothing, where that cannot be read: whoever reads the plan says it.
+    fn options(&self) -> TraceOptions {
+        let mut text = "[load.trace]\nfile = \"log\"\n".to_owned();
+        self.keys("load.trace", &mut text);
+        text.push_str("[instance]\nservice = \"const:1ms\"\n[policy.any]\nkind = \"fixed\"\n");
+        let plan = plans::read_simulated(&Written::text(&text, "plan.toml", &[]));
+        match plan.map(|plan| plan.load.shape) {
+            Ok(LoadShape::Open { source: RateSource::Trace(of), .. }) => of.options,
+            _ => TraceOptions::default(),
+        }
     }
 
     /// The most instances, and why: twice what the work of the busiest minute takes.
@@ -163,7 +187,11 @@ impl Starter<'_> {
             "Twice the work of the busiest {}, {:.1} requests a second, as {} it.",
             if work.by_minutes { "minute" } else { "second" },
             work.busy,
-            if self.logs.len() > 1 { "the logs have" } else { "the log has" }
+            match (work.is_scaled, self.logs.len()) {
+                (true, _) => "--scale has",
+                (false, 1) => "the log has",
+                (false, _) => "the logs have",
+            }
         );
         (whole(2.0 * work.busy * work.of_one_s).clamp(LEAST_MAX, MOST_MAX), why)
     }
@@ -187,12 +215,24 @@ struct Work {
     of_one_s: f64,
     /// Whether it is long enough for minutes, or these are of seconds.
     by_minutes: bool,
+    /// Whether its rates were mapped to others.
+    is_scaled: bool,
 }
 
 /// At least that many.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates")]
 fn whole(instances: f64) -> u32 {
     instances.ceil().max(0.0) as u32
+}
+
+/// Whether a file is a plan that was made of a log: a name that begins as the log's may be meant by
+/// the same pattern.
+#[must_use]
+pub fn is_made(path: &Path) -> bool {
+    let is_called_so = path.to_string_lossy().ends_with(".plan.toml");
+    let mut head = [0; HEAD.len()];
+    let mut read = || File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    is_called_so && read().is_ok() && head == HEAD.as_bytes()
 }
 
 /// Keeps a plan in a folder: its path, and whether it was there already.

@@ -113,12 +113,14 @@ impl BillingUnit {
         units as f64 * length as f64 / (3600.0 * SECOND_NS as f64)
     }
 
-    /// How long until the next unit begins, for an instance charged since then, nanoseconds.
+    /// How long until another unit is charged, for an instance charged since then, where so much is
+    /// the least, nanoseconds.
     #[must_use]
-    pub fn left_ns(self, charged_from_ns: u64, now_ns: u64) -> u64 {
+    pub fn left_ns(self, charged_from_ns: u64, now_ns: u64, least_ns: u64) -> u64 {
         let length = self.length_ns();
-        let used = now_ns.saturating_sub(charged_from_ns) % length;
-        length - used
+        let least = least_ns.div_ceil(length).max(1).saturating_mul(length);
+        let used = now_ns.saturating_sub(charged_from_ns);
+        if used < least { least - used } else { length - used % length }
     }
 }
 

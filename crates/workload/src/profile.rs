@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::random::Stream;
 use crate::schedule::{MAX_DURATION_NS, MAX_RATE, Schedule};
-use crate::trace::{MAX_ROWS, Trace, TraceError, TraceOptions};
+use crate::trace::{MAX_ROWS, Moment, Trace, TraceError, TraceOptions};
 
 const MINUTE_NS: u64 = 60_000_000_000;
 
@@ -35,6 +35,8 @@ pub struct Profile {
     interval_ns: u64,
     means_per_s: Vec<f64>,
     noise: Option<Noise>,
+    /// When the first interval began, where it is of a day.
+    starts: Option<Moment>,
 }
 
 /// Means and noise that make no profile.
@@ -85,6 +87,9 @@ const CLARKNET_DAY: [u16; 96] = [
     203, 207, 209, 188, 180, 147, 145, 139, 148, 130, 139, 111, 103, 101, 117, 95,
 ];
 
+/// Its beginning, 1995-09-06 05:00 by the clock of the server, in nanoseconds since 1970.
+const CLARKNET_NS: i128 = 810_363_600 * 1_000_000_000;
+
 impl Profile {
     /// A profile of the mean rates of intervals, per second.
     ///
@@ -118,7 +123,7 @@ impl Profile {
             {
                 Err(ProfileError::Cut { least, greatest })
             }
-            _ => Ok(Self { name: name.into(), interval_ns, means_per_s, noise }),
+            _ => Ok(Self { name: name.into(), interval_ns, means_per_s, noise, starts: None }),
         }
     }
 
@@ -138,6 +143,7 @@ impl Profile {
                 greatest_per_s: 600.0,
                 has_peak: true,
             }),
+            starts: Some(Moment::Date(CLARKNET_NS)),
         }
     }
 
@@ -166,7 +172,7 @@ impl Profile {
         {
             *peak = noise.greatest_per_s;
         }
-        Trace::of_rates(&self.name, rates.into_iter(), step_ns)
+        Trace::of_rates(&self.name, rates.into_iter(), step_ns).starting(self.starts)
     }
 
     /// The highest of the steps of the interval with the highest mean.

@@ -10,7 +10,7 @@
 //! # Units
 //!
 //! Nanoseconds since the trace's first row; requests per second. Dates without a time zone are
-//! local times somewhere: only their differences matter.
+//! local times where the trace is from.
 
 mod clock;
 mod columns;
@@ -62,8 +62,8 @@ pub struct Trace {
     end_ns: u64,
     interval_ns: u64,
     kind: RowKind,
-    /// The first row's time, where the trace has dates.
-    origin: Option<i128>,
+    /// The first row's time, where it is of a calendar.
+    origin: Option<Moment>,
     /// Intervals without a row, between others.
     missing: u64,
     /// What was taken for what, where the trace does not say: a sentence each.
@@ -109,6 +109,8 @@ pub struct Notes {
     /// Intervals of the whole trace for which a row of counts is missing: nothing was requested in
     /// them.
     pub missing: u64,
+    /// When what is left after the cut starts, where the trace has dates.
+    pub starts: Option<Moment>,
 }
 
 /// Rows as they were read, times since the first.
@@ -133,7 +135,7 @@ impl Rows {
 fn build(
     name: &str,
     rows: Rows,
-    origin: Option<i128>,
+    origin: Option<Moment>,
     interval_ns: u64,
 ) -> Result<Trace, TraceError> {
     let seconds = interval_ns as f64 / NS_PER_S;
@@ -256,7 +258,13 @@ impl Trace {
     /// When the trace starts, where it has dates.
     #[must_use]
     pub fn start(&self) -> Option<Moment> {
-        self.origin.map(Moment::Date)
+        self.origin
+    }
+
+    /// The same trace, said to start at a time.
+    #[must_use]
+    pub fn starting(self, origin: Option<Moment>) -> Self {
+        Self { origin, ..self }
     }
 
     /// Makes a schedule of the trace: cuts it, fills drops, scales, compresses time, in this order.
@@ -279,7 +287,8 @@ impl Trace {
         let schedule = Schedule::from_pieces((0..points.len()).filter_map(|n| pieces.piece(n)))
             .map_err(|source| TraceError::Schedule { name: self.name.clone(), source })?;
         let (kind, interval_ns, missing) = (self.kind, self.interval_ns, self.missing);
-        Ok((schedule, Notes { kind, interval_ns, rows: points.len(), filled, missing }))
+        let starts = self.origin.map(|origin| origin.later(from_ns));
+        Ok((schedule, Notes { kind, interval_ns, rows: points.len(), filled, missing, starts }))
     }
 
     /// Where to cut, in nanoseconds since the first row.
@@ -306,15 +315,14 @@ impl Trace {
     fn offset(&self, moment: Moment) -> Option<u64> {
         match moment {
             Moment::Offset(ns) => Some(ns),
-            Moment::Date(ns) => u64::try_from(ns - self.origin?).ok(),
+            date => u64::try_from(date.since(self.origin?)?).ok(),
         }
     }
 
     fn cut_error(&self, which: &'static str, at: Moment, remedy: &'static str) -> TraceError {
         let range = match self.origin {
             Some(origin) => {
-                let end = Moment::Date(origin + i128::from(self.end_ns));
-                format!("from {} to {end}", Moment::Date(origin))
+                format!("from {origin} to {}", origin.later(self.end_ns))
             }
             None => format!("for {} and has no dates", show_duration_exact(self.end_ns)),
         };

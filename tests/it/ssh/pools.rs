@@ -48,8 +48,9 @@ unit = 'second'
 from = ['host'{}]
 every = '200ms'
 [policy.one]
-kind = 'fixed'
-instances = {instances}
+kind = 'schedule'
+times = '00:00={instances}'
+start = {start}
 [measure]
 slo = 'p90<1m, errors<90%'
 ",

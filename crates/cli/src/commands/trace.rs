@@ -100,7 +100,7 @@ fn from_log(log: &ImportedLog, args: &FromLog, remarks: &[String]) -> Result<Exi
 
 /// What a reader of the trace and the list must know, a sentence each.
 fn remarks(log: &ImportedLog, has_list: bool) -> Vec<String> {
-    let mut remarks: Vec<String> = log.damage.iter().cloned().collect();
+    let mut remarks: Vec<String> = log.damage.iter().chain(&log.twice).cloned().collect();
     if log.unreadable > 0 {
         remarks.push(format!("{} lines cannot be read", show_count(log.unreadable)));
     }
@@ -137,6 +137,7 @@ fn info(trace: &Trace, json: bool) -> Result<Exit> {
         let value = serde_json::json!({
             "schema": 1, "warnings": trace.remarks(),
             "rows": notes.rows, "interval_s": notes.interval_ns as f64 / 1e9,
+            "begins": trace.start().map(|at| at.to_string()),
             "missing": notes.missing, "duration_s": seconds, "requests": schedule.total(),
             "rate_per_s": { "min": least, "mean": mean, "max": schedule.peak() },
         });
@@ -150,6 +151,9 @@ fn info(trace: &Trace, json: bool) -> Result<Exit> {
         show_count(notes.rows as u64),
         show_duration(notes.interval_ns)
     );
+    if let Some(at) = trace.start() {
+        let _ = writeln!(out, "begins    {at}");
+    }
     let _ = writeln!(out, "length    {}", show_duration(schedule.duration_ns()));
     let _ = writeln!(out, "requests  {}", show_count(schedule.total()));
     let _ = writeln!(

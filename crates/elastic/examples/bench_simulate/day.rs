@@ -183,6 +183,7 @@ pub(crate) fn setup() -> (Setup, Demand, Maker) {
         price_per_hour: 0.17,
         slo: None,
         boot_s: 180.0,
+        start: None,
         future: None,
     };
     let prices = Prices {

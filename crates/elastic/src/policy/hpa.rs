@@ -10,6 +10,8 @@ pub(super) static KIND: Kind = Kind {
     name: "hpa",
     about: "`target` with the defaults of Kubernetes, its limits of change among them",
     parameters: &parameters(&DEFAULTS),
+    pace_s: 15.0,
+    goes_by_day: false,
     knows_future: false,
     make,
 };

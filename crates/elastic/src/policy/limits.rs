@@ -82,6 +82,11 @@ impl Limits {
         Ok(Self { limits, select })
     }
 
+    /// The shortest period of a limit; `None` without one.
+    pub(super) fn shortest_s(&self) -> Option<f64> {
+        self.limits.iter().map(|of| of.period_s).min_by(f64::total_cmp)
+    }
+
     /// No limit but what is selected.
     pub(super) fn none(select: Select) -> Self {
         Self { limits: Vec::new(), select }

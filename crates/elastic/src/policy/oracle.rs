@@ -2,7 +2,7 @@
 //! launched now is ready, and until the next decision. What nobody has; the bound that others are
 //! held against.
 
-use super::{Decision, Facts, Future, Kind, Maker, Parameters, Policy, maker, parameter};
+use super::{Decision, Facts, Future, Kind, MINUTE_S, Maker, Parameters, Policy, maker, parameter};
 use crate::demand::Demand;
 use crate::observation::Observation;
 use plimsoll_units::parameter::ANY_DURATION;
@@ -16,6 +16,8 @@ pub(super) static KIND: Kind = Kind {
         parameter("ahead", ANY_DURATION, "twice the boot time", "How far ahead it looks."),
         parameter("headroom", Number(0.0, 10.0), "0", "The rate is increased by this share."),
     ],
+    pace_s: MINUTE_S,
+    goes_by_day: false,
     knows_future: true,
     make,
 };

@@ -52,6 +52,8 @@ pub(super) static KIND: Kind = Kind {
             "The most by which the pool may be divided at once.",
         ),
     ],
+    pace_s: 2.0,
+    goes_by_day: false,
     knows_future: false,
     make,
 };
@@ -144,5 +146,9 @@ impl Policy for Panic {
         }
         let reason = format!("{name} {long:.1}, {} for each", self.target);
         Decision::of(seen.clamp(stable), reason).held_by(beyond(seen, stable))
+    }
+
+    fn shortest_s(&self) -> Option<(f64, &'static str)> {
+        Some((self.panic_s, "panic"))
     }
 }

@@ -13,7 +13,9 @@
 mod seasonal;
 
 use super::window::Recommended;
-use super::{Bound, Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, tried};
+use super::{
+    Bound, Decision, Facts, Kind, MINUTE_S, Maker, Parameters, Policy, maker, parameter, tried,
+};
 use crate::demand::Demand;
 use crate::observation::{Metric, Observation};
 use plimsoll_units::parameter::ANY_DURATION;
@@ -58,6 +60,8 @@ pub(super) static KIND: Kind = Kind {
             "Scale-down uses the highest need of this time.",
         ),
     ],
+    pace_s: MINUTE_S,
+    goes_by_day: false,
     knows_future: false,
     make,
 };

@@ -16,7 +16,7 @@
 //! an hour, and neither before half an hour has been seen. Where no decision falls into those
 //! minutes, because decisions are too rare, servers are removed at the full hour as well.
 
-use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, tried};
+use super::{Decision, Facts, Kind, MINUTE_S, Maker, Parameters, Policy, maker, parameter, tried};
 use crate::observation::{Metric, Observation, Series};
 use plimsoll_stats::queueing::erlang_b;
 use plimsoll_units::parameter::Takes::{Count, Duration, Number, Switch, Text, Word};
@@ -72,6 +72,8 @@ pub(super) static KIND: Kind = Kind {
             "Extrapolates the change from the hour before to the last one.",
         ),
     ],
+    pace_s: MINUTE_S,
+    goes_by_day: true,
     knows_future: false,
     make,
 };

@@ -7,7 +7,9 @@
 //! nothing boots: what was decided has to have shown first.
 
 use super::window::Recommended;
-use super::{Bound, Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, tried};
+use super::{
+    Bound, Decision, Facts, Kind, MINUTE_S, Maker, Parameters, Policy, maker, parameter, tried,
+};
 use crate::demand::{Demand, LOST};
 use crate::observation::{Metric, Observation};
 use plimsoll_units::parameter::ANY_DURATION;
@@ -41,6 +43,8 @@ pub(super) static KIND: Kind = Kind {
             "Scale-down uses the highest need of this time.",
         ),
     ],
+    pace_s: MINUTE_S,
+    goes_by_day: false,
     knows_future: false,
     make,
 };
@@ -134,5 +138,9 @@ impl Policy for Slo {
         let reason = format!("{rate:.1}/s, taken for {expected:.1}/s, needs {needed}");
         let held_by = (desired != needed).then_some(Bound::Window);
         Decision::of(desired, reason).held_by(held_by)
+    }
+
+    fn shortest_s(&self) -> Option<(f64, &'static str)> {
+        Some((self.period_s, "period"))
     }
 }

@@ -7,7 +7,8 @@
 //! its bound; a period without data has reached none.
 
 use super::{
-    Decision, Facts, Kind, METRICS, Maker, Parameters, Policy, Reach, maker, parameter, tried,
+    Decision, Facts, Kind, METRICS, MINUTE_S, Maker, Parameters, Policy, Reach, maker, parameter,
+    tried,
 };
 use crate::observation::{Metric, Observation, State};
 use plimsoll_units::ParseError;
@@ -53,6 +54,8 @@ pub(super) static KIND: Kind = Kind {
             &["0s", "1m", "3m", "5m"],
         ),
     ],
+    pace_s: MINUTE_S,
+    goes_by_day: false,
     knows_future: false,
     make,
 };
@@ -212,6 +215,10 @@ impl Policy for Step {
         // A step is taken where the metric reaches its bound.
         let (bound, _) = self.up.first()?;
         Some(Reach { metric: self.metric, bound: bound.next_down(), is_each: false })
+    }
+
+    fn shortest_s(&self) -> Option<(f64, &'static str)> {
+        Some((self.period_s, "period"))
     }
 }
 

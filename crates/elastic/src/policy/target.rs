@@ -18,8 +18,8 @@
 use super::limits::{Changes, Limits, SELECT, Select};
 use super::window::Recommended;
 use super::{
-    Bound, Decision, FIGURE, Facts, Kind, Maker, Parameter, Parameters, Policy, Reach, WATCHED,
-    beyond, maker, parameter, tried, whole,
+    Bound, Decision, FIGURE, Facts, Kind, MINUTE_S, Maker, Parameter, Parameters, Policy, Reach,
+    WATCHED, beyond, maker, parameter, tried, whole,
 };
 use crate::observation::{Metric, Observation};
 use plimsoll_units::parameter::ANY_DURATION;
@@ -31,6 +31,8 @@ pub(super) static KIND: Kind = Kind {
     name: "target",
     about: "keeps a metric of each instance near a target",
     parameters: &parameters(&DEFAULTS),
+    pace_s: MINUTE_S,
+    goes_by_day: false,
     knows_future: false,
     make,
 };
@@ -231,5 +233,11 @@ impl Policy for Target {
     fn adds_above(&self) -> Option<Reach> {
         let bound = self.target * (1.0 + self.tolerance.0);
         Some(Reach { metric: self.metric, bound, is_each: true })
+    }
+
+    fn shortest_s(&self) -> Option<(f64, &'static str)> {
+        let limits = [(self.up.shortest_s(), "up"), (self.down.shortest_s(), "down")];
+        let limits = limits.into_iter().filter_map(|(of, name)| Some((of?, name)));
+        limits.chain([(self.period_s, "period")]).min_by(|a, b| a.0.total_cmp(&b.0))
     }
 }

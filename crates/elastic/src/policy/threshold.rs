@@ -14,8 +14,8 @@
 //! autoscale*).
 
 use super::{
-    Bound, Decision, Facts, Kind, METRICS, Maker, Parameters, Policy, Reach, maker, parameter,
-    tried,
+    Bound, Decision, Facts, Kind, METRICS, MINUTE_S, Maker, Parameters, Policy, Reach, maker,
+    parameter, tried,
 };
 use crate::observation::{Metric, Observation};
 use plimsoll_units::parameter::ANY_DURATION;
@@ -95,6 +95,8 @@ pub(super) static KIND: Kind = Kind {
             "Removes no more instances than keep the metric below `upper`.",
         ),
     ],
+    pace_s: MINUTE_S,
+    goes_by_day: false,
     knows_future: false,
     make,
 };
@@ -254,5 +256,9 @@ impl Policy for Threshold {
 
     fn adds_above(&self) -> Option<Reach> {
         Some(Reach { metric: self.metric, bound: self.upper, is_each: false })
+    }
+
+    fn shortest_s(&self) -> Option<(f64, &'static str)> {
+        Some((self.period_s, "period"))
     }
 }

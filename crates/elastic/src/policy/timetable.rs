@@ -1,6 +1,8 @@
 //! A timetable: so many instances from each time of the day on.
 
-use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter};
+use super::{
+    Beginning, Decision, Facts, Kind, MINUTE_S, Maker, Parameters, Policy, maker, parameter,
+};
 use crate::observation::Observation;
 use plimsoll_units::ParseError;
 use plimsoll_units::parameter::Takes::{Duration, Text};
@@ -22,6 +24,8 @@ pub(super) static KIND: Kind = Kind {
             "Time before each entry at which it takes effect.",
         ),
     ],
+    pace_s: MINUTE_S,
+    goes_by_day: true,
     knows_future: false,
     make,
 };
@@ -79,18 +83,34 @@ impl Policy for Timetable {
     type State = ();
 
     fn decide(&self, (): &mut (), seen: &Observation<'_>) -> Decision {
-        let now_s = (seen.of_day_s + self.early_s + 1e-6).rem_euclid(DAY_S);
-        let passed = self.times.iter().rev().find(|(at_s, _)| *at_s <= now_s);
-        // Before the first it is still the last one, of the day before.
-        match passed.or(self.times.last()) {
-            Some(&(at_s, count)) => {
+        match self.at(seen.of_day_s) {
+            // What the pool cannot have is limited by its bounds, and that is said.
+            Some((at_s, count)) => {
                 let minutes = at_s / 60.0;
                 let (hour, minute) = ((minutes / 60.0).floor(), minutes % 60.0);
-                let reason = format!("{count} from {hour:02}:{minute:02} on");
-                Decision::of(seen.clamp(f64::from(count)), reason)
+                Decision::of(count, format!("{count} from {hour:02}:{minute:02} on"))
             }
             None => Decision::of(seen.wanted(), "an empty timetable".to_owned()),
         }
+    }
+
+    fn begins(&self, of_day_s: f64) -> Option<Beginning> {
+        self.at(of_day_s).map(|(_, count)| Beginning::Now(count))
+    }
+
+    fn range(&self) -> Option<(u32, u32)> {
+        let counts = || self.times.iter().map(|(_, count)| *count);
+        counts().min().zip(counts().max())
+    }
+}
+
+impl Timetable {
+    /// The entry in force at a time of the day, and how many.
+    fn at(&self, of_day_s: f64) -> Option<(f64, u32)> {
+        let now_s = (of_day_s + self.early_s + 1e-6).rem_euclid(DAY_S);
+        let passed = self.times.iter().rev().find(|(at_s, _)| *at_s <= now_s);
+        // Before the first it is still the last one, of the day before.
+        passed.or(self.times.last()).copied()
     }
 }
 

@@ -27,6 +27,7 @@ fn facts() -> Facts {
         price_per_hour: 0.1,
         slo: None,
         boot_s: 30.0,
+        start: None,
         future: None,
     }
 }

@@ -14,6 +14,7 @@ fn facts(cores: u32, limit: Option<u32>, slo: Option<(f64, f64)>, points_s: &[f6
         price_per_hour: 0.0,
         slo,
         boot_s: 0.0,
+        start: None,
         future: None,
     }
 }

@@ -115,6 +115,7 @@ fn facts(setup: &Setup) -> Facts {
         price_per_hour: 17.0,
         slo: bound.map(|(quantile, ns)| (quantile, ns as f64 / 1e9)),
         boot_s: 60.0,
+        start: None,
         future: None,
     }
 }

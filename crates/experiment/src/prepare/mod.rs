@@ -23,13 +23,15 @@ use plimsoll_runs::{NameKind, Names};
 use plimsoll_stats::Slo;
 use plimsoll_stats::slo::{Clause, Metric};
 use plimsoll_workload::request::Url;
+use plimsoll_workload::trace::Moment;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use offer::peak;
-pub(crate) use offer::schedule;
+pub(crate) use offer::{Rates, rates};
 pub use plimsoll_net::tls::CertificateEnd;
+pub use recorded::of_run;
 pub use threads::Cores;
 
 /// A plan, ready to be executed.
@@ -64,6 +66,8 @@ pub struct Place<'a> {
     pub here: &'a Path,
     /// Tells nanoseconds since 1970.
     pub now_ns: fn() -> u64,
+    /// By how many seconds the clock of this place is ahead of UTC, so many nanoseconds after 1970.
+    pub zone_s: fn(u64) -> i32,
     /// The root of the file system, below which `proc` lies.
     pub system: &'a Path,
     /// The cores that the process may use.
@@ -74,6 +78,15 @@ pub struct Place<'a> {
     pub program: &'a Path,
     /// The folder of what stands while this program runs: ledgers of test-beds.
     pub runtime: &'a Path,
+}
+
+impl Place<'_> {
+    /// Now, by the clock of this place.
+    #[must_use]
+    pub fn now(&self) -> Moment {
+        let now_ns = (self.now_ns)();
+        Moment::Zoned(now_ns.into(), (self.zone_s)(now_ns))
+    }
 }
 
 /// Makes a plan ready: reads the files it names, resolves its names. With `ask` the target is asked

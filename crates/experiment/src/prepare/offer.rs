@@ -10,7 +10,7 @@ use plimsoll_plan::{LoadShape, Plan, RateSource};
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::request::Order;
 use plimsoll_workload::schedule::Schedule;
-use plimsoll_workload::trace::{Notes, Trace};
+use plimsoll_workload::trace::{Moment, Notes, Trace};
 use std::sync::Arc;
 
 /// The greatest rate of due times, per second: of a list, in any of its seconds.
@@ -68,7 +68,7 @@ pub(super) fn make(
             Ok(Offer::Open { parts: vec![Times::Listed(times)], limit })
         }
         LoadShape::Open { source, arrivals } => {
-            let schedule = schedule(source, plan.seed, notes)?;
+            let Rates { schedule, .. } = rates(source, plan.seed, notes)?;
             let is_exact = matches!(arrivals, Arrivals::Even | Arrivals::Random);
             if schedule.total() == 0 && is_exact {
                 let expected = schedule.cumulative(schedule.duration_ns());
@@ -79,7 +79,7 @@ pub(super) fn make(
                 let warm = Schedule::constant(warm_rate(&schedule), warmup_ns)?;
                 parts.push(Times::Schedule(Arc::new(warm), *arrivals));
             }
-            parts.push(Times::Schedule(Arc::new(schedule), *arrivals));
+            parts.push(Times::Schedule(schedule, *arrivals));
             Ok(Offer::Open { parts, limit })
         }
     }
@@ -94,19 +94,30 @@ fn warm_rate(schedule: &Schedule) -> f64 {
     schedule.cumulative(schedule.duration_ns()) / (schedule.duration_ns() as f64 / 1e9)
 }
 
-/// The schedule of a rate's source, with the draws of a seed; the notes say what was done to it.
-pub(crate) fn schedule(
+/// What a rate's source comes to.
+pub(crate) struct Rates {
+    /// The rate over time.
+    pub(crate) schedule: Arc<Schedule>,
+    /// When what was recorded begins, where it says so.
+    pub(crate) starts: Option<Moment>,
+}
+
+/// The rates of a source, with the draws of a seed; the notes say what was done to them.
+pub(crate) fn rates(
     source: &RateSource,
     seed: u64,
     notes: &mut Vec<String>,
-) -> Result<Schedule, ExperimentError> {
-    Ok(match source {
+) -> Result<Rates, ExperimentError> {
+    let mut starts = None;
+    let schedule = match source {
         RateSource::Constant { rate_per_s, length } => {
             Schedule::constant(*rate_per_s, nanoseconds(length.longest()))?
         }
         RateSource::Schedule(schedule) => schedule.clone(),
         RateSource::Trace(trace) if recorded::is_run(trace) => {
-            recorded::trace(trace, notes)?.schedule(&trace.options)?.0
+            let (schedule, found) = recorded::trace(trace, notes)?.schedule(&trace.options)?;
+            starts = found.starts;
+            schedule
         }
         RateSource::Trace(trace) => {
             let read = match (&trace.files[..], &trace.format) {
@@ -117,15 +128,18 @@ pub(crate) fn schedule(
             let name = trace.shown();
             notes.extend(read.remarks().iter().map(|remark| format!("{name}: {remark}")));
             note(&name, &found, notes);
+            starts = found.starts;
             schedule
         }
         RateSource::Profile(profile) => {
             let trace = profile.name.profile().trace(seed);
             let (schedule, found) = trace.schedule(&profile.options)?;
             note("the profile", &found, notes);
+            starts = found.starts;
             schedule
         }
-    })
+    };
+    Ok(Rates { schedule: Arc::new(schedule), starts })
 }
 
 fn note(name: &str, found: &Notes, notes: &mut Vec<String>) {

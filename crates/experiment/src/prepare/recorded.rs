@@ -1,15 +1,18 @@
 //! `load.trace` that names a run: what the run offered, second by second, is offered again, live or
 //! simulated. So what another policy would have made of the same requests can be simulated.
 
-use plimsoll_plan::{TraceSource, speed_of};
+use plimsoll_plan::{TraceSource, speed_of, starts_at_of};
 use plimsoll_runs::experiment::{self, CELLS};
-use plimsoll_runs::{Phase, Run};
+use plimsoll_runs::{Phase, Run, World};
 use plimsoll_units::{show_count, show_duration};
-use plimsoll_workload::trace::{Point, Trace};
+use plimsoll_workload::trace::{Moment, Point, Trace};
+use std::path::Path;
 
 use super::nanoseconds;
+use crate::clock::clock_of;
 use crate::error::ExperimentError;
 
+const DAY_NS: u64 = 86_400_000_000_000;
 /// The series of the rate that a simulated pool's run has instead of seconds.
 const RATE: &str = "pool_offered_requests_per_second";
 
@@ -35,6 +38,18 @@ pub(super) fn trace(of: &TraceSource, notes: &mut Vec<String>) -> Result<Trace, 
     if of.counts_per.is_some() || of.columns.is_some() {
         return refused("offered by `columns` or `counts_per`: it is a run, which has neither");
     }
+    let (trace, note) = of_run(path)?;
+    notes.push(note);
+    Ok(trace)
+}
+
+/// The same of the folder of a run, with what a reader should know of it.
+///
+/// # Errors
+/// A folder that is no run; a run that offered nothing.
+pub fn of_run(path: &Path) -> Result<(Trace, String), ExperimentError> {
+    let name = path.display().to_string().trim_end_matches('/').to_owned();
+    let refused = |why: &str| Err(ExperimentError::Conflict(format!("offer what {name} {why}")));
     if path.join(experiment::FILE).is_file() {
         return refused(&format!(
             "offered: it is an experiment, of many runs; name one of its cells, such as \
@@ -66,9 +81,25 @@ pub(super) fn trace(of: &TraceSource, notes: &mut Vec<String>) -> Result<Trace, 
     if !run.is_complete() {
         note += "; it was not whole when it was read";
     }
-    notes.push(note);
     let points = points.into_iter().map(|of| Point { offset_ns: longer(of.offset_ns), ..of });
-    Ok(Trace::recorded(&name, points.collect(), longer(end_ns))?)
+    let trace = Trace::recorded(&name, points.collect(), longer(end_ns))?;
+    Ok((trace.starting(starts(&run)?), note))
+}
+
+/// When a run's measured phase began: on its day, at the time that its plan says, else by the clock
+/// that told its day, or at the moment at which it was started. Of a simulated run only its plan
+/// knows.
+fn starts(run: &Run) -> Result<Option<Moment>, ExperimentError> {
+    let meta = run.meta();
+    let day_ns = i128::from(meta.started_unix_ns / DAY_NS * DAY_NS);
+    if let Some(of_day) = starts_at_of(&meta.plan_text) {
+        return Ok(Some(Moment::Date(day_ns).later(nanoseconds(of_day))));
+    }
+    if let Some(at) = clock_of(run)? {
+        return Ok(Some(at));
+    }
+    let started = Moment::Zoned(meta.started_unix_ns.into(), 0);
+    Ok((meta.world == World::Live).then(|| started.later(meta.warmup_ns)))
 }
 
 /// The measured seconds of a run: points since their beginning, and their end.

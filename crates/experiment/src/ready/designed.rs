@@ -350,7 +350,7 @@ pub(super) fn live_pool(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentE
     let (mut lengths, mut first) = (Vec::new(), None);
     for levels in &design.all {
         let of = pool.of_levels(&levels_of(&varied, levels))?;
-        live::check_period(of.plan)?;
+        live::check_period(of)?;
         live::check_watched(of)?;
         let bed = live::check(of.plan, of.model, &ask.place)?;
         first.get_or_insert(bed);
@@ -394,6 +394,10 @@ pub(super) fn shadow_pool(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, Experimen
         return Err(ExperimentError::Conflict(text.to_owned()));
     }
     let pool = pools::Combinations::of(&text, &varied, &design.all, ask.place.environment)?;
+    for levels in &design.all {
+        let of = pool.of_levels(&levels_of(&varied, levels))?;
+        shadow::check_pace(of.plan, of.model, of.named)?;
+    }
     let subject = pool.subject(plan, ask.place.here, |_| Ok(Default::default()))?;
     let subject = shadow::subject(plan, subject);
     let limit = ask.shadow.and_then(|of| of.limit);

@@ -108,6 +108,7 @@ mod tests {
             environment: |_| None,
             here: std::path::Path::new("/"),
             now_ns: || 0,
+            zone_s: |_| 0,
             system: std::path::Path::new("/"),
             cores: crate::prepare::Cores { online: 1, allowed: 1 },
             version: "",

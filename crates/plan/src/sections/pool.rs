@@ -28,7 +28,8 @@ section! {
         /// How many there are at the beginning.
         start: u32 { INSTANCES, or least, said "`min`", "4" }
         /// How often metrics are collected, and the policy decides.
-        decide_every: Duration { TIME, or Duration::from_secs(60), "15s" }
+        decide_every: Option<Duration> { TIME,
+            said "the policy's own: 15 s of `hpa`, 2 s of `panic`, 60 s of the others", "15s" }
         /// A metric arrives so late at the policy.
         metric_delay: Duration { DURATION, or Duration::ZERO, "2m" }
         /// The standard deviation of a metric's noise, as a share of it.
@@ -38,7 +39,8 @@ section! {
         /// When a client gives up, counted from when its request was due.
         client_timeout: Option<Duration> { TIME, "10s" }
         /// The time of day at which the load begins.
-        starts_at: Duration { TIME_OF_DAY, or Duration::ZERO, "05:00" }
+        starts_at: Option<Duration> { TIME_OF_DAY,
+            said "that of the log or trace; now, of a live pool; else `00:00`", "05:00" }
         /// Whose instances the live pool has that somebody else starts and ends: those whose agents
         /// announce themselves, those of an Auto Scaling group, or those with a tag.
         follow: Option<Follow> { FOLLOW, "agents" }
@@ -129,17 +131,31 @@ const TIME_OF_DAY: Parsed<Duration> = Parsed {
     form: Form::Text,
     parse: time_of_day,
     show: |since| {
-        let minutes = since.as_secs() / 60;
-        format!("{:02}:{:02}", minutes / 60, minutes % 60)
+        let (minutes, seconds) = (since.as_secs() / 60, since.as_secs() % 60);
+        let shown = format!("{:02}:{:02}", minutes / 60, minutes % 60);
+        if seconds > 0 { format!("{shown}:{seconds:02}") } else { shown }
     },
 };
 
-/// Reads `05:00`.
-fn time_of_day(text: &str) -> Result<Duration, ParseError> {
-    let read = |text: &str, below: u64| text.parse::<u64>().ok().filter(|value| *value < below);
-    let parts = text.trim().split_once(':');
-    match parts.and_then(|(hours, minutes)| Some((read(hours, 24)?, read(minutes, 60)?))) {
-        Some((hours, minutes)) => Ok(Duration::from_secs(60 * (60 * hours + minutes))),
+/// Reads `05:00` or `05:00:30`.
+pub(crate) fn time_of_day(text: &str) -> Result<Duration, ParseError> {
+    let read = |text: &str, below: u64| {
+        let is_plain = (1..=2).contains(&text.len()) && text.bytes().all(|of| of.is_ascii_digit());
+        text.parse::<u64>().ok().filter(|value| is_plain && *value < below)
+    };
+    let parts: Vec<&str> = text.trim().split(':').collect();
+    let since = match parts[..] {
+        [hours, minutes] => read(hours, 24).zip(read(minutes, 60)).map(|of| (of.0, of.1, 0)),
+        [hours, minutes, seconds] => read(hours, 24)
+            .zip(read(minutes, 60))
+            .zip(read(seconds, 60))
+            .map(|((hours, minutes), seconds)| (hours, minutes, seconds)),
+        _ => None,
+    };
+    match since {
+        Some((hours, minutes, seconds)) => {
+            Ok(Duration::from_secs(3600 * hours + 60 * minutes + seconds))
+        }
         None => Err(ParseError::new("a time of day such as 05:00", text, 0, text.len())),
     }
 }

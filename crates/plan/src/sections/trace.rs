@@ -155,10 +155,11 @@ impl Part for TraceOptions {
 /// Whether two moments that can be compared leave nothing between them.
 fn leaves_nothing(from: Option<Moment>, to: Option<Moment>) -> bool {
     match (from, to) {
-        (Some(Moment::Date(from)), Some(Moment::Date(to))) => from >= to,
+        (Some(Moment::Date(from)), Some(Moment::Date(to)))
+        | (Some(Moment::Zoned(from, _)), Some(Moment::Zoned(to, _))) => from >= to,
         (from, Some(Moment::Offset(to))) => match from {
             Some(Moment::Offset(from)) => from >= to,
-            Some(Moment::Date(_)) => false,
+            Some(Moment::Date(_) | Moment::Zoned(..)) => false,
             None => to == 0,
         },
         _ => false,

@@ -34,9 +34,9 @@ fn time<'a>(line: &'a [u8], last: &mut LastDate) -> Option<(Moment, &'a [u8])> {
         rest = &rest[open + 1..];
         if let Some((text, after)) = rest.split_first_chunk::<CLF_BYTES>()
             && after.first() == Some(&b']')
-            && let Some(second) = last.clf(text)
+            && let Some(moment) = last.clf(text)
         {
-            return Some((Moment { second, nanos: None }, &after[1..]));
+            return Some((moment, &after[1..]));
         }
         let close = memchr::memchr(b']', rest)?;
         let text = &rest[..close];

@@ -12,6 +12,8 @@ pub(super) struct Moment {
     pub second: i64,
     /// The fraction, where the log has one.
     pub nanos: Option<u32>,
+    /// By how many seconds the clock of the line is ahead of UTC; `None` where it does not say.
+    pub zone_s: Option<i32>,
 }
 
 /// Days since 1970-01-01 of a date that exists.
@@ -59,7 +61,7 @@ pub(super) fn month(name: &[u8]) -> Option<u32> {
 pub(super) const CLF_BYTES: usize = 26;
 
 /// `10/Oct/2000:13:55:36 -0700`.
-pub(super) fn clf(text: &[u8; CLF_BYTES]) -> Option<i64> {
+pub(super) fn clf(text: &[u8; CLF_BYTES]) -> Option<Moment> {
     let marks = text[2] == b'/'
         && text[6] == b'/'
         && text[11] == b':'
@@ -71,13 +73,29 @@ pub(super) fn clf(text: &[u8; CLF_BYTES]) -> Option<i64> {
     }
     let day = days(four(text, 7)?, month(&text[3..6])?, two(text, 0)?)?;
     let zone_s = zone(&text[21..])?;
-    second_of(day, two(text, 12)?, two(text, 15)?, two(text, 18)?, zone_s)
+    let time = (two(text, 12)?, two(text, 15)?, two(text, 18)?);
+    Moment::of(day, time, zone_s, None)
 }
 
-/// `Z`, `+02:00`, `-0700`, `+02`, or nothing, which is taken for UTC; in seconds east.
-pub(super) fn zone(text: &[u8]) -> Option<i64> {
+impl Moment {
+    /// A time of a day, by a clock of a zone, or of none.
+    pub(super) fn of(
+        day: i64,
+        (hour, minute, second): (u32, u32, u32),
+        zone_s: Option<i32>,
+        nanos: Option<u32>,
+    ) -> Option<Self> {
+        let ahead_s = i64::from(zone_s.unwrap_or(0));
+        Some(Self { second: second_of(day, hour, minute, second, ahead_s)?, nanos, zone_s })
+    }
+}
+
+/// `Z`, `+02:00`, `-0700`, `+02`, in seconds east, or nothing: a clock of no known zone. `None` for
+/// what is no zone.
+pub(super) fn zone(text: &[u8]) -> Option<Option<i32>> {
     let (sign, hour, minute) = match text {
-        [] | [b'Z' | b'z'] => return Some(0),
+        [] => return Some(None),
+        [b'Z' | b'z'] => return Some(Some(0)),
         [sign, _, _] => (sign, two(text, 1)?, 0),
         [sign, _, _, _, _] => (sign, two(text, 1)?, two(text, 3)?),
         [sign, _, _, b':', _, _] => (sign, two(text, 1)?, two(text, 4)?),
@@ -87,10 +105,10 @@ pub(super) fn zone(text: &[u8]) -> Option<i64> {
     if hour > 18 || minute > 59 {
         return None;
     }
-    let east = i64::from(hour * 3600 + minute * 60);
+    let east = i32::try_from(hour * 3600 + minute * 60).ok()?;
     match sign {
-        b'+' => Some(east),
-        b'-' => Some(-east),
+        b'+' => Some(Some(east)),
+        b'-' => Some(Some(-east)),
         _ => None,
     }
 }
@@ -120,8 +138,7 @@ pub(super) fn iso(text: &[u8]) -> Option<Moment> {
         rest = after;
     }
     let zone_s = zone(rest)?;
-    let second = second_of(day, two(text, 11)?, two(text, 14)?, two(text, 17)?, zone_s)?;
-    Some(Moment { second, nanos })
+    Moment::of(day, (two(text, 11)?, two(text, 14)?, two(text, 17)?), zone_s, nanos)
 }
 
 /// A time such as `2026-11-20T05:00:00.123Z` in nanoseconds since 1970-01-01T00:00:00Z.
@@ -161,14 +178,13 @@ pub(super) fn clf_with_fraction(text: &[u8]) -> Option<Moment> {
         let (fraction, len) = nanos_of(digits)?;
         (nanos, rest) = (Some(fraction), &digits[len..]);
     }
-    let zone: [u8; 6] = match rest {
-        [] => *b" +0000",
-        _ => rest.try_into().ok()?,
-    };
+    let has_zone = !rest.is_empty();
+    let zone: [u8; 6] = if has_zone { rest.try_into().ok()? } else { *b" +0000" };
     let mut whole = [0; CLF_BYTES];
     whole[..LOCAL_BYTES].copy_from_slice(local);
     whole[LOCAL_BYTES..].copy_from_slice(&zone);
-    Some(Moment { second: clf(&whole)?, nanos })
+    let moment = clf(&whole)?;
+    Some(Moment { nanos, zone_s: moment.zone_s.filter(|_| has_zone), ..moment })
 }
 
 /// A decimal fraction at the start of a text as nanoseconds, rounded down, and its digits.
@@ -215,19 +231,20 @@ pub(super) fn epoch(text: &[u8]) -> Option<Moment> {
         _ => 1_000_000_000,
     };
     let second = i64::try_from(whole / unit).ok()?;
+    let zone_s = Some(0);
     if unit == 1 {
-        return Some(Moment { second, nanos });
+        return Some(Moment { second, nanos, zone_s });
     }
     let nanos = u32::try_from(whole % unit * (1_000_000_000 / unit)).ok()?;
-    Some(Moment { second, nanos: Some(nanos) })
+    Some(Moment { second, nanos: Some(nanos), zone_s })
 }
 
 /// Any of the three notations.
 pub(super) fn any(text: &[u8]) -> Option<Moment> {
     if let Ok(text) = <&[u8; CLF_BYTES]>::try_from(text)
-        && let Some(second) = clf(text)
+        && let Some(moment) = clf(text)
     {
-        return Some(Moment { second, nanos: None });
+        return Some(moment);
     }
     iso(text).or_else(|| epoch(text))
 }
@@ -236,21 +253,22 @@ pub(super) fn any(text: &[u8]) -> Option<Moment> {
 #[derive(Debug, Clone)]
 pub(super) struct LastDate {
     text: [u8; CLF_BYTES],
-    second: i64,
+    moment: Moment,
 }
 
 impl LastDate {
     pub(super) fn new() -> Self {
-        Self { text: [0; CLF_BYTES], second: 0 }
+        let moment = Moment { second: 0, nanos: None, zone_s: None };
+        Self { text: [0; CLF_BYTES], moment }
     }
 
     /// [`clf`], remembered.
-    pub(super) fn clf(&mut self, text: &[u8; CLF_BYTES]) -> Option<i64> {
+    pub(super) fn clf(&mut self, text: &[u8; CLF_BYTES]) -> Option<Moment> {
         if *text != self.text {
-            self.second = clf(text)?;
+            self.moment = clf(text)?;
             self.text = *text;
         }
-        Some(self.second)
+        Some(self.moment)
     }
 }
 

@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     fn text(target: &str, escaped: bool) -> Option<String> {
-        let moment = Moment { second: 0, nanos: None };
+        let moment = Moment { second: 0, nanos: None, zone_s: None };
         let entry = Entry {
             moment,
             method: b"GET",

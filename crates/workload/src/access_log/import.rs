@@ -14,9 +14,12 @@ use super::seconds::SecondCounts;
 use super::urls::{Refused, UrlCounts};
 use crate::request::Url;
 use plimsoll_net::url::MAX_TARGET_BYTES;
+use plimsoll_units::show_count;
 
 /// How many unreadable lines are kept for showing.
 const EXAMPLES: usize = 10;
+/// Fewer requests are the same in two logs by chance.
+const LEAST_SAME: u64 = 10;
 
 /// How a log is imported.
 #[derive(Debug, Clone)]
@@ -66,6 +69,9 @@ pub struct ImportedLog {
     pub format: LogFormat,
     /// Requests of every second.
     pub seconds: SecondCounts,
+    /// By how many seconds the clock of the first line is ahead of UTC; `None` where its time has
+    /// no zone.
+    pub zone_s: Option<i32>,
     /// Distinct URLs that were asked for by GET, with their counts.
     pub urls: UrlCounts,
     /// Requests.
@@ -82,6 +88,16 @@ pub struct ImportedLog {
     pub examples: Vec<Unreadable>,
     /// What of compressed logs could not be read: a sentence.
     pub damage: Option<String>,
+    /// Logs that seem to be the same one twice: a sentence each.
+    pub twice: Vec<String>,
+}
+
+/// What is the same of two logs that are one: how many requests, from when until when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Extent {
+    requests: u64,
+    first: i64,
+    last: i64,
 }
 
 /// Imports a file.
@@ -129,12 +145,14 @@ struct Importing<'a> {
     texts: UrlTexts,
     refused: Refused,
     imported: Option<ImportedLog>,
+    /// The logs before, with their names.
+    read: Vec<(String, Extent)>,
 }
 
 impl<'a> Importing<'a> {
     fn new(options: &'a ImportOptions) -> Self {
         let texts = UrlTexts::new(&options.rewrites);
-        Self { options, texts, refused: Refused::default(), imported: None }
+        Self { options, texts, refused: Refused::default(), imported: None, read: Vec::new() }
     }
 
     /// Reads one log to its end.
@@ -144,12 +162,14 @@ impl<'a> Importing<'a> {
             .imported
             .get_or_insert_with(|| ImportedLog::empty(log.format(), self.options.max_urls));
         let mut line = 0;
+        let mut extent = Extent { requests: 0, first: i64::MAX, last: i64::MIN };
         while let Some(step) = log.next()? {
             line += 1;
             let unreadable = match step {
                 Step::Request(entry, text) => match imported.request(&entry, &mut self.texts) {
                     Ok(refused) => {
                         self.refused.join(refused);
+                        extent.add(entry.moment.second);
                         continue;
                     }
                     Err(why) => (why, text),
@@ -173,6 +193,10 @@ impl<'a> Importing<'a> {
                 Some(before) => format!("{before}; {origin}: {damage}"),
             });
         }
+        if let Some((other, _)) = self.read.iter().find(|(_, of)| *of == extent) {
+            imported.twice.extend(extent.same(other, origin));
+        }
+        self.read.push((origin.to_owned(), extent));
         Ok(())
     }
 
@@ -188,11 +212,35 @@ impl<'a> Importing<'a> {
     }
 }
 
+impl Extent {
+    fn add(&mut self, second: i64) {
+        self.requests += 1;
+        self.first = self.first.min(second);
+        self.last = self.last.max(second);
+    }
+
+    /// Says that two logs are one; `None` where too little is the same to tell.
+    fn same(&self, one: &str, other: &str) -> Option<String> {
+        let is_much = self.requests >= LEAST_SAME && self.last > self.first;
+        let what = if one == other {
+            format!("{one} was named twice, and counts twice")
+        } else {
+            let requests = show_count(self.requests);
+            format!(
+                "{one} and {other} both have {requests} requests between the same two seconds: \
+                 they seem to be the same log, and count twice"
+            )
+        };
+        (one == other || is_much).then_some(what)
+    }
+}
+
 impl ImportedLog {
     fn empty(format: &LogFormat, max_urls: usize) -> Self {
         Self {
             format: format.clone(),
             seconds: SecondCounts::new(),
+            zone_s: None,
             urls: UrlCounts::new(max_urls),
             requests: 0,
             left_out: LeftOut::default(),
@@ -201,6 +249,7 @@ impl ImportedLog {
             unreadable: 0,
             examples: Vec::new(),
             damage: None,
+            twice: Vec::new(),
         }
     }
 
@@ -214,6 +263,9 @@ impl ImportedLog {
     fn request(&mut self, entry: &Entry<'_>, texts: &mut UrlTexts) -> Result<Refused, Why> {
         if !self.seconds.add(entry.moment.second) {
             return Err("a second for which there is no room left");
+        }
+        if self.requests == 0 {
+            self.zone_s = entry.moment.zone_s;
         }
         self.requests += 1;
         if entry.method != b"GET" {

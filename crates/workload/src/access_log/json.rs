@@ -371,7 +371,7 @@ fn from_float(number: &[u8]) -> Option<Moment> {
     }
     #[expect(clippy::cast_possible_truncation, reason = "below 10^11")]
     let second = value as i64;
-    Some(Moment { second, nanos: None })
+    Some(Moment { second, nanos: None, zone_s: Some(0) })
 }
 
 /// A text with its escapes undone.

@@ -120,7 +120,7 @@ mod tests {
     fn rewritten(rules: &[&str], target: &str) -> Option<String> {
         let rules: Vec<Rewrite> =
             rules.iter().map(|text| Rewrite::parse(text).expect(text)).collect();
-        let moment = Moment { second: 0, nanos: None };
+        let moment = Moment { second: 0, nanos: None, zone_s: None };
         let (method, target, rest) = (&b"GET"[..], target.as_bytes(), Rest::Unread(b""));
         let entry = Entry { moment, method, target, escaped: false, rest };
         let mut texts = UrlTexts::new(&rules);

@@ -164,7 +164,8 @@ fn moment(
         *last = (*date, date::iso(&midnight)?.second);
     }
     let (of_day, nanos) = date::time_of_day(time)?;
-    Some(Moment { second: last.1 + of_day, nanos })
+    // The format has its times in UTC.
+    Some(Moment { second: last.1 + of_day, nanos, zone_s: Some(0) })
 }
 
 /// The fields of a line.

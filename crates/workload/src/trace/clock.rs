@@ -20,6 +20,8 @@ const LEAST_EPOCH: i128 = 100_000_000;
 const LEAST_MS: i128 = LEAST_EPOCH * 1_000;
 const LEAST_US: i128 = LEAST_MS * 1_000;
 const LEAST_NS: i128 = LEAST_US * 1_000;
+/// Times whose unit is named count from 1970 where they come to a day from 1990 to 2100.
+const CALENDAR_NS: std::ops::Range<i128> = 631_152_000 * SECOND_NS..4_102_444_800 * SECOND_NS;
 
 /// What times are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,9 +70,26 @@ impl Clock {
     /// A time, in nanoseconds; `None` where it is none of this kind.
     pub(super) fn read(self, text: &str) -> Option<i128> {
         match self {
-            Self::Dates => date_time(text),
+            Self::Dates => date_time(text).and_then(Moment::date_ns),
             Self::Digits(len) => digits(text).filter(|_| text.len() == len),
             Self::Numbers { unit_ns, .. } => decimal(text, unit_ns),
+        }
+    }
+
+    /// When a time is, where it is of a calendar: a date, or a number since 1970.
+    pub(super) fn moment(self, text: &str) -> Option<Moment> {
+        match self {
+            Self::Dates => date_time(text),
+            Self::Digits(_) => self.read(text).map(Moment::Date),
+            Self::Numbers { told, .. } => {
+                let ns = self.read(text)?;
+                let is_since_1970 = match told {
+                    Told::BySize(_) => true,
+                    Told::Assumed => false,
+                    Told::ByName => CALENDAR_NS.contains(&ns),
+                };
+                is_since_1970.then_some(Moment::Zoned(ns, 0))
+            }
         }
     }
 
@@ -83,15 +102,10 @@ impl Clock {
         }
     }
 
-    /// Whether times are dates, rather than numbers since some start.
-    pub(super) fn has_dates(self) -> bool {
-        matches!(self, Self::Dates | Self::Digits(_))
-    }
-
     /// What the times of a column were taken for, where its name does not say: a sentence about the
     /// first of them.
     pub(super) fn remark(self, column: &str, first: &str) -> Option<String> {
-        let date = || self.read(first).map_or_else(String::new, |ns| Moment::Date(ns).to_string());
+        let date = || self.moment(first).map_or_else(String::new, |at| at.to_string());
         let taken = match self {
             Self::Dates | Self::Numbers { told: Told::ByName, .. } => return None,
             Self::Digits(len) => {
@@ -120,7 +134,7 @@ fn digits(text: &str) -> Option<i128> {
         let second = text.get(12..14).unwrap_or("00");
         marked += &format!(" {}:{}:{second}", &text[8..10], &text[10..12]);
     }
-    date_time(&marked)
+    date_time(&marked).and_then(Moment::date_ns)
 }
 
 /// A decimal number of units, in nanoseconds, exactly (rounded down beyond them).
@@ -186,7 +200,8 @@ mod tests {
             assert_eq!(clock.read(text), Some(MOMENT), "{text}");
             let found = clock.remark("Time", text).unwrap_or_default();
             assert!(found.contains(remark) && found.is_empty() == remark.is_empty(), "{found}");
-            assert!(remark.is_empty() || found.ends_with("is 2026-03-03 08:00"), "{found}");
+            let is_told = found.trim_end_matches(" UTC").ends_with("is 2026-03-03 08:00");
+            assert!(remark.is_empty() || is_told, "{found}");
         }
         let day = Clock::of("20260303", None).unwrap();
         assert_eq!(day.read("20260303"), Some(MOMENT - 8 * 3600 * S));

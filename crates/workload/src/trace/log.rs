@@ -3,7 +3,7 @@
 use plimsoll_units::{show_count, show_duration};
 use std::path::{Path, PathBuf};
 
-use super::{MAX_ROWS, Rows, Trace, TraceError, build};
+use super::{MAX_ROWS, Moment, Rows, Trace, TraceError, build};
 use crate::access_log::{ImportOptions, ImportedLog, LogFormat, Unreadable, import_all, names};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -44,7 +44,11 @@ impl Trace {
         if times.is_empty() {
             return Err(TraceError::Empty { name });
         }
-        let origin = i128::from(first) * i128::from(SECOND_NS);
+        let origin_ns = i128::from(first) * i128::from(SECOND_NS);
+        let origin = match log.zone_s {
+            Some(zone_s) => Moment::Zoned(origin_ns, zone_s),
+            None => Moment::Date(origin_ns),
+        };
         let trace = build(&name, Rows::Counts(times, counts), Some(origin), SECOND_NS)?;
         Ok(Self { missing: 0, remarks: remarks(&log, paths.len()), ..trace })
     }
@@ -80,5 +84,6 @@ fn remarks(log: &ImportedLog, logs: usize) -> Vec<String> {
         remarks.push(format!("{count} lines cannot be read{}", first.unwrap_or_default()));
     }
     remarks.extend(log.damage.clone());
+    remarks.extend(log.twice.clone());
     remarks
 }

@@ -1,8 +1,8 @@
 //! Moments: the times in a trace, and the places where one is cut.
 //!
-//! A date-time without a zone is local time somewhere; only differences within one trace matter,
-//! so it is read as if it were UTC. One with a zone (`Z`, `+02:00`, `-0400`) is brought to UTC.
-//! Days are those of the proleptic Gregorian calendar.
+//! A date-time without a zone is local time where the trace is from. One with a zone (`Z`,
+//! `+02:00`, `-0400`) is a moment everywhere, and keeps its zone: it is the clock that was looked
+//! at. Days are those of the proleptic Gregorian calendar.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,6 +18,9 @@ const WANTED: &str =
 pub enum Moment {
     /// Nanoseconds since 1970-01-01 00:00, in the trace's own time.
     Date(i128),
+    /// Nanoseconds since 1970-01-01 00:00 UTC, and by how many seconds the clock that told it is
+    /// ahead of UTC.
+    Zoned(i128, i32),
     /// Nanoseconds since the first row.
     Offset(u64),
 }
@@ -30,8 +33,8 @@ impl Moment {
     /// What is neither.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let body = text.trim();
-        if let Some(ns) = date_time(body) {
-            return Ok(Self::Date(ns));
+        if let Some(moment) = date_time(body) {
+            return Ok(moment);
         }
         let at = text.len() - text.trim_start().len();
         match duration(body).ok().and_then(|value| u64::try_from(value.as_nanos()).ok()) {
@@ -53,9 +56,10 @@ impl FromStr for Moment {
 /// The text that [`Moment::parse`] reads back to the same.
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ns = match *self {
+        let (ns, ahead_s) = match *self {
             Self::Offset(ns) => return f.write_str(&show_duration_exact(ns)),
-            Self::Date(ns) => ns,
+            Self::Date(ns) => (ns, None),
+            Self::Zoned(ns, ahead_s) => (ns + i128::from(ahead_s) * NS_PER_S, Some(ahead_s)),
         };
         let (days, of_day) = (ns.div_euclid(86_400 * NS_PER_S), ns.rem_euclid(86_400 * NS_PER_S));
         let (year, month, day) = civil::date(i64::try_from(days).unwrap_or(i64::MAX));
@@ -69,13 +73,68 @@ impl fmt::Display for Moment {
             let part = format!("{part:09}");
             write!(f, ".{}", part.trim_end_matches('0'))?;
         }
-        Ok(())
+        match ahead_s {
+            None => Ok(()),
+            Some(0) => f.write_str(" UTC"),
+            Some(ahead_s) => {
+                let (sign, minutes) = (if ahead_s < 0 { '-' } else { '+' }, ahead_s.abs() / 60);
+                write!(f, " {sign}{:02}:{:02}", minutes / 60, minutes % 60)
+            }
+        }
     }
 }
 
-/// Reads `YYYY-MM-DD`, then optionally ` ` or `T`, `HH:MM`, `:SS`, a fraction and a zone, as
-/// nanoseconds since 1970; `/` may stand for `-`.
-pub(super) fn date_time(text: &str) -> Option<i128> {
+impl Moment {
+    /// Seconds since the midnight before, by the clock that told the moment; `None` of a time since
+    /// a trace's start.
+    #[must_use]
+    pub fn of_day_s(self) -> Option<f64> {
+        let ns = match self {
+            Self::Offset(_) => return None,
+            Self::Date(ns) => ns,
+            Self::Zoned(ns, ahead_s) => ns + i128::from(ahead_s) * NS_PER_S,
+        };
+        Some(ns.rem_euclid(86_400 * NS_PER_S) as f64 / NS_PER_S as f64)
+    }
+
+    /// How many nanoseconds a date is after another: a date without a zone is told by the clock of
+    /// the other one. `None` where one of them is no date.
+    #[must_use]
+    pub fn since(self, origin: Self) -> Option<i128> {
+        match (self, origin) {
+            (Self::Offset(_), _) | (_, Self::Offset(_)) => None,
+            (Self::Date(ns), Self::Zoned(origin, ahead_s)) => {
+                Some(ns - i128::from(ahead_s) * NS_PER_S - origin)
+            }
+            (Self::Date(ns) | Self::Zoned(ns, _), Self::Date(origin) | Self::Zoned(origin, _)) => {
+                Some(ns - origin)
+            }
+        }
+    }
+
+    /// The moment so many nanoseconds later, by the same clock.
+    #[must_use]
+    pub fn later(self, by_ns: u64) -> Self {
+        match self {
+            Self::Offset(ns) => Self::Offset(ns.saturating_add(by_ns)),
+            Self::Date(ns) => Self::Date(ns + i128::from(by_ns)),
+            Self::Zoned(ns, ahead_s) => Self::Zoned(ns + i128::from(by_ns), ahead_s),
+        }
+    }
+
+    /// Nanoseconds since 1970-01-01 00:00 of a date: UTC, or the trace's own time without a zone.
+    #[must_use]
+    pub fn date_ns(self) -> Option<i128> {
+        match self {
+            Self::Offset(_) => None,
+            Self::Date(ns) | Self::Zoned(ns, _) => Some(ns),
+        }
+    }
+}
+
+/// Reads `YYYY-MM-DD`, then optionally ` ` or `T`, `HH:MM`, `:SS`, a fraction and a zone; `/` may
+/// stand for `-`.
+pub(super) fn date_time(text: &str) -> Option<Moment> {
     let mut rest = text.as_bytes();
     let year = digits(&mut rest, 4)?;
     let separator = take(&mut rest, b"-/")?;
@@ -89,7 +148,7 @@ pub(super) fn date_time(text: &str) -> Option<i128> {
     }
     let mut ns = i128::from(civil::days(year, month, day)) * 86_400 * NS_PER_S;
     if rest.is_empty() {
-        return Some(ns);
+        return Some(Moment::Date(ns));
     }
     take(&mut rest, b" T")?;
     let hour = digits(&mut rest, 2)?;
@@ -107,20 +166,25 @@ pub(super) fn date_time(text: &str) -> Option<i128> {
         return None;
     }
     ns += (hour * 3600 + minute * 60 + second) * NS_PER_S;
-    Some(ns - zone(rest)? * NS_PER_S)
+    Some(match zone(rest.trim_ascii_start())? {
+        None => Moment::Date(ns),
+        Some(ahead_s) => Moment::Zoned(ns - i128::from(ahead_s) * NS_PER_S, ahead_s),
+    })
 }
 
-/// The seconds by which a zone is ahead of UTC; none is 0.
-fn zone(mut rest: &[u8]) -> Option<i128> {
-    rest = rest.trim_ascii_start();
-    if rest.is_empty() || rest == b"Z" || rest == b"z" || rest == b"UTC" {
-        return Some(0);
+/// The seconds by which a zone is ahead of UTC, where one is said; `None` for what is no zone.
+fn zone(mut rest: &[u8]) -> Option<Option<i32>> {
+    match rest {
+        [] => return Some(None),
+        b"Z" | b"z" | b"UTC" => return Some(Some(0)),
+        _ => {}
     }
     let ahead = if take(&mut rest, b"+-")? == b'+' { 1 } else { -1 };
     let hour = digits(&mut rest, 2)?;
     let _ = take(&mut rest, b":");
     let minute = if rest.is_empty() { 0 } else { digits(&mut rest, 2)? };
-    (rest.is_empty() && hour < 24 && minute < 60).then_some(ahead * (hour * 3600 + minute * 60))
+    let is_zone = rest.is_empty() && hour < 24 && minute < 60;
+    is_zone.then(|| i32::try_from(ahead * (hour * 3600 + minute * 60)).ok())
 }
 
 /// A fraction of a second, at least one digit; beyond nanoseconds it is cut.
@@ -161,6 +225,7 @@ mod tests {
 
     #[test]
     fn reads_date_times() {
+        let date = |text: &str| date_time(text).and_then(Moment::date_ns);
         for (text, ns) in [
             ("1970-01-01", 0),
             ("1970-01-02 00:01", 86_460 * S),
@@ -173,7 +238,7 @@ mod tests {
             ("1969-12-31 23:59:59.9999999999", -1),
             ("2016-12-31 23:59:60", 1_483_228_800 * S),
         ] {
-            assert_eq!(date_time(text), Some(ns), "{text}");
+            assert_eq!(date(text), Some(ns), "{text}");
         }
         for text in [
             "",
@@ -201,12 +266,49 @@ mod tests {
 
     #[test]
     fn moments_read_back() {
-        for text in ["1995-09-06 05:00", "2023-11-16 18:15:46.68059", "5h", "1m30s", "0s"] {
+        for text in [
+            "1995-09-06 05:00",
+            "2023-11-16 18:15:46.68059",
+            "2026-11-20 18:37:12 +01:00",
+            "2026-11-20 18:37:12.5 -04:30",
+            "2026-11-20 18:37 UTC",
+            "5h",
+            "1m30s",
+            "0s",
+        ] {
             let moment = Moment::parse(text).unwrap();
             assert_eq!(Moment::parse(&moment.to_string()), Ok(moment), "{text}");
+            assert_eq!(moment.to_string(), text);
         }
         assert_eq!(Moment::parse(" 5h "), Ok(Moment::Offset(18_000_000_000_000)));
         let error = Moment::parse(" 5").unwrap_err();
         assert_eq!((error.at, error.len), (1, 1));
+    }
+
+    /// The clock that told a moment says the time of day, and is the one that a date without a zone
+    /// is taken by.
+    #[test]
+    fn a_date_without_a_zone_is_by_the_clock_of_the_trace() {
+        let at = |text: &str| Moment::parse(text).unwrap();
+        let origin = at("2026-11-20T18:37:12+01:00");
+        for (text, seconds) in [
+            ("2026-11-20 20:00", 4_968),
+            ("2026-11-20 20:00 +01:00", 4_968),
+            ("2026-11-20 20:00 UTC", 8_568),
+            ("2026-11-20 18:37:12", 0),
+            ("2026-11-20 14:00 -04:00", 1_368),
+        ] {
+            assert_eq!(at(text).since(origin), Some(seconds * S), "{text}");
+        }
+        let local = at("2026-11-20 18:37:12");
+        assert_eq!(at("2026-11-20 18:37:13 UTC").since(local), Some(S), "taken for UTC");
+        assert_eq!(at("5h").since(origin), None);
+        for (of, of_day_s) in [(origin, 67_032.0), (local, 67_032.0)] {
+            assert_eq!(of.of_day_s(), Some(of_day_s));
+            let later = of.later(86_400_000_000_000 + 1_000_000_000);
+            assert_eq!(later.of_day_s(), Some(of_day_s + 1.0));
+        }
+        assert_eq!(at("5h").of_day_s(), None);
+        assert_eq!(at("1969-12-31 23:00 -02:00").of_day_s(), Some(82_800.0));
     }
 }

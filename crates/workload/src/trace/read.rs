@@ -14,7 +14,7 @@ use plimsoll_units::ParseError;
 use super::clock::Clock;
 use super::columns::{Columns, Value, is_count};
 use super::fields::{clean, fields};
-use super::{MAX_ROWS, Rows, Trace, TraceError, build};
+use super::{MAX_ROWS, Moment, Rows, Trace, TraceError, build};
 use crate::gzip::{Gunzip, MAGIC};
 
 /// The longest line, in bytes.
@@ -141,11 +141,10 @@ fn of_table(
     columns: &Columns,
     interval_ns: Option<u64>,
 ) -> Result<Trace, TraceError> {
-    let Table { clock, remark, origin, times, values } = table;
+    let Table { remark, starts, times, values, .. } = table;
     if times.is_empty() {
         return Err(TraceError::Empty { name: name.to_owned() });
     }
-    let origin = origin.filter(|_| clock.is_some_and(Clock::has_dates));
     let mut remarks: Vec<String> = remark.into_iter().collect();
     let rows = match columns.value {
         Value::Rate { seconds, .. } => {
@@ -167,7 +166,7 @@ fn of_table(
     let Some(interval_ns) = found else {
         return Err(TraceError::NoInterval { name: name.to_owned(), what: "its only row" });
     };
-    Ok(Trace { remarks, ..build(name, rows, origin, interval_ns)? })
+    Ok(Trace { remarks, ..build(name, rows, starts, interval_ns)? })
 }
 
 /// One count a line, the first of them already read.
@@ -194,8 +193,9 @@ struct Table {
     clock: Option<Clock>,
     /// What they were taken for, where their column does not say.
     remark: Option<String>,
-    /// The first time, in nanoseconds.
+    /// The first time, in nanoseconds, and when that is.
     origin: Option<i128>,
+    starts: Option<Moment>,
     /// Nanoseconds since the first.
     times: Vec<u64>,
     values: Vec<f64>,
@@ -240,6 +240,9 @@ impl Table {
             })?,
         };
         let ns = clock.read(text).ok_or_else(|| wrong_time(clock.wanted()))?;
+        if self.origin.is_none() {
+            self.starts = clock.moment(text);
+        }
         let origin = *self.origin.get_or_insert(ns);
         let earliest = match (columns.value, self.times.last()) {
             (_, None) => 0,

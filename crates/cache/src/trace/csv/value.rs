@@ -104,10 +104,8 @@ fn of_digits(text: &[u8]) -> Option<i64> {
 }
 
 fn of_date(text: &str) -> Option<i64> {
-    match Moment::parse(text) {
-        Ok(Moment::Date(ns)) => i64::try_from(ns.div_euclid(NS_PER_S)).ok(),
-        _ => None,
-    }
+    let ns = Moment::parse(text).ok()?.date_ns()?;
+    i64::try_from(ns.div_euclid(NS_PER_S)).ok()
 }
 
 #[cfg(test)]

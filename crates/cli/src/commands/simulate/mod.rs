@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Simulate) -> Result<Exit> {
     }
     let of_log;
     let mut args = args;
-    if let Some(text) = starter::of(args)? {
+    if let Some((text, assumed)) = starter::of(args)? {
         if args.print_plan {
             print(&text)?;
             return Ok(Exit::Held);
@@ -48,6 +48,7 @@ pub(crate) fn run(args: &Simulate) -> Result<Exit> {
         let (plan, was_there) = starter::kept(args, &text)?;
         let told = if was_there { "is the plan as before" } else { "is the plan to start from" };
         say(&format!("{plan} {told}: plimsoll run {plan} --simulated"));
+        assumed.iter().for_each(|note| say(&format!("note: {note}")));
         of_log = starter::of_plan(args, plan);
         args = &of_log;
     }

@@ -5,7 +5,8 @@ use crate::files::is_plan;
 use crate::flags::PoolFlags;
 use crate::simulate_args::Simulate;
 use crate::terminal::error::{Result, UsageError, read};
-use plimsoll_experiment::starter::{Starter, keep};
+use crate::terminal::say;
+use plimsoll_experiment::starter::{Starter, is_made, keep};
 use plimsoll_plan::Setting;
 use plimsoll_workload::access_log::LogFormat;
 use std::path::{Path, PathBuf};
@@ -24,10 +25,14 @@ pub(super) fn settings(args: &Simulate) -> Vec<Setting> {
     said.filter_map(|(key, value, flag)| Some(Setting::new(key, value.as_ref()?, flag))).collect()
 }
 
-/// The text of the plan that logs make; `None` where a plan is simulated.
-pub(super) fn of(args: &Simulate) -> Result<Option<String>> {
-    let logs: Vec<PathBuf> = args.inputs.iter().map(PathBuf::from).collect();
-    let is_of_logs = match &args.inputs[..] {
+/// The text of the plan that logs make, with what was assumed; `None` where a plan is simulated.
+pub(super) fn of(args: &Simulate) -> Result<Option<(String, Option<String>)>> {
+    // A pattern that means the logs may mean the plan that was made of them, too.
+    let is_made_of_others = |input: &&String| args.inputs.len() > 1 && is_made(Path::new(input));
+    let inputs: Vec<String> =
+        args.inputs.iter().filter(|input| !is_made_of_others(input)).cloned().collect();
+    let logs: Vec<PathBuf> = inputs.iter().map(PathBuf::from).collect();
+    let is_of_logs = match &inputs[..] {
         [] => false,
         [only] => is_plan(only) && is_log(args, only)?,
         several => {
@@ -63,7 +68,14 @@ pub(super) fn of(args: &Simulate) -> Result<Option<String>> {
         before.extend(policy_settings(policy)?);
     }
     check(&before)?;
-    let starter = Starter { logs: &logs, format, settings: before, command: typed() };
+    let left_out: Vec<&String> = args.inputs.iter().filter(is_made_of_others).collect();
+    if !args.quiet {
+        for plan in &left_out {
+            say(&format!("note: {plan} is left out: it is a plan that was made of a log"));
+        }
+    }
+    let command = typed(&left_out);
+    let starter = Starter { logs: &logs, format, settings: before, command };
     Ok(Some(starter.text()?))
 }
 
@@ -136,10 +148,11 @@ pub(super) fn of_plan(args: &Simulate, plan: String) -> Simulate {
     }
 }
 
-/// The command as it was typed, on one line.
-fn typed() -> String {
+/// The command as it was typed, on one line, without the inputs that are left out.
+fn typed(left_out: &[&String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
-    let words = std::env::args().skip(1).map(|word| {
+    let words = std::env::args().skip(1).filter(|word| !left_out.contains(&word));
+    let words = words.map(|word| {
         let word: String = word.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         if !word.is_empty() && word.chars().all(plain) {
             word

@@ -6,6 +6,7 @@ use crate::files::check_place;
 use crate::terminal::error::{Result, UsageError, read};
 use crate::terminal::{print, say};
 use crate::trace_args::{Resample, Scale, Source};
+use plimsoll_experiment::prepare::of_run;
 use plimsoll_units::{ParseError, duration, rate, show_count, show_duration};
 use plimsoll_workload::access_log::LogFormat;
 use plimsoll_workload::trace::{Moment, Resampled, Trace, TraceOptions, check_columns};
@@ -24,6 +25,15 @@ pub(super) fn open(of: &Source) -> Result<Trace> {
         let text = "read the trace: --log-format is of an access log, --columns and --counts-per \
                     are of a table";
         return Err(UsageError(text.to_owned()).into());
+    }
+    if of.trace.is_dir() {
+        let is_said = format.is_some() || interval.is_some() || columns.is_some();
+        if is_said {
+            let text =
+                "read a run as a trace: --log-format, --columns and --counts-per are of files";
+            return Err(UsageError(text.to_owned()).into());
+        }
+        return Ok(of_run(&of.trace)?.0);
     }
     Ok(match format {
         Some(format) => Trace::from_log(&of.trace, Some(&format))?,

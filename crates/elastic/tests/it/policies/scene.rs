@@ -16,6 +16,7 @@ pub(super) fn facts() -> Facts {
         price_per_hour: 17.0,
         slo: Some((0.99, 0.4)),
         boot_s: 180.0,
+        start: None,
         future: None,
     }
 }

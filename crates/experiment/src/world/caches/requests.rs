@@ -2,7 +2,7 @@
 //! synthetic workload.
 
 use crate::error::ExperimentError;
-use crate::prepare::schedule;
+use crate::prepare::{Rates, rates};
 use plimsoll_cache::cluster::{Life, Periods};
 use plimsoll_cache::trace::Trace;
 use plimsoll_cache::trace::read::{Limits, ReadOptions, read};
@@ -82,7 +82,7 @@ pub fn life(trace: &CacheTrace, seed: u64) -> Option<Life> {
 pub fn made(of: &MadeRequests, seed: u64, replication: u32) -> Result<Requests, ExperimentError> {
     let seed = seed_of(seed, u64::from(replication));
     let mut notes = Vec::new();
-    let schedule = Arc::new(schedule(&of.source, seed, &mut notes)?);
+    let Rates { schedule, .. } = rates(&of.source, seed, &mut notes)?;
     let expected = schedule.cumulative(schedule.duration_ns());
     let due = DueTimes::new(schedule, of.arrivals, seed, Share::WHOLE);
     let workload = &of.workload.objects();

@@ -13,7 +13,7 @@ use plimsoll_elastic::demand::MOST;
 use plimsoll_elastic::outcome::Outcome;
 use plimsoll_elastic::policy;
 use plimsoll_elastic::result::{Paired, PolicyResult, SCHEMA, SimulationResult, Timing};
-use plimsoll_elastic::simulated::{Setup, run};
+use plimsoll_elastic::simulated::run;
 use plimsoll_plan::Plan;
 use plimsoll_runs::experiment::Cell;
 use plimsoll_runs::{Kind, RunWriter};
@@ -162,8 +162,7 @@ pub(crate) fn simulate(
 ) -> Result<Outcome, ExperimentError> {
     simulates(model, named)?;
     let mut policy = model.begin(named, replication)?;
-    let start = named.start.unwrap_or(model.setup.start);
-    let setup = Setup { start, ..model.setup.clone() };
+    let setup = model.setup_of(named, policy.as_ref());
     Ok(run(&setup, &model.demand, policy.as_mut(), replication))
 }
 

@@ -4,6 +4,7 @@
 //! servers; [`contents`] writes a replication into its run, [`tuning`] looks for better parameters
 //! of a policy.
 
+mod begins;
 pub mod conduct;
 pub mod contents;
 pub mod live;
@@ -16,6 +17,7 @@ pub mod tuning;
 pub mod wish;
 mod words;
 
+pub use begins::Day;
 pub use conduct::{Grid, Keep, Pool, cells, simulation, subject, subject_of, together};
 pub(crate) use conduct::{hand_over, simulate};
 pub use model::{Model, Named, model};

@@ -1,8 +1,9 @@
 //! From a plan to what is simulated: files become service models and schedules, policies are made.
 
+use super::begins::Day;
 use super::parts::{Server, boot, failures, prices};
 use crate::error::ExperimentError;
-use crate::prepare::schedule;
+use crate::prepare::{Rates, rates};
 use crate::speed::compressed;
 use crate::world::simulated::live_only;
 use plimsoll_elastic::demand::Demand;
@@ -26,6 +27,7 @@ const NO_FUTURE: f64 = 60.0;
 const SOME_SERVICE_S: f64 = 0.1;
 
 /// What is simulated.
+#[derive(Clone)]
 pub struct Model {
     /// The pool, its prices and its load.
     pub setup: Setup,
@@ -41,6 +43,12 @@ pub struct Model {
     pub schedule: Arc<Schedule>,
     /// The type of its instances; `None` where the plan names none.
     pub instance_type: Option<InstanceType>,
+    /// How often a plan has every policy decide; each at its own pace without.
+    pub decide_every: Option<Duration>,
+    /// What tells the time of day at the start.
+    pub day: Day,
+    /// Whether somebody else starts and ends the instances.
+    pub is_followed: bool,
 }
 
 /// A policy of a plan.
@@ -50,7 +58,7 @@ pub struct Named {
     pub label: String,
     /// Its kind.
     pub kind: &'static Kind,
-    /// How many instances there are at the beginning, where that is not the pool's number.
+    /// How many instances the plan has it begin with.
     pub start: Option<u32>,
     /// Its parameters.
     pub parameters: Vec<(String, String)>,
@@ -100,6 +108,7 @@ pub(crate) fn check(of: &PolicyPlan, elastic: &Elastic) -> Vec<KeyFault> {
         price_per_hour: elastic.price(),
         slo: None,
         boot_s: 0.0,
+        start: of.start,
         future: Some(Arc::new(Future { step_s: NO_FUTURE, rates: vec![1.0] })),
     };
     match kind.make(&of.parameters, &facts) {
@@ -143,8 +152,12 @@ pub fn model(plan: &Plan) -> Result<Model, ExperimentError> {
         ));
     }
     let mut notes = Vec::new();
-    let (first, load) = load(source, plan.seed, &mut notes)?;
-    check_load(plan, &first, *arrivals)?;
+    let policies = elastic.policies.iter().map(named).collect::<Result<Vec<Named>, _>>()?;
+    let (Rates { schedule: first, starts }, load) = load(source, plan.seed, &mut notes)?;
+    let every = longest_pace(elastic, &policies, plan.speed);
+    check_load(&first, *arrivals, every)?;
+    let pool = &elastic.pool;
+    let day = Day::of(pool.starts_at, starts);
     if elastic.balancer.rule == Rule::ByClient {
         notes.push(
             "clients have no addresses in the simulator: `client-address` is simulated as `random`"
@@ -152,15 +165,51 @@ pub fn model(plan: &Plan) -> Result<Model, ExperimentError> {
         );
     }
     let server = Server::of(elastic)?;
+    let setup = Setup {
+        tick_ns: nanoseconds(every),
+        of_day_s: day.of_day_s(),
+        ..setup(plan, elastic, &server, load)
+    };
+    let facts = facts((plan, elastic), &server, &setup, &mut notes);
+    let demand = Demand::new(&facts);
+    let schedule = simulated::schedule(&setup, 0);
+    let instance_type = elastic
+        .types
+        .first()
+        .map(|of| InstanceType::new(of.label.clone(), elastic.price(), server.capacity_per_s()));
+    let mut model = Model {
+        setup,
+        facts,
+        demand,
+        policies,
+        notes,
+        schedule,
+        instance_type,
+        decide_every: pool.decide_every,
+        day,
+        is_followed: pool.follow.is_some(),
+    };
+    let more = super::notes::notes(&model);
+    model.notes.extend(more);
+    model.notes.extend(live_only(plan));
+    Ok(model)
+}
+
+/// What policies are told of the pool; the notes say what cannot be told.
+fn facts(
+    (plan, elastic): (&Plan, &Elastic),
+    server: &Server,
+    setup: &Setup,
+    notes: &mut Vec<String>,
+) -> Facts {
     let slo = plan.measure.slo.as_ref();
     let bound = slo.and_then(plimsoll_stats::slo::Slo::response_bound);
     let bound = bound.map(|(quantile, ns)| (quantile, ns as f64 / 1e9));
     if let Some(slo) = slo.filter(|_| bound.is_none()) {
         notes.push(format!("{slo}: no percentile of the response time, and no rule for demand"));
     }
-    let setup = setup(plan, elastic, &server, load);
     let points_s = server.points_s().into_iter().map(|point_s| point_s * server.loaded);
-    let facts = Facts {
+    Facts {
         cores: server.cores,
         limit: server.limit,
         // As long as it is when instances are full: policies count by what one can serve.
@@ -171,21 +220,9 @@ pub fn model(plan: &Plan) -> Result<Model, ExperimentError> {
         slo: bound,
         boot_s: (elastic.instance.boot.mean() + elastic.instance.configure.mean())
             * setup.prices.speed,
+        start: None,
         future: None,
-    };
-    let policies: Result<Vec<Named>, _> = elastic.policies.iter().map(named).collect();
-    let demand = Demand::new(&facts);
-    let schedule = simulated::schedule(&setup, 0);
-    let instance_type = elastic
-        .types
-        .first()
-        .map(|of| InstanceType::new(of.label.clone(), elastic.price(), server.capacity_per_s()));
-    let policies = policies?;
-    let mut model = Model { setup, facts, demand, policies, notes, schedule, instance_type };
-    let more = super::notes::notes(&model);
-    model.notes.extend(more);
-    model.notes.extend(live_only(plan));
-    Ok(model)
+    }
 }
 
 fn named(of: &PolicyPlan) -> Result<Named, ExperimentError> {
@@ -196,14 +233,25 @@ fn named(of: &PolicyPlan) -> Result<Named, ExperimentError> {
     Ok(Named { label, kind, start: of.start, parameters })
 }
 
-/// The schedule of the plan's own seed, and that of each replication.
+/// The longest time between two decisions of a policy.
+fn longest_pace(elastic: &Elastic, policies: &[Named], speed: Option<f64>) -> Duration {
+    let pace = |of: &Named| elastic.pool.decide_every.unwrap_or_else(|| pace(of.kind, speed));
+    policies.iter().map(pace).max().unwrap_or_default()
+}
+
+/// A policy's own pace, by the clock.
+fn pace(kind: &Kind, speed: Option<f64>) -> Duration {
+    Duration::from_secs_f64(kind.pace_s() / speed.unwrap_or(1.0))
+}
+
+/// The rates of the plan's own seed, and those of each replication.
 fn load(
     source: &RateSource,
     seed: u64,
     notes: &mut Vec<String>,
-) -> Result<(Arc<Schedule>, Load), ExperimentError> {
-    let first = Arc::new(schedule(source, seed, notes)?);
-    let always = first.clone();
+) -> Result<(Rates, Load), ExperimentError> {
+    let first = rates(source, seed, notes)?;
+    let always = first.schedule.clone();
     let RateSource::Profile(profile) = source else {
         return Ok((first, Arc::new(move |_| always.clone())));
     };
@@ -220,13 +268,16 @@ fn load(
     Ok((first, load))
 }
 
-fn check_load(plan: &Plan, schedule: &Schedule, arrivals: Arrivals) -> Result<(), ExperimentError> {
+fn check_load(
+    schedule: &Schedule,
+    arrivals: Arrivals,
+    every: Duration,
+) -> Result<(), ExperimentError> {
     let is_exact = matches!(arrivals, Arrivals::Even | Arrivals::Random);
     if schedule.total() == 0 && is_exact {
         let expected = schedule.cumulative(schedule.duration_ns());
         return Err(ExperimentError::Nothing { expected });
     }
-    let every = plan.elastic.as_ref().map_or(Duration::ZERO, |elastic| elastic.pool.decide_every);
     if u128::from(schedule.duration_ns()) < every.as_nanos() {
         let found = plimsoll_units::show_duration(schedule.duration_ns());
         let every =
@@ -239,8 +290,13 @@ fn check_load(plan: &Plan, schedule: &Schedule, arrivals: Arrivals) -> Result<()
     Ok(())
 }
 
+/// A span in nanoseconds, as far as they go.
+fn nanoseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The pool as a policy finds it that says nothing of its own: see [`Model::setup_of`].
 fn setup(plan: &Plan, elastic: &Elastic, server: &Server, load: Load) -> Setup {
-    let nanoseconds = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
     let arrivals = match &plan.load.shape {
         LoadShape::Open { arrivals, .. } => *arrivals,
         LoadShape::Closed { .. } | LoadShape::Replay => Arrivals::default(),
@@ -262,11 +318,11 @@ fn setup(plan: &Plan, elastic: &Elastic, server: &Server, load: Load) -> Setup {
         prices: prices(elastic, plan.speed.unwrap_or(1.0)),
         termination: pool.terminate,
         slo: plan.measure.slo.clone(),
-        tick_ns: nanoseconds(pool.decide_every),
+        tick_ns: 0,
         delay_ns: nanoseconds(pool.metric_delay),
         noise: pool.metric_noise,
         has_connections: plan.load.connection == ConnectionLife::PerRequest,
-        of_day_s: pool.starts_at.as_secs_f64(),
+        of_day_s: 0.0,
     }
 }
 
@@ -293,15 +349,22 @@ impl Model {
         Facts { future: Some(Arc::new(future)), ..self.facts.clone() }
     }
 
+    /// How often a policy decides, by the clock.
+    #[must_use]
+    pub fn pace_of(&self, of: &Named) -> Duration {
+        let own = || pace(of.kind, Some(self.setup.prices.speed));
+        self.decide_every.unwrap_or_else(own)
+    }
+
     /// Begins a policy for a replication; only an oracle is told what is going to be.
     ///
     /// # Errors
     /// What is wrong with its parameters.
     pub fn begin(&self, of: &Named, replication: u64) -> Result<Box<dyn Decider>, ExperimentError> {
-        let mut facts = self.facts.clone();
+        let mut facts = Facts { start: of.start, ..self.facts.clone() };
         if of.kind.knows_future() {
             let schedule = simulated::schedule(&self.setup, replication);
-            let of = future(&schedule, self.setup.tick_ns);
+            let of = future(&schedule, nanoseconds(self.pace_of(of)));
             let step_s = of.step_s * self.setup.prices.speed;
             facts.future = Some(Arc::new(Future { step_s, ..of }));
         }

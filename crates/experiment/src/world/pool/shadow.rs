@@ -15,8 +15,10 @@ use plimsoll_runs::experiment::{Cell, State};
 use plimsoll_runs::{End, Ended, Event, RunError, RunWriter, Sink, SinkError, World as Takes};
 use plimsoll_stats::figure::Round;
 
+use super::begins::Day;
 use super::contents;
 use super::live::{EVENT, Find, NAME, OfCell};
+use super::model::{Model, Named};
 use crate::control::{Control, News, PoolNow};
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
@@ -60,7 +62,7 @@ pub fn subject(plan: &Plan, simulated: Subject) -> Subject {
 /// Refuses what cannot be watched.
 ///
 /// # Errors
-/// No hosts to be watched; ticks in which they are not asked often enough; compressed time.
+/// No hosts to be watched; compressed time.
 pub fn check(plan: &Plan, place: &Place<'_>) -> Result<(), ExperimentError> {
     let conflict = |text: String| Err(ExperimentError::Conflict(text));
     if plan.collect.agents.is_empty() {
@@ -73,16 +75,25 @@ pub fn check(plan: &Plan, place: &Place<'_>) -> Result<(), ExperimentError> {
     if plan.speed.is_some() {
         return conflict("watch a pool in compressed time: leave `speed` out".to_owned());
     }
-    let every = plan.elastic.as_ref().map_or(Duration::ZERO, |of| of.pool.decide_every);
-    if plan.collect.every * SAMPLES > every {
-        return conflict(format!(
-            "decide every {:.1} s of what is collected every {:.1} s: `pool.decide_every` is to be \
-             {SAMPLES} times `collect.every` at least",
-            every.as_secs_f64(),
-            plan.collect.every.as_secs_f64()
-        ));
-    }
     sources(plan, &[], place.system).map(drop)
+}
+
+/// Refuses a policy that decides before its hosts have been asked often enough.
+///
+/// # Errors
+/// How often it may decide.
+pub fn check_pace(plan: &Plan, model: &Model, of: &Named) -> Result<(), ExperimentError> {
+    let every = model.pace_of(of);
+    if plan.collect.every * SAMPLES <= every {
+        return Ok(());
+    }
+    Err(ExperimentError::Conflict(format!(
+        "decide every {:.1} s in policy {} of what is collected every {:.1} s: \
+         `pool.decide_every` is to be {SAMPLES} times `collect.every` at least",
+        every.as_secs_f64(),
+        of.label,
+        plan.collect.every.as_secs_f64()
+    )))
 }
 
 impl World for Shadow<'_> {
@@ -105,6 +116,9 @@ impl World for Shadow<'_> {
 impl Shadow<'_> {
     fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
         let OfCell { plan, model, named } = (self.find)(cell)?;
+        // Whatever the plan's load may have been recorded at: this pool is seen now.
+        let day = Day::Unknown;
+        let model = &Model { day, ..model.clone() }.at(self.place.now());
         let mut policy = model.begin(named, cell.replication.into())?;
         let sources = sources(plan, &[], self.place.system)?;
         to.control.tell(News::Begins(cell));
@@ -115,7 +129,7 @@ impl Shadow<'_> {
             named: &named.label,
             kind: named.kind.name,
             control: to.control,
-            tick: Duration::from_nanos(model.setup.tick_ns.max(1)),
+            tick: model.pace_of(named).max(Duration::from_nanos(1)),
             every: plan.collect.every,
             limit: self.limit,
         };

@@ -23,7 +23,6 @@ use plimsoll_workload::random::seed_of;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroUsize;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Of the candidates of a round one in so many is kept, with so many times the replications.
 const KEEPS: usize = 3;
@@ -319,13 +318,10 @@ impl Halving<'_> {
     fn of(&self, settings: impl Iterator<Item = Vec<(String, String)>>) -> Model {
         let named = |parameters| Named { parameters, ..self.base.clone() };
         Model {
-            setup: self.model.setup.clone(),
-            facts: self.model.facts.clone(),
-            demand: self.model.demand.clone(),
             policies: settings.map(named).collect(),
             notes: Vec::new(),
-            schedule: Arc::clone(&self.model.schedule),
             instance_type: None,
+            ..self.model.clone()
         }
     }
 

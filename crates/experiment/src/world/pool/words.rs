@@ -28,7 +28,7 @@ pub(super) fn about(cases: &[(&Plan, &Model)]) -> About {
         billing: of_each(|elastic, _| billing(elastic)),
         currency: elastic.map(|elastic| elastic.billing.currency.clone()).unwrap_or_default(),
         // Compressed, an hour of the day is a minute of the clock.
-        clock_s: clock_s(plan).filter(|_| plan.speed.is_none()),
+        clock_s: model.day.known_s().filter(|_| plan.speed.is_none()),
         speed: plan.speed,
         demand: of_each(|_, model| model.demand.describe()),
         kinds: model.policies.iter().map(kind).collect(),
@@ -79,16 +79,6 @@ fn revenue(model: &Model) -> Vec<RevenueCurve> {
     let most = (2.0 * load).ceil().clamp(10.0, 1e6) as u32;
     let of = |(which, rate): (&str, f64)| RevenueCurve::of(which, rate, &model.facts, most);
     [("mean", mean), ("greatest", peak)].into_iter().filter_map(of).collect()
-}
-
-/// When the load starts, where it has a time of day: one is stated, or it is recorded.
-fn clock_s(plan: &Plan) -> Option<f64> {
-    let starts_at = plan.elastic.as_ref()?.pool.starts_at;
-    let recorded = matches!(
-        &plan.load.shape,
-        LoadShape::Open { source: RateSource::Trace(_) | RateSource::Profile(_), .. }
-    );
-    (recorded || !starts_at.is_zero()).then_some(starts_at.as_secs_f64())
 }
 
 fn load(plan: &Plan, model: &Model) -> String {

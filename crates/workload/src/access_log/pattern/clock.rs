@@ -111,7 +111,7 @@ pub(super) struct Parts {
     hour: u32,
     minute: u32,
     second: u32,
-    zone_s: i64,
+    zone_s: Option<i32>,
     nanos: Option<u32>,
 }
 
@@ -140,7 +140,6 @@ impl Parts {
     /// The moment that all parts make.
     pub(super) fn moment(&self) -> Option<Moment> {
         let day = date::days(self.year, self.month, self.day)?;
-        let second = date::second_of(day, self.hour, self.minute, self.second, self.zone_s)?;
-        Some(Moment { second, nanos: self.nanos })
+        Moment::of(day, (self.hour, self.minute, self.second), self.zone_s, self.nanos)
     }
 }

@@ -113,8 +113,7 @@ impl<'a> Told<'a> {
             Field::Arguments => {}
             Field::Clf => {
                 let text = <&[u8; CLF_BYTES]>::try_from(value).map_err(|_| TIME)?;
-                let second = last.clf(text).ok_or(TIME)?;
-                self.moment = Some(Moment { second, nanos: None });
+                self.moment = Some(last.clf(text).ok_or(TIME)?);
             }
             Field::Iso => self.moment = Some(date::iso(value).ok_or(TIME)?),
             // One with a fraction counts, whatever else there is.

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use plimsoll_elastic::observation::Metric;
 use plimsoll_elastic::policy;
-use plimsoll_plan::Plan;
 use plimsoll_units::show_duration;
 
 use super::{OfCell, follow};
@@ -43,17 +42,17 @@ pub fn check_watched(of: OfCell<'_>) -> Result<(), ExperimentError> {
 ///
 /// # Errors
 /// With the highest speed that works.
-pub fn check_period(plan: &Plan) -> Result<(), ExperimentError> {
-    let Some(every) = plan.elastic.as_ref().map(|of| of.pool.decide_every) else { return Ok(()) };
-    let speed = plan.speed.unwrap_or(1.0);
-    let shortest = SHORTEST_TICK.as_secs_f64();
-    if every.as_secs_f64() / speed >= shortest {
+pub fn check_period(of: OfCell<'_>) -> Result<(), ExperimentError> {
+    let speed = of.plan.speed.unwrap_or(1.0);
+    // By the clock.
+    let every = of.model.pace_of(of.named);
+    if every >= SHORTEST_TICK {
         return Ok(());
     }
     Err(ExperimentError::Conflict(format!(
         "see a pool at speed {speed}: `pool.decide_every` is less than {} of the clock, in which \
          metrics cannot be collected; say `speed = {}` at most",
         show_duration(u64::try_from(SHORTEST_TICK.as_nanos()).unwrap_or(u64::MAX)),
-        (every.as_secs_f64() / shortest).floor().max(1.0)
+        (every.as_secs_f64() * speed / SHORTEST_TICK.as_secs_f64()).floor().max(1.0)
     )))
 }

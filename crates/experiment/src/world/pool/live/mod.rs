@@ -257,6 +257,8 @@ impl<'a> Live<'a> {
     /// for cells before stays with it in the journal.
     fn predict(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
         let of = (self.find)(cell)?;
+        let model = &of.model.at(self.place.now());
+        let of = OfCell { model, ..of };
         if of.plan.load.shape.is_for_ever() {
             let text = "nothing is predicted: a load for ever has no length before its end";
             to.control.tell(News::Says(text));
@@ -289,6 +291,8 @@ impl<'a> Live<'a> {
 
     fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
         let of = (self.find)(cell)?;
+        let model = &of.model.at(self.place.now());
+        let of = OfCell { model, ..of };
         let (mut bed, role, settings) =
             bed::of_cell((&self.path, cell.number), of, &self.place, to.control)?;
         bed.of = Some(owner(&self.path, cell.number, &self.place));
@@ -296,7 +300,7 @@ impl<'a> Live<'a> {
         // What cannot be followed is refused before anything is started.
         let port =
             bed.roles.iter().find(|of| of.name == role).map_or(0, |of| of.recipe.recipe.port);
-        let period = Duration::from_nanos(of.model.setup.tick_ns);
+        let period = of.model.pace_of(of.named);
         let who = follow::begin(of.plan, (period, port), (&self.place, to.control))?;
         let kept = Kept::default();
         let happens = |event: &Event| {
@@ -339,8 +343,8 @@ impl<'a> Live<'a> {
     ) -> Result<(), ExperimentError> {
         let OfCell { model, named, .. } = of;
         let mut decider = model.begin(named, cell.replication.into())?;
-        let start = named.start.unwrap_or(model.setup.start);
-        let setup = Setup { start, ..model.setup.clone() };
+        let setup = model.setup_of(named, decider.as_ref());
+        let start = setup.start;
         let balancers: Vec<&Server> = servers.iter().filter(|of| of.role == ROLE).collect();
         let Some(&server) = balancers.first() else {
             return Err(ExperimentError::Conflict("find the balancer: it is gone".to_owned()));
@@ -487,7 +491,8 @@ impl<'a> Live<'a> {
             if let Some(predicted) = self.predicted().get(&cell.number) {
                 contents::series(&mut writer, under.of.model, "predicted", predicted)?;
             }
-            before.iter().try_for_each(|event| writer.event(event))
+            let clock = under.of.model.day.event();
+            before.iter().chain(&clock).try_for_each(|event| writer.event(event))
         };
         write().map_err(RunError::Unfinished)?;
         Ok(writer)
