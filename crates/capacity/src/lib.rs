@@ -17,6 +17,7 @@ pub mod infer;
 pub mod ladder;
 mod lateness;
 pub mod live;
+mod pooled;
 pub mod ranked;
 pub mod restarts;
 pub mod result;

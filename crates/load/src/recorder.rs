@@ -396,6 +396,9 @@ impl Recorder {
         if let Some(code) = ended.code {
             let first = if sent.first_byte == 0 { ended.at } else { sent.first_byte };
             phase.histograms[Tag::Ttfb as usize].record(first.saturating_sub(sent.sent));
+            if sent.phase == Phase::Measured {
+                interval.answered.note(ended.at.saturating_sub(interval.start_ns));
+            }
             for counters in [&mut phase.counters, &mut interval.events] {
                 counters.completed += 1;
                 counters.status(code);

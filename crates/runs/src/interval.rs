@@ -10,6 +10,7 @@
 //!
 //! Adding intervals is exact: histograms merge bucket by bucket, counters add.
 
+use crate::answered::Answered;
 use crate::handshakes::{Handshakes, TlsHandshakes};
 use crate::labels::Labelled;
 use crate::local::LocalCause;
@@ -203,6 +204,8 @@ pub struct Interval {
     /// Thread time in which a thread wanted to run and was not let (another process, a CPU quota),
     /// summed over threads; 0 where the kernel does not tell.
     pub denied_ns: u64,
+    /// When in it answers came to requests that were due in the measured phase.
+    pub answered: Answered,
     /// Whether at its end a request was due and had waited for more than a millisecond.
     pub behind: bool,
     /// Requests of the measured phase that ended in it, where requests have names; not stored with
@@ -229,6 +232,7 @@ impl Interval {
             self.rtt_ns = later.rtt_ns;
         }
         self.behind = later.behind;
+        self.answered.add(&later.answered, later.start_ns.saturating_sub(self.start_ns));
         self.add_counts(later);
     }
 
@@ -243,6 +247,7 @@ impl Interval {
             (mine, theirs) => mine.midpoint(theirs),
         };
         self.behind |= other.behind;
+        self.answered.add(&other.answered, 0);
         self.add_counts(other);
     }
 
@@ -292,6 +297,7 @@ impl Interval {
         self.thread_ns = 0;
         self.cpu_ns = 0;
         self.denied_ns = 0;
+        self.answered.clear();
         self.behind = false;
         self.named.clear();
         self.labelled.clear();

@@ -25,6 +25,7 @@
 //! writes the folder. [`Run`] reads it, whether finished, killed or still going on, and
 //! [`summarise`] is the one way a summary comes about.
 
+mod answered;
 pub mod by_label;
 pub mod by_name;
 pub mod error;
@@ -72,6 +73,7 @@ mod users;
 mod validity;
 mod websocket;
 
+pub use answered::Answered;
 pub use by_label::{LabelBook, LabelBooks, LabelFigures};
 pub use by_name::{NameBook, NameBooks, NamedFigures};
 pub use decision::DecisionRow;

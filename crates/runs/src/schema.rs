@@ -40,7 +40,7 @@ pub(crate) const FILE: &str = "run.sqlite";
 pub(crate) const FORMAT: i64 = 2;
 
 /// Columns of an interval after those of its counters.
-pub(crate) const STATES: [&str; 26] = [
+pub(crate) const STATES: [&str; 27] = [
     "in_flight",
     "waiting",
     "oldest_outstanding_ns",
@@ -67,7 +67,10 @@ pub(crate) const STATES: [&str; 26] = [
     "lateness_max_ns",
     "connection_wait_p99_ns",
     "turn_p99_ns",
+    ANSWERED,
 ];
+/// The column that says when answers came within an interval.
+pub(crate) const ANSWERED: &str = "answered";
 
 /// Columns of a [`Counters`], in the order of [`push_counters`].
 pub(crate) fn counter_columns() -> Vec<String> {
@@ -151,6 +154,7 @@ pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
         .iter()
         .map(|column| match *column {
             "response_mean_ns" => format!("{column} REAL"),
+            ANSWERED => format!("{column} TEXT"),
             _ => format!("{column} INTEGER"),
         })
         .collect();
@@ -247,6 +251,7 @@ impl Statements {
         push_counters(&mut values, &interval.events);
         push_states(&mut values, interval);
         push_percentiles(&mut values, interval, scratch);
+        values.push(Value::Text(interval.answered.text()));
         execute(connection, &self.interval, values)
     }
 

@@ -4,7 +4,8 @@
 //! - Counts are of the measured phase, by the phase in which requests were **due** (table `total`).
 //! - Percentiles are of that phase's lines of the log; extremes, mean and deviation are exact, as
 //!   the log keeps them beside the bucket counts.
-//! - `rate_mean` is completed / duration; the SLO's `rate` is the same figure.
+//! - `rate_mean` is the rate at which answers came ([`crate::answered`]); the SLO's `rate` is the
+//!   same figure. A single request has none.
 //! - Busy share, turn time and timer lateness are over the seconds that *start* in the measured
 //!   schedule, availability over those of which half lies in it: in the drain nothing is offered.
 //!   Availability counts by event, and not what only the end of the run cut off.
@@ -27,6 +28,7 @@ use plimsoll_stats::percentiles::Percentiles;
 use plimsoll_stats::slo::{Slo, Watched};
 use plimsoll_units::show_count;
 
+use crate::answered::{Answered, Rate};
 use crate::by_name;
 use crate::database::{int, uint};
 use crate::error::RunError;
@@ -34,6 +36,7 @@ use crate::hlog;
 use crate::meta::Ended;
 use crate::row::{self, Scale};
 use crate::run::Run;
+use crate::schema::ANSWERED;
 use crate::summary::{
     Bytes, Cause, Connections, GOES_ON, Generator, Host, RunIdentity, SCHEMA, Spread, Summary,
     WarmUp, seconds,
@@ -65,14 +68,15 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     let (counters, mut warnings) = counted(run, &log, &seconds_of, &span)?;
     let mut invalid_because = complaints(&log, &seconds_of);
     let (healthy, duration_s) = (invalid_because.is_empty(), seconds(span.end - span.start));
-    let rate_mean = if duration_s > 0.0 { float(counters.completed) / duration_s } else { 0.0 };
+    let rate = rate(run, &span, &log, &counters)?;
+    let rate_mean = rate.map(|rate| rate.per_s);
     let (slo, watched) = slo_of(run, &span, &mut warnings)?;
     let setting = answers::Setting { log: &log, seconds: &seconds_of, ended, healthy };
     let answers = answers::judged(run, &span, slo.as_ref(), &setting)?;
     let books = run.name_books()?;
     let judged = Judged {
         counters: &counters,
-        rate_per_s: rate_mean,
+        rate,
         duration_s,
         log: &log,
         seconds: &seconds_of,
@@ -103,6 +107,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         redirects: counters.redirects,
         in_flight_at_end: counters.errors_of(ErrorKind::InFlightAtEnd),
         rate_mean,
+        drained: rate.map_or(0, |rate| rate.drained),
         status: counters.status.iter().map(|(code, n)| (code.to_string(), *n)).collect(),
         errors: errors(&counters),
         reasons: run.reasons(Phase::Measured)?,
@@ -125,6 +130,32 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         websocket: websocket(run)?,
         warm_up: warm_up(run, &log)?,
     })
+}
+
+/// The rate at which answers came; `None` where a single request was due, or no time passed. Runs of
+/// an earlier version do not say when answers came within a second: theirs is completed / duration.
+fn rate(
+    run: &Run,
+    span: &Range<u64>,
+    log: &Log,
+    counters: &Counters,
+) -> Result<Option<Rate>, RunError> {
+    let duration_s = seconds(span.end - span.start);
+    if counters.offered < 2 || duration_s <= 0.0 {
+        return Ok(None);
+    }
+    let mut stretches = Vec::new();
+    let columns = run.columns("interval", &["start_ns", ANSWERED])?;
+    run.for_each_row(&format!("SELECT {columns} FROM interval ORDER BY rowid"), &[], |row| {
+        let start_ns = row.get(0).map(uint).map_err(run.unreadable())?;
+        let text = row.get_ref(1).ok().and_then(|text| text.as_str().ok());
+        stretches.extend(text.and_then(Answered::parse).map(|of| (start_ns, of)));
+        Ok(())
+    })?;
+    let watched_ns = run.covered_ns()?.saturating_sub(span.end);
+    let median_ns = log.measured(Tag::Response).value_at_quantile(0.5).unwrap_or(0);
+    let of_total = Rate { per_s: float(counters.completed) / duration_s, share: 1.0, drained: 0 };
+    Ok(Some(Rate::of(&stretches, span, (median_ns, watched_ns)).unwrap_or(of_total)))
 }
 
 /// What came of WebSockets, where there were any.

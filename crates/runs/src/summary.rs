@@ -54,8 +54,12 @@ pub struct Summary {
     pub redirects: u64,
     /// Requests sent and unanswered when the run ended.
     pub in_flight_at_end: u64,
-    /// `completed / duration_s`, per second; 0 where nothing was offered for no time.
-    pub rate_mean: f64,
+    /// Answers per second, in a window as long as the measured phase that begins a median response
+    /// time later; `None` of a single request, and where no time passed.
+    pub rate_mean: Option<f64>,
+    /// Answers that came after that window.
+    #[serde(default)]
+    pub drained: u64,
     /// Answers by code.
     pub status: BTreeMap<String, u64>,
     /// Failures by kind ([`crate::ErrorKind::name`]); kinds that did not occur are left out.

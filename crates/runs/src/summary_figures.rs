@@ -9,7 +9,7 @@ type Take = fn(&Summary) -> Option<f64>;
 /// The figures of a summary beside those of its distributions of times, which have a list of their
 /// own ([`plimsoll_stats::Percentiles::figures`]).
 const TAKEN: [(&Figure, Take); 8] = [
-    (figure::RATE_MEAN, |of| Some(of.rate_mean)),
+    (figure::RATE_MEAN, |of| of.rate_mean),
     (figure::ERRORS, |of| {
         let failed = of.offered.saturating_sub(of.succeeded);
         (of.offered > 0).then(|| failed as f64 / of.offered as f64)

@@ -15,6 +15,7 @@ use super::{AGAIN, Adaptive, MOST_SECONDS, State};
 use crate::bracket::Bracket;
 use crate::goal::Clause;
 use crate::hold::{self, Hold};
+use crate::pooled::Pooled;
 use crate::search::{Check, Found};
 use crate::window::{Phase, SLICE_S, Window};
 
@@ -300,8 +301,15 @@ impl Adaptive {
         Some(Expectation { line_per_s, half, clause, share, serves_beyond, lasts, clumps })
     }
 
-    /// What has been found so far.
+    /// What has been found so far, as far as the windows do not contradict it.
     pub(super) fn found(&self) -> Found {
+        let mut found = self.found_near_the_line();
+        let windows = self.windows.iter().chain(&self.set_aside);
+        Pooled::of(windows, self.goal()).bind(&mut found);
+        found
+    }
+
+    fn found_near_the_line(&self) -> Found {
         let bracket = Bracket::of(&self.windows, &self.holds, &self.goal());
         let mut found = Found {
             lower_bound_per_s: self.kept,

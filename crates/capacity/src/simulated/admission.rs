@@ -1,5 +1,6 @@
 //! Whom a simulated server lets in: some servers refuse at once what they cannot do.
 
+use plimsoll_workload::random::Stream;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -20,6 +21,11 @@ pub enum Admission {
         /// So many at most are kept.
         burst: f64,
     },
+    /// All but a share of them, by chance: one that fails whatever the load is.
+    AllBut {
+        /// The share that is refused.
+        share: f64,
+    },
     /// The first so many of each second of the clock.
     EachSecond {
         /// So many a second.
@@ -36,12 +42,20 @@ pub(super) struct Door {
     tokens: f64,
     since_s: f64,
     let_in: u32,
+    chance: Stream,
 }
 
 impl Door {
     pub(super) fn new(admission: Admission) -> Self {
         let tokens = if let Admission::Tokens { burst, .. } = admission { burst } else { 0.0 };
-        Self { admission, leave_ns: BinaryHeap::new(), tokens, since_s: 0.0, let_in: 0 }
+        Self {
+            admission,
+            leave_ns: BinaryHeap::new(),
+            tokens,
+            since_s: 0.0,
+            let_in: 0,
+            chance: Stream::named(0, "capacity/refused"),
+        }
     }
 
     /// Whether a request that arrives now is let in.
@@ -49,6 +63,7 @@ impl Door {
     pub(super) fn admits(&mut self, at_s: f64) -> bool {
         match self.admission {
             Admission::All => true,
+            Admission::AllBut { share } => self.chance.uniform() >= share,
             Admission::UpTo { most } => {
                 let now = nanoseconds(at_s);
                 while self.leave_ns.peek().is_some_and(|leaves| leaves.0 <= now) {

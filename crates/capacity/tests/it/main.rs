@@ -10,6 +10,7 @@ mod hand;
 mod infer;
 mod ladder;
 mod orders;
+mod pooled;
 mod saturation;
 mod stalls;
 mod sustain;

@@ -56,7 +56,7 @@ fn show_list(root: &Path, json: bool) -> Result<Exit> {
             out,
             "{:<24} {ended:<10} {:>11} {:>10} {:>10} {:>8}  {name}{}{}",
             run.id,
-            load.map_or_else(none, |load| show_rate(load.rate_mean)),
+            load.and_then(|load| load.rate_mean).map_or_else(none, show_rate),
             time(load.and_then(|load| load.p50_us)),
             time(load.and_then(|load| load.p99_us)),
             load.map_or_else(none, share),
@@ -78,7 +78,7 @@ fn entry(run: &Entry) -> serde_json::Value {
         "id": run.id, "name": run.name, "kind": run.kind.name(), "subject": run.subject,
         "started": run.started, "ended": run.ended,
         "cells": run.cells.map(|cells| serde_json::json!({ "done": cells.done, "of": cells.of })),
-        "valid": load.map(|load| load.valid), "rate_mean": load.map(|load| load.rate_mean),
+        "valid": load.map(|load| load.valid), "rate_mean": load.and_then(|load| load.rate_mean),
         "p50_us": load.and_then(|load| load.p50_us), "p99_us": load.and_then(|load| load.p99_us),
         "offered": load.map(|load| load.offered), "failed": load.map(|load| load.failed),
         "headline": headline.map(|of| {

@@ -74,7 +74,7 @@ fn counts(out: &mut String, summary: &Summary, paint: Paint) {
         "requests",
         show_count(summary.offered),
         show_count(summary.completed),
-        show_rate(summary.rate_mean),
+        summary.rate_mean.map_or_else(|| "no rate".to_owned(), show_rate),
         show_count(summary.succeeded),
     );
     if summary.redirects > 0 {

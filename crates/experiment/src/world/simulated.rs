@@ -446,6 +446,9 @@ impl Seconds {
         let of_phase = &mut second.phases[phase as usize];
         if code.is_some() {
             of_phase.histograms[Tag::Ttfb as usize].record(takes_ns);
+            if phase == Phase::Measured {
+                second.answered.note(done_ns.saturating_sub(second.start_ns));
+            }
         }
         if code.is_some() || error == Some(ErrorKind::Timeout) {
             of_phase.histograms[Tag::Response as usize].record(takes_ns);

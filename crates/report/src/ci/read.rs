@@ -120,7 +120,7 @@ fn of_load(summary: &Summary) -> Suite {
     let of = &summary.response_us;
     let figures = vec![
         ("offered".to_owned(), show_count(summary.offered)),
-        ("completed".to_owned(), show_rate(summary.rate_mean)),
+        ("completed".to_owned(), summary.rate_mean.map_or_else(|| DASH.to_owned(), show_rate)),
         ("errors".to_owned(), show_share(errors)),
         ("p50".to_owned(), time(of.p50)),
         ("p90".to_owned(), time(of.p90)),

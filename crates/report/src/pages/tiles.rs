@@ -25,7 +25,9 @@ pub(crate) fn tiles(s: &Summary, with_p90: bool) -> Vec<Tile> {
         Tile {
             name: "Achieved",
             meaning: "",
-            value: format!("{}/s", significant(s.rate_mean)),
+            value: s
+                .rate_mean
+                .map_or_else(|| "–".to_owned(), |rate| format!("{}/s", significant(rate))),
             detail: format!("{} answered", whole(s.completed as f64)),
             class: "",
         },

@@ -36,8 +36,8 @@ pub struct Entry {
 pub struct LoadEntry {
     /// Whether the figures are the system's.
     pub valid: bool,
-    /// Completed requests per second.
-    pub rate_mean: f64,
+    /// Completed requests per second; `None` of a single one.
+    pub rate_mean: Option<f64>,
     /// Response time: median, µs.
     pub p50_us: Option<f64>,
     /// Response time: 99th percentile, µs.

@@ -16,7 +16,7 @@ use crate::meta::Kind;
 /// The file's name below the root of all runs.
 const FILE: &str = "index.sqlite";
 /// The version of the index; another one is thrown away.
-const FORMAT: i32 = 3;
+const FORMAT: i32 = 4;
 /// What tells an index from other databases: its `application_id`.
 const MARK: [u8; 4] = *b"Plms";
 
@@ -139,7 +139,7 @@ fn row(row: &Row<'_>) -> rusqlite::Result<(String, Entry)> {
             (Some(done), Some(of)) => Some(Progress { done: uint(done), of: uint(of) }),
             _ => None,
         },
-        load: row.get::<_, Option<f64>>(10)?.map(|rate_mean| load(row, rate_mean)).transpose()?,
+        load: row.get::<_, Option<bool>>(9)?.map(|valid| load(row, valid)).transpose()?,
         headline: match (row.get(15)?, row.get(16)?, row.get(17)?) {
             (Some(name), Some(low), Some(high)) => Some(Headline { name, low, high }),
             _ => None,
@@ -148,10 +148,10 @@ fn row(row: &Row<'_>) -> rusqlite::Result<(String, Entry)> {
     Ok((row.get(1)?, entry))
 }
 
-fn load(row: &Row<'_>, rate_mean: f64) -> rusqlite::Result<LoadEntry> {
+fn load(row: &Row<'_>, valid: bool) -> rusqlite::Result<LoadEntry> {
     Ok(LoadEntry {
-        valid: row.get(9)?,
-        rate_mean,
+        valid,
+        rate_mean: row.get(10)?,
         p50_us: row.get(11)?,
         p99_us: row.get(12)?,
         offered: uint(row.get(13)?),
@@ -182,7 +182,7 @@ pub(super) fn renew<'a>(
                 cells.map(|cells| int(cells.done)),
                 cells.map(|cells| int(cells.of)),
                 load.map(|load| load.valid),
-                load.map(|load| load.rate_mean),
+                load.and_then(|load| load.rate_mean),
                 load.and_then(|load| load.p50_us),
                 load.and_then(|load| load.p99_us),
                 load.map(|load| int(load.offered)),

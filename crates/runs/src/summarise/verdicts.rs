@@ -9,6 +9,7 @@ use plimsoll_stats::slo::{
 };
 
 use super::answers::{self, times};
+use crate::answered::Rate;
 use crate::meta::Ended;
 use crate::summarise::{Log, Seconds};
 use crate::summary::SloVerdict;
@@ -36,7 +37,7 @@ pub(crate) fn so_far(mut verdicts: Vec<SloVerdict>) -> Vec<SloVerdict> {
 pub(crate) struct Judged<'a> {
     pub(crate) counters: &'a Counters,
     /// Completed answers per second.
-    pub(crate) rate_per_s: f64,
+    pub(crate) rate: Option<Rate>,
     pub(crate) duration_s: f64,
     pub(crate) log: &'a Log,
     pub(crate) seconds: &'a Seconds,
@@ -127,7 +128,10 @@ impl Judged<'_> {
             sent: counters.sent,
             completed: counters.completed,
             succeeded: counters.succeeded,
-            completed_rate_per_s: counters.completed as f64 / self.duration_s.max(1e-9),
+            // As many of each name came within the rate's window as of all.
+            completed_rate_per_s: self
+                .rate
+                .map_or(f64::NAN, |rate| counters.completed as f64 * rate.share / self.duration_s),
             response: of(Tag::Response),
             failed_response: of(Tag::FailedResponse),
             service: of(Tag::Service),
@@ -146,7 +150,7 @@ impl Judged<'_> {
             sent: self.counters.sent,
             completed: self.counters.completed,
             succeeded: self.counters.succeeded,
-            completed_rate_per_s: self.rate_per_s,
+            completed_rate_per_s: self.rate.map_or(f64::NAN, |rate| rate.per_s),
             response: self.log.measured(Tag::Response),
             failed_response: self.log.measured(Tag::FailedResponse),
             service: self.log.measured(Tag::Service),

@@ -35,7 +35,7 @@ fn an_entry_tells_the_run_at_a_glance() {
     assert_eq!(entry.started, "2026-03-01T12:00:00.250Z");
     assert_eq!((entry.ended.as_str(), entry.kind, entry.cells), ("complete", Kind::Load, None));
     let load = entry.load.unwrap();
-    assert!(load.valid && (load.rate_mean - 100.0).abs() < 1e-9);
+    assert!(load.valid && (load.rate_mean.unwrap() - 100.0).abs() < 1e-9);
     let p50_us = load.p50_us.unwrap();
     assert!((3990.0..4010.0).contains(&p50_us), "{entry:?}");
     assert_eq!(load.p99_us, None, "four of 400 lie beyond");

@@ -90,7 +90,7 @@ figures! {
     SERVICE_US_MAX: "service_us.max", "service max", Micros, Lower,
         "the greatest of the times from sent to the last byte", "load, compare";
     RATE_MEAN: "rate_mean", "rate", PerSecond, Higher,
-        "answers completed, over the length of the schedule", "load, compare";
+        "answers that came in a window as long as the schedule, over its length", "load, compare";
     ERRORS: "errors", "errors", Share, Lower,
         "share of requests due that did not succeed", "load, compare";
     AVAILABILITY_RATIO: "availability.ratio", "availability", Share, Higher,

@@ -18,7 +18,7 @@ pub struct SloInputs<'a> {
     pub completed: u64,
     /// Of them, as expected.
     pub succeeded: u64,
-    /// Completed answers per second of the phase.
+    /// Completed answers per second; not a number where there is no rate.
     pub completed_rate_per_s: f64,
     /// Response times in nanoseconds: of everything answered or given up.
     pub response: &'a Histogram,
@@ -42,6 +42,8 @@ pub struct SloInputs<'a> {
 pub const NOT_RESOLVABLE: &str = "not resolvable in this run";
 /// How the note on a clause reads that is about requests of which there were none.
 pub const NOTHING_DUE: &str = "no request was due";
+/// The note on a rate that there is none of.
+const NO_RATE: &str = "a single request has no rate";
 
 /// Whether one clause held.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -135,6 +137,7 @@ impl Clause {
         }
         let (value, note) = match self.metric {
             Metric::Availability => self.availability(counted),
+            Metric::Rate if counted.rate_per_s.is_nan() => (None, Some(NO_RATE.to_owned())),
             Metric::Rate => (Some(counted.rate_per_s), None),
             Metric::Watched(_) => return self.on_watched(&counted.watched),
             _ if counted.offered == 0 => (None, Some(NOTHING_DUE.to_owned())),
