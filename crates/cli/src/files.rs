@@ -2,6 +2,8 @@
 //! to write to is tried before the work begins.
 
 use crate::terminal::error::{Context, Result, UsageError};
+use crate::terminal::say;
+use plimsoll_experiment::again;
 use plimsoll_units::failure::FileError;
 use std::convert::Infallible;
 use std::fs::File;
@@ -38,7 +40,7 @@ pub(crate) fn plan_file(target: Option<&str>) -> String {
     path.map_or_else(String::new, |path| path.display().to_string())
 }
 
-/// The text of a plan.
+/// The text of a plan. Of one that a run has kept it is said what has become of its files.
 pub(crate) fn plan(path: &str) -> Result<String> {
     let failed = FileError::of("read the plan", Path::new(path));
     let file = File::open(if path == "-" { STDIN } else { path }).map_err(&failed)?;
@@ -48,7 +50,12 @@ pub(crate) fn plan(path: &str) -> Result<String> {
         let why = format!("read the plan {path}: it has more than 16 MiB");
         return Err(UsageError(why).into());
     }
-    Ok(text)
+    if path == "-" {
+        return Ok(text);
+    }
+    let again = again(Path::new(path), &text);
+    again.notes.iter().for_each(|note| say(&format!("note: {note}")));
+    Ok(again.text)
 }
 
 /// Refuses a plan with factors: a command of one kind executes no experiment.

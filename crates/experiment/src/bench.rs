@@ -36,6 +36,7 @@ use crate::money;
 use crate::outputs::{Ends, Live};
 use crate::plans;
 use crate::prepare::{Place, Prepared, prepare};
+use crate::prepare::scenario::files_of;
 use crate::record::{Own, Subject};
 use crate::rounds::Rounds;
 use crate::scale::scaled;
@@ -208,7 +209,7 @@ pub fn own(
     }
     let (recipes, of_recipes) = servers::depends(plan)?;
     all.push_str(&recipes);
-    Ok(Own::new(&all, [plan.files(), of_recipes].concat()))
+    Ok(Own::new(&all, [files_of(plan), of_recipes].concat()))
 }
 
 /// The servers that a plan starts, with their recipes.

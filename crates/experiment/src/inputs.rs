@@ -3,13 +3,14 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use plimsoll_runs::experiment::INPUTS;
 use plimsoll_units::failure::FileError;
 use plimsoll_units::hash::hex;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::ExperimentError;
@@ -18,17 +19,17 @@ use crate::error::ExperimentError;
 /// they were last changed, as reading them takes longer than many an experiment.
 const MAX_DIGESTED: u64 = 1 << 28;
 /// Files up to this size are kept, bytes.
-const MAX_KEPT: u64 = 1 << 24;
+pub(crate) const MAX_KEPT: u64 = 1 << 24;
 /// The database of a run.
 const DATABASE: &str = "run.sqlite";
 /// The list of the files, in the folder that keeps them.
-const LIST: &str = "inputs.json";
+pub(crate) const LIST: &str = "inputs.json";
 
 /// A file that a plan reads.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Input {
     /// Its path, from the root.
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Its length; `None` of a pipe, which can be read only once.
     bytes: Option<u64>,
     /// Its SHA-256, in hexadecimal; `None` of a pipe and of a file beyond 256 MiB.
@@ -37,7 +38,29 @@ pub(crate) struct Input {
     changed_ns: Option<u64>,
     /// Its copy in the folder; `None` of a pipe, of a run, and of a file beyond
     /// 16 MiB.
-    kept_as: Option<String>,
+    pub(crate) kept_as: Option<String>,
+}
+
+/// What has become of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It holds what it held.
+    Same,
+    /// It holds something else.
+    Changed,
+    /// It cannot be read.
+    Gone,
+}
+
+impl Input {
+    /// Whether a file at a path holds what this one held; of a pipe nothing is known.
+    pub(crate) fn is_at(&self, path: &Path) -> io::Result<bool> {
+        if self.bytes.is_none() {
+            return Ok(true);
+        }
+        let now = input(path, 1)?;
+        Ok((&now.sha256, now.bytes, now.changed_ns) == (&self.sha256, self.bytes, self.changed_ns))
+    }
 }
 
 /// The files of a plan, each once.
@@ -81,8 +104,16 @@ fn input(file: &Path, number: usize) -> io::Result<Input> {
         false => (None, Some(changed_ns)),
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = unnumbered(&path, &name);
     let kept_as = (!is_run && bytes <= MAX_KEPT).then(|| format!("{number}-{name}"));
     Ok(Input { path, bytes: Some(bytes), sha256, changed_ns, kept_as })
+}
+
+/// The name of a file, without the number that a copy has in the folder of a run.
+fn unnumbered<'a>(path: &Path, name: &'a str) -> &'a str {
+    let is_copy = path.parent().is_some_and(|folder| folder.ends_with(INPUTS));
+    let rest = name.split_once('-').filter(|(number, _)| number.parse::<u32>().is_ok());
+    rest.filter(|_| is_copy).map_or(name, |(_, rest)| rest)
 }
 
 fn digest(file: &mut File) -> io::Result<String> {
@@ -95,6 +126,11 @@ fn digest(file: &mut File) -> io::Result<String> {
     }
 }
 
+/// A digest of what files hold, wherever they lie; `None` where there are none.
+pub(crate) fn sha256(inputs: &[Input]) -> Option<String> {
+    (!inputs.is_empty()).then(|| hex(&Sha256::digest(identity(inputs))))
+}
+
 /// What identifies the content of files, wherever they lie.
 pub(crate) fn identity(inputs: &[Input]) -> String {
     let of = |input: &Input| match (&input.sha256, input.bytes, input.changed_ns) {
@@ -105,7 +141,8 @@ pub(crate) fn identity(inputs: &[Input]) -> String {
     inputs.iter().map(of).collect::<Vec<_>>().join("\0")
 }
 
-/// Keeps the small files of a plan in the folder of its experiment, and the list of all.
+/// Keeps the small files of a plan in the folder of its run or experiment, and the list of all.
+/// They are their owner's alone: data may be passwords.
 ///
 /// # Errors
 /// What cannot be read or written.
@@ -114,16 +151,28 @@ pub(crate) fn keep(inputs: &[Input], folder: &Path) -> Result<(), ExperimentErro
         return Ok(());
     }
     let folder = folder.join(INPUTS);
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| ExperimentError::Artifact { path, source }
+    };
+    fs::create_dir_all(&folder).map_err(failed(&folder))?;
     for input in inputs {
         if let Some(name) = &input.kept_as {
-            let (from, path) = (&input.path, folder.join(name));
-            fs::copy(from, &path).map_err(|source| ExperimentError::Artifact { path, source })?;
+            let path = folder.join(name);
+            let copied = File::open(&input.path).and_then(|from| write(&path, from));
+            copied.map_err(failed(&path))?;
         }
     }
     let path = folder.join(LIST);
     let text = serde_json::to_string_pretty(inputs).map_err(io::Error::other);
-    let written = text.and_then(|text| fs::write(&path, text + "\n"));
-    written.map_err(|source| ExperimentError::Artifact { path, source })
+    let written = text.and_then(|text| write(&path, (text + "\n").as_bytes()));
+    written.map_err(failed(&path))
+}
+
+/// Writes a new file that nobody else may read.
+fn write(path: &Path, mut from: impl Read) -> io::Result<()> {
+    let mut to = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+    io::copy(&mut from, &mut to).map(drop)
 }
 
 #[cfg(test)]
@@ -163,6 +212,8 @@ mod tests {
         let list = fs::read_to_string(kept.join(LIST)).unwrap();
         let list: serde_json::Value = serde_json::from_str(&list).unwrap();
         assert_eq!(list[1]["bytes"], MAX_KEPT + 1);
+        let mode = fs::metadata(kept.join("1-day.csv")).unwrap().permissions();
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777, 0o600);
         assert!(list[1]["kept_as"].is_null() && list[1]["sha256"].is_string(), "{list}");
     }
 }

@@ -3,6 +3,7 @@
 //! [`Record`](record::Record) keeps what comes of each.
 
 mod adaptive;
+mod again;
 pub mod bench;
 pub mod between;
 pub mod bounds;
@@ -46,6 +47,7 @@ pub mod wants;
 pub mod world;
 pub mod wsbench;
 
+pub use again::again;
 pub use check::Check;
 pub use error::ExperimentError;
 pub use prepare::{Prepared, prepare};

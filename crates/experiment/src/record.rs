@@ -331,12 +331,15 @@ impl<'a> Record<'a> {
             set_aside(path)?;
         }
         let is_private = inner.is_private;
+        let basis = self.basis()?;
+        let meta = RunMeta { inputs_sha256: inputs::sha256(&basis.inputs), ..meta };
         let Place::Experiment(journal) = &mut inner.place else {
             let id = of.id.clone();
             let writer = RunWriter::create(of.root, &RunMeta { id, cell: 0, ..meta })?;
             if is_private {
                 close_to_others(writer.path())?;
             }
+            inputs::keep(&basis.inputs, writer.path())?;
             return Ok(writer);
         };
         journal.begin(cell, self.since_start_ns())?;
@@ -348,7 +351,9 @@ impl<'a> Record<'a> {
             }
             Layout::Beside => {
                 let id = format!("{}-{number}", of.id);
-                RunWriter::create(of.root, &RunMeta { id, cell: 0, ..meta })?
+                let writer = RunWriter::create(of.root, &RunMeta { id, cell: 0, ..meta })?;
+                inputs::keep(&basis.inputs, writer.path())?;
+                writer
             }
         })
     }
@@ -500,6 +505,7 @@ impl<'a> Record<'a> {
             seed: cell.seed,
             plan_text: of.plan_text.clone(),
             plan_sha256: hex(&Sha256::digest(of.plan_text.as_bytes())),
+            inputs_sha256: self.basis.get().and_then(|basis| inputs::sha256(&basis.inputs)),
             warmup_ns: 0,
             duration_ns: of.duration_ns,
             slo: of.slo.clone(),
@@ -522,6 +528,7 @@ impl Inner {
             if let ([only], true) = (&self.planned[..], makes_run) {
                 let meta = record.meta(id.clone(), only, record.started_ns);
                 let writer = RunWriter::create(root, &RunMeta { cell: 0, ..meta })?;
+                inputs::keep(&record.basis()?.inputs, writer.path())?;
                 self.place = Place::Open(Box::new(writer));
             }
             return Ok(());

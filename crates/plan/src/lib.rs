@@ -102,6 +102,6 @@ pub use sections::watch::Watch;
 pub use sections::workload::Workload;
 pub use sections::{all_keys, key_at, sections};
 pub use setting::Setting;
-pub use stored::{speed_of, starts_at_of};
+pub use stored::{moved, speed_of, starts_at_of};
 pub use varied::Varied;
 pub use vocabulary::{Named, Vocabulary};

@@ -38,6 +38,7 @@ pub(crate) fn of_meta(meta: &RunMeta) -> Vec<(&'static str, String)> {
     ];
     facts.extend((!meta.factors.is_empty()).then(|| ("factors", json(&meta.factors))));
     facts.extend((!meta.about.is_empty()).then(|| ("about", meta.about.clone())));
+    facts.extend(meta.inputs_sha256.iter().map(|of| ("inputs_sha256", of.clone())));
     facts.extend(meta.slo.iter().map(|slo| ("slo", slo.clone())));
     facts.extend(meta.load.iter().flat_map(of_load));
     facts
@@ -138,6 +139,7 @@ impl Facts {
             seed: self.parsed("seed")?,
             plan_text: text("plan_text")?,
             plan_sha256: text("plan_sha256")?,
+            inputs_sha256: self.optional("inputs_sha256")?,
             warmup_ns: self.parsed(WARMUP_NS)?,
             duration_ns: self.parsed("duration_ns")?,
             slo: self.optional("slo")?,

@@ -154,6 +154,9 @@ pub struct RunMeta {
     pub plan_text: String,
     /// SHA-256 of `plan_text`, lower-case hexadecimal.
     pub plan_sha256: String,
+    /// A SHA-256 of what the files hold that the plan reads, wherever they lie: the scenario and
+    /// its data, traces, lists. `None` where it reads none, and of former versions.
+    pub inputs_sha256: Option<String>,
     /// Length of the warm-up's schedule, 0 without one.
     pub warmup_ns: u64,
     /// Length of the measured schedule, warm-up and drain excluded; 0 where it is not known

@@ -525,6 +525,7 @@ fn identity(run: &Run, invalid_because: Vec<String>) -> RunIdentity {
         version: meta.version.clone(),
         seed: meta.seed,
         plan_sha256: meta.plan_sha256.clone(),
+        inputs_sha256: meta.inputs_sha256.clone(),
         valid: invalid_because.is_empty(),
         invalid_because,
         ended: match run.end() {

@@ -126,6 +126,9 @@ pub struct RunIdentity {
     pub seed: u64,
     /// SHA-256 of `plan.toml`.
     pub plan_sha256: String,
+    /// SHA-256 of what the files hold that the plan reads; `None` where it reads none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs_sha256: Option<String>,
     /// Whether the figures are the system's, not the generator's.
     pub valid: bool,
     /// Why not: plain sentences with the figures. Empty when valid.

@@ -3,6 +3,7 @@
 
 use super::requests::Called;
 use super::{Place, endpoint, tls};
+use crate::again::files_of_scenario;
 use crate::error::ExperimentError;
 use plimsoll_load::{Endpoint, Protocol, Tls, Users};
 use plimsoll_net::tls::CertificateEnd;
@@ -14,10 +15,13 @@ use plimsoll_units::failure::FileError;
 use plimsoll_workload::request::Url;
 use plimsoll_workload::scenario::{self, Scenario};
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 
 /// The longest file of a scenario, and the longest that it names, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
+/// So much of a file tells what its columns are, bytes.
+const HEADING: u64 = 1 << 16;
 
 /// Reads a scenario and the files that it names. `places` says where the roles of its plan stand.
 ///
@@ -33,8 +37,41 @@ pub fn read(
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no text in UTF-8"))
         .map_err(FileError::of("read the scenario", file))?;
     let origin = file.display().to_string();
+    let find = files_of_scenario(file);
+    let open = |path: &Path| open(&find(path));
     let (text, origin, open) = (text.as_str(), origin.as_str(), &open);
     Ok(read_scenario(&WrittenScenario { text, origin, environment, places, open })?)
+}
+
+/// The files that a plan reads, with those that its scenario names. What is wrong with that is told
+/// by whoever executes it.
+pub(crate) fn files_of(plan: &Plan) -> Vec<PathBuf> {
+    let mut files = plan.files();
+    let Asked::Scenario(file) = &plan.target.asked else { return files };
+    let Ok(text) = open(file).map(|bytes| String::from_utf8(bytes).unwrap_or_default()) else {
+        return files;
+    };
+    let (find, named) = (files_of_scenario(file), RefCell::new(Vec::new()));
+    let open = |path: &Path| {
+        let path = find(path);
+        let rows = first_rows(&path);
+        named.borrow_mut().push(path);
+        rows
+    };
+    let (origin, environment) = (file.display().to_string(), Environment::StandIn);
+    let (text, origin, places, open) = (text.as_str(), origin.as_str(), None, &open);
+    let _ = read_scenario(&WrittenScenario { text, origin, environment, places, open });
+    files.extend(named.take().into_iter().filter(|file| file.exists()));
+    files
+}
+
+/// The whole lines at the beginning of a file: of rows of data, what their columns are.
+fn first_rows(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(HEADING).read_to_end(&mut bytes)?;
+    let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(bytes.len(), |at| at + 1);
+    bytes.truncate(end);
+    Ok(bytes)
 }
 
 /// The bytes of a file, if they are not too many.

@@ -13,6 +13,7 @@ use crate::bench::Text;
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
 use crate::factors::{Combination, levels_of};
+use crate::prepare::scenario::files_of;
 use crate::record::{Own, Subject};
 use crate::world::load::identity;
 use crate::world::pool::live::OfCell;
@@ -130,7 +131,7 @@ impl Combinations {
             let (Case { plan, .. }, named) = self.at(levels)?;
             let (text, files) = beside(plan)?;
             let text = identity(&alone(plan, named), here) + &text;
-            own.insert(levels.clone(), Own::new(&text, [plan.files(), files].concat()));
+            own.insert(levels.clone(), Own::new(&text, [files_of(plan), files].concat()));
         }
         let (first, _) = self.at(self.all.first().unwrap_or(&Levels::new()))?;
         let cases: Vec<_> = self.cases.iter().map(|case| (&case.plan, &case.model)).collect();

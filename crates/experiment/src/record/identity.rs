@@ -44,13 +44,13 @@ pub(super) struct Basis {
 }
 
 impl Record<'_> {
-    /// What all cells depend on. Of a single cell nothing is compared, so its files are not read.
+    /// What all cells depend on.
     pub(super) fn basis(&self) -> Result<&Basis, ExperimentError> {
         if let Some(basis) = self.basis.get() {
             return Ok(basis);
         }
         let Subject { identity, files, own, .. } = &self.opening.of;
-        let inputs = if !self.is_of_several() { Vec::new() } else { inputs(files)? };
+        let inputs = inputs(files)?;
         let mut digest = Sha256::new_with_prefix(identity);
         if own.is_empty() {
             digest.update(inputs::identity(&inputs));

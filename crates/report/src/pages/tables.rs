@@ -180,6 +180,8 @@ pub(crate) fn plans(content: &Content) -> Vec<Block> {
         }
         blocks.push(Block::Verbatim(view.plan.clone()));
         blocks.push(note(format!("SHA-256 {}", view.meta.plan_sha256)));
+        let inputs = view.meta.inputs_sha256.iter();
+        blocks.extend(inputs.map(|of| note(format!("SHA-256 of the files that it reads {of}"))));
     }
     blocks
 }

@@ -126,6 +126,7 @@ impl Of {
             seed: cell.seed,
             plan_text: self.plan.clone(),
             plan_sha256: String::new(),
+            inputs_sha256: None,
             warmup_ns: 0,
             duration_ns: 0,
             slo: None,

@@ -145,6 +145,7 @@ impl Course {
             plan_text: self.plan.clone(),
             plan_sha256: "7d865e959b2466918c9863afca942d0fb89d7c9ac0c99bafc3749504ded97730"
                 .to_owned(),
+            inputs_sha256: None,
             warmup_ns: self.warmup_s * S,
             duration_ns: self.measured_s * S,
             slo: self.slo.clone(),

@@ -105,6 +105,7 @@ fn pool(root: &std::path::Path, id: &str, instances: f64) -> Run {
         seed: 7,
         plan_text: String::new(),
         plan_sha256: String::new(),
+        inputs_sha256: None,
         warmup_ns: 0,
         duration_ns: 600_000_000_000,
         slo: Some("p99<400ms".to_owned()),

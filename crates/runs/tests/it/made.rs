@@ -26,6 +26,7 @@ pub(crate) fn meta(id: &str, warmup_s: u64, duration_s: u64) -> RunMeta {
         seed: u64::MAX,
         plan_text: "# a plan\nrate = \"10/s\"\n".to_owned(),
         plan_sha256: "ab".repeat(32),
+        inputs_sha256: Some("cd".repeat(32)),
         warmup_ns: warmup_s * SECOND,
         duration_ns: duration_s * SECOND,
         slo: None,

@@ -188,6 +188,8 @@ pub(crate) fn meta(prepared: &Prepared, setting: &Setting<'_>, kind: Kind) -> Ru
         seed: config.seed,
         plan_text: setting.plan_text.clone(),
         plan_sha256: sha256,
+        // Its record knows them.
+        inputs_sha256: None,
         warmup_ns: prepared.warmup_ns,
         duration_ns: prepared.duration_ns,
         slo: setting.slo.clone(),

@@ -16,6 +16,7 @@ use crate::control::{Control, News};
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
 use crate::prepare::{Place, Prepared};
+use crate::prepare::scenario::files_of;
 use crate::record::{CellPlan, Subject};
 use crate::steps::warm::each_once;
 use crate::world::steer::Rules;
@@ -67,7 +68,7 @@ pub fn subject(plan: &Plan, prepared: &Prepared, here: &Path) -> Subject {
         plan_text: plan.to_toml_from(here),
         identity: identity(plan, here),
         own: BTreeMap::new(),
-        files: plan.files(),
+        files: files_of(plan),
         slo: plan.measure.slo.as_ref().map(ToString::to_string),
         duration_ns: prepared.duration_ns,
     }

@@ -6,6 +6,7 @@ use super::model::{Model, Named, simulates};
 use super::words;
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
+use crate::prepare::scenario::files_of;
 use crate::record::{CellPlan, Subject, rows_of};
 use crate::world::load::identity;
 use plimsoll_elastic::course::{Course, Simulation};
@@ -103,7 +104,7 @@ pub fn subject_of(plan: &Plan, cases: &[(&Plan, &Model)], here: &Path) -> Subjec
         plan_text: plan.to_toml_from(here),
         identity: identity(plan, here),
         own: BTreeMap::new(),
-        files: plan.files(),
+        files: files_of(plan),
         slo: plan.measure.slo.as_ref().map(ToString::to_string),
         duration_ns: long,
     }

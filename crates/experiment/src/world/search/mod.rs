@@ -26,6 +26,7 @@ use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
 use crate::locks::{Holder, Lock, Locks, Tried, pause};
 use crate::prepare::{Place, Prepared};
+use crate::prepare::scenario::files_of;
 use crate::record::{CellPlan, Subject};
 use crate::series::{Pace, gap, record, show_seconds};
 use crate::world::load::execute::{Setting, meta};
@@ -104,7 +105,7 @@ pub fn subject(plan: &Plan, prepared: &Prepared, asked: &Asked, place: &Place<'_
         plan_text: plan.to_toml_from(place.here),
         identity: identity(plan, place.here),
         own: BTreeMap::new(),
-        files: plan.files(),
+        files: files_of(plan),
         slo: Some(asked.slo.clone()),
         duration_ns: 0,
     }

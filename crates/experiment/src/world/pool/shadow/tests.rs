@@ -93,6 +93,7 @@ fn meta() -> RunMeta {
         seed: 1,
         plan_text: String::new(),
         plan_sha256: String::new(),
+        inputs_sha256: None,
         warmup_ns: 0,
         duration_ns: 0,
         slo: None,
