@@ -53,6 +53,9 @@ pub(crate) struct Balance {
     /// How long an instance may take to begin its answer
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) timeout: String,
+    /// How long a client may take nothing of its answer before its connection is closed
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) send_timeout: String,
     /// How often each instance is checked; 0s: never
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub(crate) check_every: String,

@@ -1,10 +1,10 @@
 //! What is done to the folders of runs beside writing them.
 
-use std::fs::{Permissions, rename, set_permissions, write};
+use std::fs::{Permissions, rename, set_permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use plimsoll_runs::Event;
+use plimsoll_runs::{Event, own};
 
 use crate::error::ExperimentError;
 
@@ -20,7 +20,7 @@ pub(crate) fn add(
     plimsoll_runs::add_events(run, events)?;
     for (instance, text) in outputs {
         let path = run.join("artifacts").join(format!("{instance}.log"));
-        write(&path, text).map_err(|source| ExperimentError::Artifact { path, source })?;
+        own::write(&path, text.as_bytes()).map_err(|source| ExperimentError::Artifact { path, source })?;
     }
     Ok(())
 }

@@ -3,11 +3,11 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use plimsoll_runs::experiment::INPUTS;
+use plimsoll_runs::own;
 use plimsoll_units::failure::FileError;
 use plimsoll_units::hash::hex;
 use serde::{Deserialize, Serialize};
@@ -159,20 +159,15 @@ pub(crate) fn keep(inputs: &[Input], folder: &Path) -> Result<(), ExperimentErro
     for input in inputs {
         if let Some(name) = &input.kept_as {
             let path = folder.join(name);
-            let copied = File::open(&input.path).and_then(|from| write(&path, from));
+            let copied = File::open(&input.path)
+                .and_then(|mut from| io::copy(&mut from, &mut own::create(&path)?));
             copied.map_err(failed(&path))?;
         }
     }
     let path = folder.join(LIST);
     let text = serde_json::to_string_pretty(inputs).map_err(io::Error::other);
-    let written = text.and_then(|text| write(&path, (text + "\n").as_bytes()));
+    let written = text.and_then(|text| own::write(&path, (text + "\n").as_bytes()));
     written.map_err(failed(&path))
-}
-
-/// Writes a new file that nobody else may read.
-fn write(path: &Path, mut from: impl Read) -> io::Result<()> {
-    let mut to = File::options().write(true).create_new(true).mode(0o600).open(path)?;
-    io::copy(&mut from, &mut to).map(drop)
 }
 
 #[cfg(test)]

@@ -20,6 +20,8 @@ pub use talk::{Came as MessageCame, Said};
 
 /// So many requests are sent at most.
 const MOST_REQUESTS: u32 = 1000;
+/// Said where a server is asked by a socket of the file system.
+const NO_SOCKET: &str = "a scenario is tried over TCP, not over a Unix socket";
 /// The longest answer that is read, bytes.
 const MOST_BYTES: usize = 64 << 20;
 
@@ -241,8 +243,7 @@ impl Walk<'_> {
             plimsoll_workload::request::Url { target: message.target.clone(), ..origin.clone() };
         let shown = url.to_string();
         if url.unix.is_some() {
-            let why = "a scenario is tried over TCP, not over a Unix socket";
-            return (shown, Err(why.to_owned()));
+            return (shown, Err(NO_SOCKET.to_owned()));
         }
         let lines = String::from_utf8_lossy(&message.head);
         let headers: Vec<(&str, &str)> =

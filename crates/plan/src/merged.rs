@@ -1,7 +1,10 @@
 //! A plan's text with the flags laid over it, as it was written: nothing is filled in, neither
 //! defaults nor the places of roles, so that it can be executed again anywhere.
 
+use std::borrow::Cow;
 use std::path::Path;
+
+use plimsoll_workload::request::secrets;
 
 use crate::reading::Reading;
 use crate::reading::secret::REDACTED;
@@ -65,7 +68,7 @@ impl Printer<'_> {
             return quoted(REDACTED);
         }
         match &node.value {
-            Value::Text(text) => quoted(text),
+            Value::Text(text) => quoted(&kept(path, text)),
             Value::Whole(number) => number.to_string(),
             Value::Real(number) => format!("{number:?}"),
             Value::Switch(on) => on.to_string(),
@@ -93,6 +96,21 @@ impl Printer<'_> {
         }
         let is_bare = text.parse::<i64>().is_ok_and(|number| number.to_string() == text)
             || ["true", "false"].contains(&text);
-        if is_bare { text.to_owned() } else { quoted(text) }
+        if is_bare { text.to_owned() } else { quoted(&kept(path, text)) }
+    }
+}
+
+/// A text as it is kept: without what is a secret in it though its key does not say so.
+fn kept<'a>(path: &str, text: &'a str) -> Cow<'a, str> {
+    match path.rsplit_once('.') {
+        Some((_, "url")) => Cow::Owned(secrets::without(text, REDACTED)),
+        Some((_, "body")) if secrets::is_in_body(text) => Cow::Borrowed(REDACTED),
+        Some((section, name)) if section.ends_with("headers") => {
+            match secrets::is_in_header(name.trim_matches('"'), text) {
+                true => Cow::Borrowed(REDACTED),
+                false => Cow::Borrowed(text),
+            }
+        }
+        _ => Cow::Borrowed(text),
     }
 }

@@ -49,7 +49,6 @@ fn move_value(value: &mut Value, to: &dyn Fn(&str) -> Option<PathBuf>) {
     }
 }
 
-
 /// How many times faster than the time that it stands for a run was, by the text of its plan; 1
 /// where that does not say.
 #[must_use]

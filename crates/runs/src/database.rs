@@ -19,6 +19,7 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::RunError;
+use crate::own;
 
 /// How long a writer waits for another program that reads or writes the same database.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -106,6 +107,7 @@ pub(crate) fn make(
     tables: impl FnOnce(&Connection) -> rusqlite::Result<()>,
 ) -> Result<Connection, RunError> {
     let new = file.with_extension("new");
+    own::touch(&new);
     let fill = || {
         let database =
             connect(&new, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;

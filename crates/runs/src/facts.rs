@@ -15,6 +15,9 @@ pub(crate) const HLOG_BYTES: &str = "hlog_bytes";
 /// How much of `artifacts/samples.bin` was written when the run ended.
 pub(crate) const SAMPLES_BYTES: &str = "samples_bytes";
 
+/// Until when figures by name, of users and of WebSockets are.
+pub(crate) const BOOKS_NS: &str = "books_ns";
+
 /// How long the warm-up was.
 pub(crate) const WARMUP_NS: &str = "warmup_ns";
 

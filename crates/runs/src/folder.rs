@@ -20,6 +20,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use plimsoll_stats::Histogram;
@@ -35,17 +36,16 @@ use crate::facts;
 use crate::failures::Failures;
 use crate::hlog;
 use crate::index;
-use crate::label_table;
 use crate::meta::{End, HostSample, Kind, RunMeta};
-use crate::name_table;
 use crate::opened::PLAN;
+use crate::own::{self, FILES};
 use crate::run::Run;
 use crate::samples;
 use crate::schema::{self, Place, Statements};
 use crate::series::{self, Pending};
 use crate::tag::Tagged;
-use crate::users::{self, UserCounts};
-use crate::websocket::{self, WebSocketCounts};
+use crate::users::UserCounts;
+use crate::websocket::WebSocketCounts;
 use crate::window::{self, WindowRow};
 use crate::writing;
 use crate::{
@@ -53,14 +53,13 @@ use crate::{
     figures, summarise, summary_file,
 };
 
+mod books;
+
 /// The folder for everything else a run makes.
 pub(crate) const ARTIFACTS: &str = "artifacts";
 
 /// So many samples of series gather in memory at most.
 const MAX_PENDING: usize = 1024;
-
-/// Books of names are stored once in so many seconds, and at the end.
-const NAMES_EVERY_S: u64 = 10;
 
 /// Why a second cannot be stored, where there is no file any more.
 const REMOVED: &str = "it is not there any more: somebody has removed or moved the run's folder";
@@ -75,7 +74,7 @@ struct Appended {
 
 impl Appended {
     fn create(path: PathBuf, start: &[u8]) -> Result<Self, RunError> {
-        let made = OpenOptions::new().create_new(true).append(true).open(&path);
+        let made = OpenOptions::new().create_new(true).append(true).mode(FILES).open(&path);
         let mut file = made.map_err(RunError::file("make", &path))?;
         file.write_all(start).map_err(RunError::file("write", &path))?;
         Ok(Self { file, path, len: start.len() as u64 })
@@ -260,7 +259,7 @@ impl RunWriter {
     }
 
     fn create_at(path: &Path, root: Option<PathBuf>, meta: &RunMeta) -> Result<Self, RunError> {
-        fs::create_dir(path).map_err(|source| match source.kind() {
+        own::folder(path).map_err(|source| match source.kind() {
             std::io::ErrorKind::AlreadyExists => RunError::Exists { path: path.to_path_buf() },
             _ => RunError::file("make", path)(source),
         })?;
@@ -273,9 +272,9 @@ impl RunWriter {
     /// Fills the new folder.
     fn begin(root: Option<PathBuf>, path: &Path, meta: &RunMeta) -> Result<Self, RunError> {
         let artifacts = path.join(ARTIFACTS);
-        fs::create_dir(&artifacts).map_err(RunError::file("make", &artifacts))?;
+        own::folder(&artifacts).map_err(RunError::file("make", &artifacts))?;
         let plan = path.join(PLAN);
-        fs::write(&plan, &meta.plan_text).map_err(RunError::file("write", &plan))?;
+        own::write(&plan, meta.plan_text.as_bytes()).map_err(RunError::file("write", &plan))?;
         let header = hlog::header(meta.started_unix_ns);
         let log = Appended::create(path.join(hlog::FILE), header.as_bytes())?;
         writing::hold(&log.file);
@@ -365,42 +364,6 @@ impl RunWriter {
     /// Stores the samples of series that have gathered.
     fn flush(&mut self) -> Result<(), SinkError> {
         self.store.store("samples of series", "", |_, _| Ok(()))
-    }
-
-    /// Stores the books of names that have changed.
-    fn store_names(&mut self) -> Result<(), SinkError> {
-        if !self.names.have_changed() {
-            return Ok(());
-        }
-        let (cell, names) = (self.cell, &self.names);
-        let write =
-            |database: &Connection, _: &Statements| name_table::write(database, cell, names);
-        self.store.store("figures by name", "", write)?;
-        self.names.stored();
-        Ok(())
-    }
-
-    /// Stores what became of users and their WebSockets, where there are any.
-    fn store_users(&mut self) -> Result<(), SinkError> {
-        if self.users.is_empty() {
-            return Ok(());
-        }
-        let (cell, users) = (self.cell, &self.users);
-        let write = |database: &Connection, _: &Statements| users::write(database, cell, users);
-        self.store.store("users", "", write)?;
-        if self.labels.have_changed() {
-            let of = &self.labels;
-            let write =
-                |database: &Connection, _: &Statements| label_table::write(database, cell, of);
-            self.store.store("figures by label", "", write)?;
-            self.labels.stored();
-        }
-        if self.websocket.is_empty() {
-            return Ok(());
-        }
-        let of = &self.websocket;
-        let write = |database: &Connection, _: &Statements| websocket::write(database, cell, of);
-        self.store.store("WebSockets", "", write)
     }
 
     /// Stores what was recorded under a tag in a stretch of the measured phase, where the run has
@@ -549,9 +512,8 @@ impl Sink for RunWriter {
             }
             failures.write(database, place, &failed)
         })?;
-        if (interval.start_ns / 1_000_000_000 + 1).is_multiple_of(NAMES_EVERY_S) {
-            self.store_names()?;
-            self.store_users()?;
+        if self.is_time_for_books(interval.start_ns / 1_000_000_000 + 1) {
+            self.store_books(interval.start_ns + interval.len_ns)?;
         }
         self.samples.as_mut().map_or(Ok(()), |samples| samples.write(&[], true))
     }

@@ -42,6 +42,7 @@ pub mod local;
 pub mod meta;
 pub mod names;
 pub mod outcome;
+pub mod own;
 pub mod reasons;
 pub mod row;
 pub mod run;

@@ -13,7 +13,7 @@ use crate::by_name::NameBooks;
 use crate::database::uint;
 use crate::decision::{self, DecisionRow};
 use crate::error::RunError;
-use crate::facts::{Facts, HLOG_BYTES, SAMPLES_BYTES};
+use crate::facts::{BOOKS_NS, Facts, HLOG_BYTES, SAMPLES_BYTES};
 use crate::hlog::{self, LogReader};
 use crate::label_table;
 use crate::meta::{End, Ended, Kind, RunMeta};
@@ -580,6 +580,12 @@ impl Run {
     pub(crate) fn hlog_bytes(&self) -> Result<u64, RunError> {
         let sql = "SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?";
         self.query(sql, &[&HLOG_BYTES], |row| row.get(0)).map(uint)
+    }
+
+    /// Until when its figures by name, of users and of WebSockets are, where that is stated.
+    pub(crate) fn books_ns(&self) -> Result<Option<u64>, RunError> {
+        let sql = "SELECT max(CAST(value AS INTEGER)) FROM meta WHERE key = ?";
+        Ok(self.query(sql, &[&BOOKS_NS], |row| row.get::<_, Option<i64>>(0))?.map(uint))
     }
 
     /// How long the log is; 0 where there is none.

@@ -433,8 +433,15 @@ fn warnings(run: &Run, log: &Log, span: &Range<u64>) -> Result<Vec<String>, RunE
     let mut warnings = Vec::new();
     match run.end() {
         None if run.goes_on() => {}
-        None => warnings
-            .push("the run did not end by itself: these are the seconds it had written".to_owned()),
+        None => {
+            let text = "the run did not end by itself: these are the seconds it had written";
+            warnings.push(text.to_owned());
+            let (books, covered) = (run.books_ns()?, run.covered_ns()?);
+            warnings.extend(books.filter(|books| *books < covered).map(|books| {
+                let first = plimsoll_units::show_duration(books);
+                format!("figures by name, of users and WebSockets are of the first {first} of it")
+            }));
+        }
         Some(end) => {
             let reason = end.ended.reason();
             if !reason.is_empty() {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::RunError;
+use crate::own;
 use crate::summary::{SCHEMA, Summary};
 
 /// The file's name in a run folder.
@@ -22,7 +23,7 @@ pub(crate) fn write(folder: &Path, summary: &Summary) -> Result<(), RunError> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let (process, n) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let beside = folder.join(format!(".{FILE}.{process}-{n}"));
-    let written = File::create(&beside)
+    let written = own::create(&beside)
         .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(&beside, &path))
         .and_then(|()| File::open(folder)?.sync_all());

@@ -44,6 +44,11 @@ pub struct BroadcastCounts {
     /// Those that lay unread while the generator stood still, so that it is not known when they
     /// came. They are in no time.
     pub unread: u64,
+    /// Those that came hours after they were published by what they say, or hours before it: that
+    /// is another unit, or no time of publication. They are in no time.
+    pub misdated: u64,
+    /// Those of which something could not be read, by what that was. They are in no other count.
+    pub unreadable: BTreeMap<String, u64>,
     /// From when it was published to its receipt, nanoseconds; by the server's clock as it is, or
     /// with its offset taken off where that is known. Of those received in the measured phase.
     pub latency: Compact,
@@ -75,8 +80,20 @@ pub struct WebSocketCounts {
     pub unmatched: u64,
     /// How long they were open, summed up, nanoseconds.
     pub online_ns: u64,
+    /// Steps that only send or only await, and have failed: they are no requests.
+    pub failed_steps: u64,
     /// What came of broadcasts.
     pub broadcast: BroadcastCounts,
+}
+
+impl BroadcastCounts {
+    /// Counts some of which something could not be read; beyond 16 kinds of that all are one.
+    pub fn add_unreadable(&mut self, why: &str, n: u64) {
+        const MOST: usize = 16;
+        let is_new = !self.unreadable.contains_key(why) && self.unreadable.len() >= MOST;
+        let why = if is_new { "other reasons" } else { why };
+        *self.unreadable.entry(why.to_owned()).or_default() += n;
+    }
 }
 
 impl WebSocketCounts {
@@ -111,6 +128,7 @@ impl WebSocketCounts {
         self.received += other.received;
         self.unmatched += other.unmatched;
         self.online_ns += other.online_ns;
+        self.failed_steps += other.failed_steps;
         let (mine, theirs) = (&mut self.broadcast, &other.broadcast);
         mine.received += theirs.received;
         mine.skipped += theirs.skipped;
@@ -120,6 +138,10 @@ impl WebSocketCounts {
         mine.ahead += theirs.ahead;
         mine.unknown += theirs.unknown;
         mine.unread += theirs.unread;
+        mine.misdated += theirs.misdated;
+        for (why, n) in &theirs.unreadable {
+            mine.add_unreadable(why, *n);
+        }
         mine.clock = theirs.clock.or(mine.clock);
         mine.latency.add(&theirs.latency);
         mine.spread.add(&theirs.spread);
@@ -136,6 +158,7 @@ impl WebSocketCounts {
             ("received", self.received),
             ("unmatched", self.unmatched),
             ("online_ns", self.online_ns),
+            ("failed_steps", self.failed_steps),
             ("broadcast.received", broadcast.received),
             ("broadcast.skipped", broadcast.skipped),
             ("broadcast.lost", broadcast.lost),
@@ -144,6 +167,7 @@ impl WebSocketCounts {
             ("broadcast.ahead", broadcast.ahead),
             ("broadcast.unknown", broadcast.unknown),
             ("broadcast.unread", broadcast.unread),
+            ("broadcast.misdated", broadcast.misdated),
         ];
         let named = named.into_iter().map(|(name, n)| (name.to_owned(), n));
         let by_code = |kind, of: &BTreeMap<u16, u64>| {
@@ -151,7 +175,9 @@ impl WebSocketCounts {
             of
         };
         let coded = [by_code(CLOSED, &self.closed), by_code(LET_GO, &self.let_go)];
-        named.chain(coded.into_iter().flatten())
+        let unreadable = broadcast.unreadable.iter();
+        let unreadable = unreadable.map(|(why, n)| (format!("{UNREADABLE}{why}"), *n));
+        named.chain(coded.into_iter().flatten()).chain(unreadable)
     }
 
     /// The place of a number that was stored.
@@ -163,6 +189,9 @@ impl WebSocketCounts {
             return Some(self.let_go.entry(code.parse().ok()?).or_default());
         }
         let broadcast = &mut self.broadcast;
+        if let Some(why) = name.strip_prefix(UNREADABLE) {
+            return Some(broadcast.unreadable.entry(why.to_owned()).or_default());
+        }
         Some(match name {
             "connected" => &mut self.connected,
             "refused" => &mut self.refused,
@@ -171,6 +200,7 @@ impl WebSocketCounts {
             "received" => &mut self.received,
             "unmatched" => &mut self.unmatched,
             "online_ns" => &mut self.online_ns,
+            "failed_steps" => &mut self.failed_steps,
             "broadcast.received" => &mut broadcast.received,
             "broadcast.skipped" => &mut broadcast.skipped,
             "broadcast.lost" => &mut broadcast.lost,
@@ -179,6 +209,7 @@ impl WebSocketCounts {
             "broadcast.ahead" => &mut broadcast.ahead,
             "broadcast.unknown" => &mut broadcast.unknown,
             "broadcast.unread" => &mut broadcast.unread,
+            "broadcast.misdated" => &mut broadcast.misdated,
             _ => return None,
         })
     }
@@ -218,6 +249,13 @@ pub struct WebSocketFigures {
     pub unmatched: u64,
     /// How long they were open, summed up, seconds.
     pub online_s: f64,
+    /// Steps that only send or only await, and have failed: `errors` counts requests, and has none
+    /// of them.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub failed_steps: u64,
+    /// Messages that a rule was for and of which something could not be read, by what that was.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unreadable: BTreeMap<String, u64>,
     /// What came of broadcasts; left out where none came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broadcast: Option<BroadcastFigures>,
@@ -244,6 +282,10 @@ pub struct BroadcastFigures {
     /// Those that lay unread while the generator stood still: in no time below.
     #[serde(default, skip_serializing_if = "is_none")]
     pub unread: u64,
+    /// Those that came hours after they were published by what they say, or hours before: in no
+    /// time below.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub misdated: u64,
     /// The server's clock less this host's, which is taken off; left out where nobody has asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset_us: Option<f64>,
@@ -275,6 +317,8 @@ impl WebSocketFigures {
             received: counts.received,
             unmatched: counts.unmatched,
             online_s,
+            failed_steps: counts.failed_steps,
+            unreadable: broadcast.unreadable.clone(),
             broadcast: (broadcast.received > 0).then(|| BroadcastFigures {
                 received: broadcast.received,
                 skipped: broadcast.skipped,
@@ -284,6 +328,7 @@ impl WebSocketFigures {
                 ahead: broadcast.ahead,
                 unknown: broadcast.unknown,
                 unread: broadcast.unread,
+                misdated: broadcast.misdated,
                 offset_us: broadcast.clock.map(|clock| clock.offset_ns as f64 / 1e3),
                 offset_error_us: broadcast.clock.map(|clock| clock.error_ns as f64 / 1e3),
                 latency_us: broadcast.latency.percentiles(),
@@ -294,8 +339,42 @@ impl WebSocketFigures {
 
     /// What is to be said of them beside their numbers.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let notes = [self.are_let_go(), self.are_ahead(), self.are_unknown(), self.are_unread()];
-        notes.into_iter().flatten().collect()
+        let notes = [
+            self.have_failed(),
+            self.are_let_go(),
+            self.are_ahead(),
+            self.are_unknown(),
+            self.are_unread(),
+            self.are_misdated(),
+        ];
+        notes.into_iter().flatten().chain(self.are_unreadable()).collect()
+    }
+
+    fn have_failed(&self) -> Option<String> {
+        let failed = Some(self.failed_steps).filter(|failed| *failed > 0)?;
+        Some(format!(
+            "{} steps failed that only send or only await: they are no requests, and no SLO of \
+             errors counts them",
+            show_count(failed)
+        ))
+    }
+
+    fn are_misdated(&self) -> Option<String> {
+        let broadcast = self.broadcast.as_ref().filter(|broadcast| broadcast.misdated > 0)?;
+        Some(format!(
+            "{} broadcasts were published hours before or after they came, by what they say: is \
+             that in another unit (published_s is in seconds), or of another time zone? They are \
+             in no time",
+            show_count(broadcast.misdated)
+        ))
+    }
+
+    /// What could not be read of messages that a rule was for.
+    fn are_unreadable(&self) -> impl Iterator<Item = String> {
+        let note = |(why, n): (&String, &u64)| {
+            format!("{} messages are in no count of broadcasts, of {why}", show_count(*n))
+        };
+        self.unreadable.iter().map(note)
     }
 
     /// That the server has closed WebSockets whose users had not.
@@ -351,6 +430,8 @@ impl WebSocketFigures {
 /// What stands before the code in the name of a number.
 const CLOSED: &str = "closed.";
 const LET_GO: &str = "let_go.";
+/// What stands before what could not be read.
+const UNREADABLE: &str = "broadcast.unreadable.";
 const LATENCY: &str = "broadcast.latency";
 const SPREAD: &str = "broadcast.spread";
 const OFFSET: &str = "broadcast.offset_ns";
@@ -425,6 +506,9 @@ mod tests {
         counts.let_go(0);
         counts.broadcast.received = 2;
         counts.broadcast.latency.record(1_500_000);
+        counts.failed_steps = 2;
+        (0..40).for_each(|n| counts.broadcast.add_unreadable(&format!("`tick{n:02}`: it"), 2));
+        counts.broadcast.misdated = 3;
         write(&database, 1, &counts).unwrap();
         let more = counts.clone();
         counts.add(&more);
@@ -438,11 +522,18 @@ mod tests {
         let figures = WebSocketFigures::of(&back);
         assert_eq!((figures.connected, figures.sent, figures.closed["1006"]), (6, 14, 2));
         let notes = figures.notes();
-        assert!(notes[0].contains("closed 2 of 6 WebSockets"), "{notes:?}");
+        assert!(notes[0].starts_with("4 steps failed that only"), "{notes:?}");
+        assert!(notes[1].contains("closed 2 of 6 WebSockets"), "{notes:?}");
         assert!(
-            notes[0].ends_with("2 with 1006") && notes[1].contains("1 broadcasts"),
+            notes[1].ends_with("2 with 1006") && notes[2].contains("1 broadcasts"),
             "{notes:?}"
         );
+        assert!(notes[3].contains("6 broadcasts were published hours"), "{notes:?}");
+        assert_eq!(notes.len(), 4 + 17, "{notes:?}");
+        assert!(notes.iter().any(|note| note.contains("4 messages") && note.contains("tick07")));
+        assert!(notes.iter().any(|note| {
+            note.ends_with("96 messages are in no count of broadcasts, of other reasons")
+        }));
         let broadcast = figures.broadcast.unwrap();
         assert_eq!((broadcast.offset_us, broadcast.offset_error_us), (Some(-250.0), Some(1.5)));
     }

@@ -3,11 +3,21 @@
 //!
 //! Source: RFC 9112, sections 2 to 5.
 
+use std::borrow::Cow;
+
 use crate::refusal::Refusal;
 use crate::token::is_token;
 
 /// The longest head.
 pub(crate) const HEAD_BYTES: usize = 16 * 1024;
+
+/// What a head says: UTF-8, or else the Latin-1 that fields once were of (RFC 9110, section 5.5).
+fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect(),
+    }
+}
 
 /// A request's or an answer's first line and its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,8 +42,7 @@ impl Head {
             let fault = Refusal::Malformed("its head is longer than 16 KiB");
             return if is_long { Err(fault) } else { Ok(None) };
         };
-        let text = std::str::from_utf8(&looked[..end]);
-        let text = text.map_err(|_| Refusal::Malformed("its head is not UTF-8"))?;
+        let text = text_of(&looked[..end]);
         let mut lines = text.split("\r\n");
         let first = lines.next().unwrap_or_default().to_owned();
         let mut fields = Vec::new();
@@ -42,12 +51,33 @@ impl Head {
             let (name, value) =
                 field.ok_or(Refusal::Malformed("a line of its head is no field"))?;
             let value = value.trim_matches([' ', '\t']);
-            if value.chars().any(|letter| letter.is_control() && letter != '\t') {
+            if value.chars().any(|letter| letter.is_ascii_control() && letter != '\t') {
                 return Err(Refusal::Malformed("a field holds a control character"));
             }
             fields.push((name.to_ascii_lowercase(), value.to_owned()));
         }
         Ok(Some((Self { first, fields }, end + 4)))
+    }
+
+    /// The head of a server's final answer, with how many bytes it takes and those before it:
+    /// informational answers are passed over (RFC 9110, section 15.2), but for that of status 101,
+    /// which is the final one of a handshake. `None` while more are missing.
+    ///
+    /// # Errors
+    /// As for [`Head::read`]; where there are more than 64 KiB of informational answers.
+    pub fn read_answer(bytes: &[u8]) -> Result<Option<(Self, usize)>, Refusal> {
+        const MOST: usize = 64 * 1024;
+        let mut before = 0;
+        loop {
+            let Some((head, len)) = Self::read(&bytes[before..])? else { return Ok(None) };
+            match head.status() {
+                Some(100 | 102..=199) if before + len > MOST => {
+                    return Err(Refusal::Malformed("it tells more than 64 KiB beforehand"));
+                }
+                Some(100 | 102..=199) => before += len,
+                _ => return Ok(Some((head, before + len))),
+            }
+        }
     }
 
     /// The first line, such as `GET /chat HTTP/1.1`.

@@ -76,7 +76,11 @@ fn options(args: &Balance) -> Result<Options> {
         limit,
         queue: read("--queue", &args.queue, number)?,
         queue_timeout: queue_timeout.transpose()?,
-        limits: Limits { answer: time("--timeout", &args.timeout)?, ..Limits::default() },
+        limits: Limits {
+            answer: time("--timeout", &args.timeout)?,
+            send: time("--send-timeout", &args.send_timeout)?,
+            ..Limits::default()
+        },
         check: Check {
             every: time("--check-every", &args.check_every)?,
             within: time("--check-within", &args.check_within)?,

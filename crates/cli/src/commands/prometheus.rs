@@ -1,6 +1,7 @@
 //! `--prometheus`: live figures of a run, at a port that answers while the run goes on.
 
 use crate::terminal::error::{Context, Result};
+use plimsoll_net::http::access::is_for_this_host;
 use plimsoll_net::http::respond::{Answer, Bounds, Request, Server};
 use plimsoll_net::prometheus::{CONTENT_TYPE, Page};
 use plimsoll_runs::names::{OTHER, OTHER_NAME};
@@ -14,6 +15,10 @@ use std::time::Duration;
 
 /// How long the port goes on answering after the last run, unless its last second was scraped.
 const LINGER: Duration = Duration::from_secs(2);
+
+/// What is said where a page of a browser asks under a name of its own.
+const ELSEWHERE: &[u8] = b"the header Host names no address of this host\n";
+const TEXT: &str = "text/plain; charset=utf-8";
 
 /// Serves what has been added so far.
 #[derive(Clone)]
@@ -50,7 +55,13 @@ impl Exporter {
         let listener = TcpListener::bind(address);
         let figures = Arc::new(Figures::default());
         let served = Arc::clone(&figures);
-        let answer = move |request: &Request<'_>| served.answer(request);
+        // Who asks from elsewhere may know this host by any name.
+        let is_local = address.ip().is_loopback();
+        let answer = move |request: &Request<'_>| match is_local && !is_for_this_host(request, None)
+        {
+            true => Answer::new(421, TEXT, ELSEWHERE.to_vec()),
+            false => served.answer(request),
+        };
         let server = listener
             .and_then(|it| Server::start(it, "prometheus", Bounds::default(), answer))
             .with_context(|| format!("serve figures at {address}; choose another --prometheus"))?;

@@ -22,7 +22,8 @@ use plimsoll_runs::summary::StoreWorkload;
 use plimsoll_runs::{NameKind, Names};
 use plimsoll_stats::Slo;
 use plimsoll_stats::slo::{Clause, Metric};
-use plimsoll_workload::request::Url;
+use plimsoll_units::secret::MARK;
+use plimsoll_workload::request::{Url, secrets};
 use plimsoll_workload::trace::Moment;
 use std::path::Path;
 use std::sync::Arc;
@@ -146,7 +147,8 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
         store::ask(plan, &config, Before::Load, &mut notes)?;
     }
     let duration_ns = offer.duration_ns().saturating_sub(warmup_ns);
-    let (subject, workload) = (url.to_string(), store::described(plan));
+    let subject = secrets::without(&url.to_string(), MARK);
+    let workload = store::described(plan);
     let names = called.names;
     plan.measure.slo.iter().try_for_each(|slo| known_names(slo, &names))?;
     Ok(Prepared {

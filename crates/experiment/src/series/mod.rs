@@ -111,7 +111,7 @@ pub fn write(series: &Path, file: &SeriesFile) -> Result<(), SeriesError> {
     let path = file_of(series);
     let beside = path.with_extension("json.tmp");
     let written = serde_json::to_string_pretty(file).map_err(io::Error::other).and_then(|text| {
-        let mut made = File::create(&beside)?;
+        let mut made = plimsoll_runs::own::create(&beside)?;
         made.write_all(format!("{text}\n").as_bytes())?;
         made.sync_all()?;
         std::fs::rename(&beside, &path)

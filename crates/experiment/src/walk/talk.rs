@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use plimsoll_load::http1::upgrade::Handshake;
+use plimsoll_load::http1::upgrade::{Handshake, is_switch};
 use plimsoll_net::http::client::{Answer, Deadline, Error, Peer, Wire, decode};
 use plimsoll_units::failure::chain;
 use plimsoll_websocket::{CloseCode, Connection, Head, Masks, Message as Frame};
 use plimsoll_workload::request::Url;
 use plimsoll_workload::scenario::{Failure, FailureKind, Heard, Message, Now, User};
 
-use super::Walk;
+use super::{NO_SOCKET, Walk};
 
 /// So many messages are shown of one step at most.
 const MOST_SHOWN: usize = 100;
@@ -123,6 +123,9 @@ impl Walk<'_> {
         };
         let url = Url { target: message.target.clone(), ..origin.clone() };
         let (shown, host) = (url.to_string(), url.authority());
+        if url.unix.is_some() {
+            return (shown, Err(NO_SOCKET.to_owned()), None);
+        }
         let (mut masks, mut bytes) = (Masks::secure(), Vec::new());
         let head = (host.as_str(), "plimsoll");
         let begun = Handshake::begin(upgrade, message, head, &mut masks, &mut bytes);
@@ -145,7 +148,7 @@ impl Walk<'_> {
         let deadline = Deadline::after(self.timeout);
         let peer = Peer { secure: url.scheme.is_secure, ..Peer::new(&url.host, url.port) };
         let mut wire = self.dial.dial(peer, &deadline).map_err(told)?;
-        let failed = |error: io::Error| error.to_string();
+        let failed = |error: io::Error| chain(&deadline.named(error));
         wire.limit(deadline.left().map_err(told)?).map_err(failed)?;
         wire.write_all(bytes).map_err(failed)?;
         let (mut read, mut chunk) = (Vec::new(), [0; 4096]);
@@ -153,17 +156,20 @@ impl Walk<'_> {
             wire.limit(deadline.left().map_err(told)?).map_err(failed)?;
             let n = wire.read(&mut chunk).map_err(failed)?;
             read.extend_from_slice(&chunk[..n]);
-            if let Ok(Some((head, length))) = Head::read(&read)
-                && head.status() == Some(101)
-            {
+            let upgraded = match Head::read_answer(&read) {
+                Err(why) if is_switch(&read) => {
+                    return Err(format!("its answer to the handshake cannot be read: {why}"));
+                }
+                upgraded => upgraded.ok().flatten(),
+            };
+            if let Some((head, length)) = upgraded.filter(|(head, _)| head.status() == Some(101)) {
                 let connection = handshake.complete(&head)?;
                 let received = read.split_off(length);
                 let headers = head.fields().to_vec();
                 let answer = Answer { status: 101, headers, body: Vec::new() };
                 return Ok((answer, Some(Talk { wire, connection, received })));
             }
-            let is_switch = read.starts_with(b"HTTP/1.1 101");
-            if !is_switch && let Some(answer) = decode(&read, n == 0).map_err(told)? {
+            if !is_switch(&read) && let Some(answer) = decode(&read, n == 0).map_err(told)? {
                 return Ok((answer, None));
             }
             if n == 0 || read.len() > MOST_HEAD {
@@ -207,7 +213,7 @@ impl Walk<'_> {
                 }
                 Ok(Some(text)) => {
                     let heard = user.hear(self.scenario, channel, text.as_bytes(), now());
-                    let what = self.what(&heard);
+                    let what = self.what(&heard, user.take_unreadable());
                     if said.came.len() < MOST_SHOWN {
                         said.came.push(Came { text, what });
                     }
@@ -239,7 +245,7 @@ impl Walk<'_> {
     }
 
     /// What a message was for, in words.
-    fn what(&self, heard: &Heard) -> String {
+    fn what(&self, heard: &Heard, unreadable: Option<String>) -> String {
         let name = |number: u16| {
             let name = self.scenario.names().get(usize::from(number));
             name.map_or("a rule", |name| &name.name).to_owned()
@@ -248,7 +254,10 @@ impl Walk<'_> {
             Heard::Expected { name: Some(number), .. } => name(*number),
             Heard::Expected { .. } | Heard::Failed(_) | Heard::Again => "expected".to_owned(),
             Heard::Ruled { of, .. } => name(of.name),
-            Heard::Unmatched => "unmatched".to_owned(),
+            Heard::Unmatched => match unreadable {
+                Some(why) => format!("unmatched, a broadcast of {why}"),
+                None => "unmatched".to_owned(),
+            },
         }
     }
 }

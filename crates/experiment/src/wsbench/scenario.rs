@@ -56,6 +56,8 @@ fn text(settings: &Settings, target: &str, run: &str) -> String {
         ("@SAMPLE@", SAMPLE.to_owned()),
         ("@KIND@", settings.kind.name().to_owned()),
         ("@ANSWER@", settings.kind.answer().to_owned()),
+        // What comes twice is seen by its number.
+        ("@HEARD@", settings.kind.name().to_owned()),
         ("@RUN@", run.to_owned()),
         ("@PADDING@", "x".repeat(usize::try_from(settings.padding).unwrap_or(0))),
         ("@TARGET@", quoted(target)),

@@ -17,6 +17,7 @@ const MOST_BYTES: usize = 16 << 20;
 /// A handshake that is to be answered.
 pub struct Handshake {
     upgrade: Arc<Upgrade>,
+    protocols: Vec<String>,
     key: [u8; 16],
     seed: u64,
 }
@@ -55,7 +56,7 @@ impl Handshake {
         if !fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("user-agent")) {
             fields.push(("User-Agent", user_agent));
         }
-        let protocols: Vec<&str> = upgrade.protocols.iter().map(String::as_str).collect();
+        let protocols: Vec<&str> = message.protocols.iter().map(String::as_str).collect();
         let key = masks.key();
         let opening = Opening {
             target: &message.target,
@@ -69,7 +70,8 @@ impl Handshake {
         let [a, b, c, d] = masks.draw();
         let [e, f, g, h] = masks.draw();
         let seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
-        Some(Self { upgrade: Arc::clone(upgrade), key, seed })
+        let protocols = message.protocols.clone();
+        Some(Self { upgrade: Arc::clone(upgrade), protocols, key, seed })
     }
 
     /// The client's end of the WebSocket that an answer of status 101 makes.
@@ -77,7 +79,7 @@ impl Handshake {
     /// # Errors
     /// Why it makes none, in words.
     pub fn complete(&self, head: &Head) -> Result<Connection, String> {
-        let protocols: Vec<&str> = self.upgrade.protocols.iter().map(String::as_str).collect();
+        let protocols: Vec<&str> = self.protocols.iter().map(String::as_str).collect();
         let opening = Opening {
             target: "/",
             host: "",
@@ -160,12 +162,17 @@ impl Http1 {
         events: &mut Vec<Event>,
     ) -> Fate {
         connection.partial.extend_from_slice(bytes);
-        let read = Head::read(&connection.partial);
+        let read = Head::read_answer(&connection.partial);
         if matches!(read, Ok(None)) {
             return connection.announce(events);
         }
         let handshake = connection.handshake.take();
         let received = std::mem::take(&mut connection.partial);
+        let wrong = read.as_ref().err().filter(|_| is_switch(&received)).map(ToString::to_string);
+        if let Some(why) = wrong {
+            let why = format!("its answer to the handshake cannot be read: {why}");
+            return connection.fail(why.into_bytes(), events, &mut self.words);
+        }
         let upgraded = read.ok().flatten().filter(|(head, _)| head.status() == Some(101));
         let (Some((head, len)), Some(handshake)) = (upgraded, handshake) else {
             return connection.receive(&received, self.once, events, &mut self.words);
@@ -187,6 +194,13 @@ impl Http1 {
             }
         }
     }
+}
+
+/// Whether an answer, behind informational ones, says that it switches protocols.
+#[must_use]
+pub fn is_switch(bytes: &[u8]) -> bool {
+    let last = memchr::memmem::rfind(bytes, b"\r\n\r\nHTTP/1.1 ").map_or(0, |at| at + 4);
+    bytes[last..].starts_with(b"HTTP/1.1 101")
 }
 
 /// The peer closed without a code (RFC 6455, section 7.1.5).

@@ -176,7 +176,9 @@ impl<D: Driver> Worker<D> {
             self.recorder.never_sent((sending.due_ns, under), now, phase, kind);
         } else {
             let sent = self.sent(seat, sending);
-            self.recorder.step(&sent, &Ended { at: now, code: None, bytes: 0, error: Some(kind) });
+            let ended = Ended { at: now, code: None, bytes: 0, error: Some(kind) };
+            self.recorder.step_failed(&ended);
+            self.recorder.step(&sent, &ended);
         }
         self.recorder.reason(phase, kind, None, now, why);
         if let Some(users) = self.users() {
@@ -319,7 +321,11 @@ impl<D: Driver> Worker<D> {
         let Some(users) = self.users() else { return };
         let awaited = users.awaited(seat);
         let received = got.received;
-        match users.hear(seat, channel, (got.bytes, received), now) {
+        let heard = users.hear(seat, channel, (got.bytes, received), now);
+        if let Some(why) = users.take_unreadable(seat) {
+            self.recorder.at(now).websocket.broadcast.add_unreadable(&why, 1);
+        }
+        match heard {
             Some(Heard::Expected { name, is_last, rule }) => {
                 if let (Some(name), Some(sent)) = (name, awaited) {
                     let sent = Sent { name: self.named(name), ..sent };
@@ -476,6 +482,7 @@ impl<D: Driver> Worker<D> {
         if over.is_request {
             self.recorder.ended_by_messages(&over.sent, &ended);
         } else {
+            self.recorder.step_failed(&ended);
             self.recorder.step(&over.sent, &ended);
         }
     }
@@ -544,6 +551,12 @@ impl<D: Driver> Worker<D> {
 }
 
 impl crate::recorder::Recorder {
+    /// Counts a step that counts as no request, where it has failed; what the end cuts has not.
+    fn step_failed(&mut self, ended: &Ended) {
+        let has_failed = ended.error.is_some_and(|error| error != ErrorKind::InFlightAtEnd);
+        self.at(ended.at).websocket.failed_steps += u64::from(has_failed);
+    }
+
     /// A step has ended that counts as no request: it has figures by its name.
     fn step(&mut self, sent: &Sent, ended: &Ended) {
         let event = NamedEvent {

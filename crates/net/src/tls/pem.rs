@@ -1,6 +1,7 @@
 //! Certificates and keys in files, PEM, and whom to trust.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use rustls::RootCertStore;
@@ -8,6 +9,9 @@ use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::TlsError;
+
+/// The longest file that is read, bytes.
+const MOST: u64 = 16 << 20;
 
 /// The authorities that are trusted to name servers.
 #[derive(Debug, Clone)]
@@ -38,7 +42,7 @@ impl Roots {
 
 /// The key of a PEM file. What stands there instead is told.
 pub(super) fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
-    let text = std::fs::read(path).map_err(|error| absent(path, error))?;
+    let text = read(path).map_err(|error| absent(path, error))?;
     let has = |words: &[u8]| text.windows(words.len()).any(|part| part == words);
     if has(b"ENCRYPTED PRIVATE KEY") || has(b"Proc-Type: 4,ENCRYPTED") {
         return Err(TlsError::Encrypted(path.to_owned()));
@@ -53,9 +57,10 @@ pub(super) fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsErro
 
 pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let file = |error| TlsError::File(path.to_owned(), error);
-    let all: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).map_err(file)?.collect();
+    let text = read(path).map_err(|error| absent(path, error))?;
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     match all.map_err(file)? {
-        none if none.is_empty() && holds_key(path) => {
+        none if none.is_empty() && holds_key(&text) => {
             Err(TlsError::KeyForCertificate(path.to_owned()))
         }
         none if none.is_empty() => Err(TlsError::NoCertificate(path.to_owned())),
@@ -63,8 +68,19 @@ pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, 
     }
 }
 
-fn holds_key(path: &Path) -> bool {
-    std::fs::read_to_string(path).is_ok_and(|text| text.contains("PRIVATE KEY-----"))
+fn holds_key(text: &[u8]) -> bool {
+    let words = b"PRIVATE KEY-----";
+    text.windows(words.len()).any(|part| part == words)
+}
+
+/// What a file holds, if that is not too much.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    File::open(path)?.take(MOST + 1).read_to_end(&mut text)?;
+    match text.len() as u64 > MOST {
+        true => Err(io::Error::new(io::ErrorKind::FileTooLarge, "it has more than 16 MiB")),
+        false => Ok(text),
+    }
 }
 
 /// The error of a file that is not there.

@@ -7,9 +7,14 @@ use crate::scenario::known::Known;
 use crate::scenario::{check, exchange, one_of, refuse_unknown, table};
 
 /// Where the answer has the time, and what it counts.
-const TIMES: [(&str, Since1970); 3] =
-    [("time_ns", Since1970::Ns), ("time_us", Since1970::Us), ("time_ms", Since1970::Ms)];
-const KEYS: [&str; 7] = ["send", "answer", "on", "every", "time_ns", "time_us", "time_ms"];
+const TIMES: [(&str, Since1970); 4] = [
+    ("time_ns", Since1970::Ns),
+    ("time_us", Since1970::Us),
+    ("time_ms", Since1970::Ms),
+    ("time_s", Since1970::S),
+];
+const KEYS: [&str; 8] =
+    ["send", "answer", "on", "every", "time_ns", "time_us", "time_ms", "time_s"];
 /// How often it is asked where that is not said, nanoseconds.
 const EVERY_NS: u64 = 10_000_000_000;
 
@@ -51,7 +56,7 @@ pub(super) fn read(known: &mut Known<'_>, entry: &Entry) -> Option<ServerClock> 
     };
     let time = match one_of(reading, of, &TIMES.map(|(key, _)| key)) {
         None => {
-            lacks("one of time_ns, time_us and time_ms", "time_ns = \"/at\"");
+            lacks("one of time_ns, time_us, time_ms and time_s", "time_ns = \"/at\"");
             None
         }
         Some(entry) => {

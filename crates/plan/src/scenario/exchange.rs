@@ -3,7 +3,7 @@
 use plimsoll_units::ParseError;
 use plimsoll_workload::scenario::{
     Broadcast, Checks, Compress, Encoding, Expect, Name, NameKind, OnFailure, Reconnect, Rule, Say,
-    Since1970, Taking, Upgrade, Verb, take as source,
+    Since1970, Taking, Text, Upgrade, Verb, is_token, take as source,
 };
 
 use crate::reading::Reading;
@@ -100,23 +100,25 @@ pub(super) fn wait(text: &str) -> Result<u64, ParseError> {
 }
 
 /// The protocols within the messages that are offered.
-fn protocols(known: &Known<'_>, node: &Node) -> Option<Vec<String>> {
+fn protocols(known: &mut Known<'_>, node: &Node) -> Option<Vec<Text>> {
     const WANTED: &str = "the name of a protocol such as graphql-transport-ws";
     let reading = known.reading;
     let nodes = match &node.value {
         Value::List(nodes) => nodes.iter().collect(),
         _ => vec![node],
     };
-    let is_token = |text: &str| {
-        let is_of_it =
-            |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-        !text.is_empty() && text.bytes().all(is_of_it)
+    let mut protocol = |node: &Node| {
+        let text = known.text(node, Encoding::Raw)?;
+        // What users fill in is looked at when they do.
+        let Some(literal) = text.as_literal() else { return Some(text) };
+        let literal = String::from_utf8_lossy(literal).into_owned();
+        if is_token(&literal) {
+            return Some(text);
+        }
+        let wrong = |_: &str| Err(ParseError::new(WANTED, &literal, 0, literal.len()));
+        reading.parsed::<Text>(node, WANTED, wrong)
     };
-    let protocol = |text: &str| match is_token(text) {
-        true => Ok(text.to_owned()),
-        false => Err(ParseError::new(WANTED, text, 0, text.len())),
-    };
-    let read: Vec<_> = nodes.iter().map(|node| reading.parsed(node, WANTED, protocol)).collect();
+    let read: Vec<_> = nodes.into_iter().map(&mut protocol).collect();
     read.into_iter().collect()
 }
 
@@ -180,7 +182,7 @@ pub(super) fn say(known: &mut Known<'_>, step: &Table, verb: &Entry) -> Option<S
     };
     let subscribes = match (verb.key.as_str(), step.get("key")) {
         ("subscribe", Some(entry)) => known.text(&entry.node, Encoding::Raw).map(Some),
-        ("subscribe", None) => Some(Some(plimsoll_workload::scenario::Text::default())),
+        ("subscribe", None) => Some(Some(Text::default())),
         _ => Some(None),
     };
     known.knows_sent = false;
@@ -400,13 +402,21 @@ pub(super) fn pointer(reading: &Reading, entry: &Entry) -> Option<String> {
 
 /// Reads what is measured of a broadcast.
 fn broadcast(known: &Known<'_>, node: &Node) -> Option<Broadcast> {
-    const PUBLISHED: [(&str, Since1970); 3] = [
+    const PUBLISHED: [(&str, Since1970); 4] = [
         ("published_ns", Since1970::Ns),
         ("published_us", Since1970::Us),
         ("published_ms", Since1970::Ms),
+        ("published_s", Since1970::S),
     ];
-    const KEYS: [&str; 6] =
-        ["published_ns", "published_us", "published_ms", "sequence", "key", "skipped"];
+    const KEYS: [&str; 7] = [
+        "published_ns",
+        "published_us",
+        "published_ms",
+        "published_s",
+        "sequence",
+        "key",
+        "skipped",
+    ];
     let reading = known.reading;
     let wanted = "a table such as { published_ns = \"/at\", sequence = \"/seq\" }";
     let of = table(reading, node, wanted)?;

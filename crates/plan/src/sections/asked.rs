@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use plimsoll_units::ParseError;
+use plimsoll_workload::request::secrets::is_in_body;
 use plimsoll_workload::request::{Credentials, Template, bearer};
 use serde_json::{Value as Json, json};
 
@@ -187,7 +188,8 @@ fn read_body_text(reading: &Reading, node: &Node) -> Option<(String, Template)> 
 }
 
 fn write_body_text((written, _): &(String, Template)) -> String {
-    quoted(written)
+    // What of it is a secret cannot be told from the rest.
+    quoted(if is_in_body(written) { REDACTED } else { written })
 }
 
 section! {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use plimsoll_units::ParseError;
+use plimsoll_workload::request::secrets::is_in_header;
 use plimsoll_workload::request::{Template, parse_header};
 
 use crate::reading::secret::REDACTED;
@@ -37,21 +38,24 @@ impl Header {
             }
             error
         })?;
-        let template = if key_is_secret(&name) { template.redacted() } else { template };
         let written = value.trim_matches([' ', '\t']).to_owned();
-        Ok(Self { name, value: template, written })
+        let header = Self { name, value: template, written };
+        Ok(match header.is_secret() {
+            true => Self { value: header.value.redacted(), ..header },
+            false => header,
+        })
     }
 
     /// Whether the value must not be shown.
     #[must_use]
     pub fn is_secret(&self) -> bool {
-        key_is_secret(&self.name)
+        key_is_secret(&self.name) || is_in_header(&self.name, &self.written)
     }
 
     /// Whether a printed plan has left the value out.
     #[must_use]
     pub fn is_redacted(&self) -> bool {
-        self.is_secret() && self.written == REDACTED
+        self.written == REDACTED
     }
 
     /// The value as a plan may show it.

@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use plimsoll_net::url::percent_decode;
 use plimsoll_units::Words;
 use plimsoll_workload::check::Check;
-use plimsoll_workload::request::{OF_HTTP, Order, StoreScheme, Url, parse_method};
+use plimsoll_workload::request::{OF_HTTP, Order, StoreScheme, Url, parse_method, secrets};
 
 use crate::flag::Group;
 use crate::reading::Reading;
+use crate::reading::secret::REDACTED;
 use crate::reading::text::quoted;
 use crate::reading::tree::{Node, Value};
 use crate::section::Section;
@@ -130,7 +132,7 @@ fn read_url(reading: &Reading, node: &Node) -> Option<Url> {
 }
 
 fn write_url(url: &Url) -> String {
-    quoted(&url.to_string())
+    quoted(&secrets::without(&url.to_string(), REDACTED))
 }
 
 const ORDER: Parsed<Order> =
@@ -362,6 +364,12 @@ impl Target {
             }
             _ => {}
         }
+        if self.url.as_ref().is_some_and(is_redacted) {
+            keys.push("target.url".to_owned());
+        }
+        if matches!(&self.body, Body::Text { written, .. } if written == REDACTED) {
+            keys.push("target.body".to_owned());
+        }
         if self.through.iter().any(|proxy| proxy.is_redacted) {
             keys.push("target.through".to_owned());
         }
@@ -370,6 +378,11 @@ impl Target {
         keys.dedup();
         keys
     }
+}
+
+/// Whether a printed plan has left out something of a URL.
+fn is_redacted(url: &Url) -> bool {
+    String::from_utf8_lossy(&percent_decode(url.target.as_bytes())).contains(REDACTED)
 }
 
 /// Notes a certificate without its key, and a key without its certificate.

@@ -1,5 +1,6 @@
 //! The list of runs and the list of a run's files, as pages and as JSON.
 
+use std::fs;
 use std::path::Path;
 
 use plimsoll_draw::chart::unit::bytes;
@@ -19,8 +20,17 @@ const MOST: usize = 2000;
 fn entries(root: &Path) -> Result<(Vec<Entry>, usize), ReportError> {
     let listing = index::list(root).map_err(|error| ReportError::Folder(Box::new(error)))?;
     let mut runs = listing.runs;
+    runs.retain(|run| lies_here(&root.join(&run.id)));
     runs.reverse();
-    Ok((runs, listing.unreadable.len()))
+    let unreadable = listing.unreadable.iter().filter(|(folder, _)| lies_here(folder));
+    Ok((runs, unreadable.count()))
+}
+
+/// Whether a run is in the folder itself: a link may lead to what nobody meant to serve.
+fn lies_here(folder: &Path) -> bool {
+    let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    let databases = ["run.sqlite", "experiment.sqlite"];
+    !is_link(folder) && !databases.iter().any(|name| is_link(&folder.join(name)))
 }
 
 /// The page of all runs.

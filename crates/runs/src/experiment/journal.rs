@@ -17,6 +17,7 @@ use crate::experiment::{
 };
 use crate::meta::{Ended, World};
 use crate::opened;
+use crate::own;
 use crate::{Event, FigureRow, figures};
 
 /// How often the lock is tried before somebody is said to hold it.
@@ -50,7 +51,7 @@ impl Journal {
     pub fn create(root: &Path, meta: &ExperimentMeta) -> Result<Self, RunError> {
         let folder = root.join(&meta.id);
         fs::create_dir_all(root).map_err(RunError::file("make", root))?;
-        fs::create_dir(&folder).map_err(|source| match source.kind() {
+        own::folder(&folder).map_err(|source| match source.kind() {
             std::io::ErrorKind::AlreadyExists => RunError::Exists { path: folder.clone() },
             _ => RunError::file("make", &folder)(source),
         })?;
@@ -77,10 +78,10 @@ impl Journal {
     fn fill(folder: &Path, meta: &ExperimentMeta) -> Result<Self, RunError> {
         for part in [INPUTS, CELLS] {
             let part = folder.join(part);
-            fs::create_dir(&part).map_err(RunError::file("make", &part))?;
+            own::folder(&part).map_err(RunError::file("make", &part))?;
         }
         let plan = folder.join(opened::PLAN);
-        fs::write(&plan, &meta.plan_text).map_err(RunError::file("write", &plan))?;
+        own::write(&plan, meta.plan_text.as_bytes()).map_err(RunError::file("write", &plan))?;
         Self::make(folder.to_path_buf(), Layout::Within, meta)
     }
 
@@ -255,7 +256,9 @@ impl Journal {
         text.clone_into(&mut self.meta.plan_text);
         let plan = self.folder.join(opened::PLAN);
         match self.layout {
-            Layout::Within => fs::write(&plan, text).map_err(RunError::file("write", &plan)),
+            Layout::Within => {
+                own::write(&plan, text.as_bytes()).map_err(RunError::file("write", &plan))
+            }
             Layout::Beside => Ok(()),
         }
     }

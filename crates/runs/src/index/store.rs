@@ -12,6 +12,7 @@ use crate::database::{self, int, uint};
 use crate::experiment::Progress;
 use crate::index::entry::{Entry, Headline, LoadEntry};
 use crate::meta::Kind;
+use crate::own;
 
 /// The file's name below the root of all runs.
 const FILE: &str = "index.sqlite";
@@ -52,6 +53,7 @@ fn begins_as_ours(file: &Path) -> bool {
 
 fn open_or_make(file: &Path) -> rusqlite::Result<Option<Connection>> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    own::touch(file);
     let mut index = database::connect(file, flags)?;
     let mut state = state(&index)?;
     if matches!(state, State::Empty | State::Older) {

@@ -54,7 +54,10 @@ const FORM: [(&[&str], &str); 17] = [
          response_us succeeded_us service_us ttfb_us connect_us connection_wait_us availability \
          generator host slo warm_up",
     ),
-    (&["run"], "id name started version seed plan_sha256 inputs_sha256 valid invalid_because ended"),
+    (
+        &["run"],
+        "id name started version seed plan_sha256 inputs_sha256 valid invalid_because ended",
+    ),
     (&["blame"], "target generator environment"),
     (&["bytes"], "in out"),
     (&["connections"], "opened peak stale failed"),

@@ -1,6 +1,8 @@
 //! Places from a file in MaxMind's DB format 2.0 (MaxMind, "MaxMind DB file format
 //! specification"), read by the `maxminddb` crate.
 
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -72,6 +74,19 @@ impl std::fmt::Debug for Mmdb {
     }
 }
 
+/// The longest database that is read, bytes: those that are sold have less.
+const MOST: u64 = 512 << 20;
+
+/// What a file holds, if that is not too much.
+fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > MOST {
+        true => Err(io::Error::new(io::ErrorKind::FileTooLarge, "it has more than 512 MiB")),
+        false => Ok(bytes),
+    }
+}
+
 impl Mmdb {
     /// Reads a file whole: it may be replaced or truncated afterwards.
     ///
@@ -80,7 +95,7 @@ impl Mmdb {
     /// The file cannot be read or is no database.
     pub fn open(path: &Path) -> Result<Self, MmdbError> {
         let shown = path.display().to_string();
-        match std::fs::read(path) {
+        match read_whole(path) {
             Ok(bytes) => Self::read(bytes, shown),
             Err(source) => Err(MmdbError::Read { path: shown, source }),
         }

@@ -10,8 +10,8 @@ use http_bodies::{Either, Empty, Full};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1;
 use hyper::header::{
-    CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE,
-    PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
+    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
 };
 use hyper::http::{request, response};
 use hyper::upgrade::OnUpgrade;
@@ -46,12 +46,15 @@ pub struct Limits {
     pub connect: Duration,
     /// From when an instance was given a request to the head of its answer.
     pub answer: Duration,
+    /// How long a client may take nothing of an answer that is there for it.
+    pub send: Duration,
 }
 
 impl Default for Limits {
-    /// 2 s to connect, a minute to answer.
+    /// 2 s to connect, a minute to answer, a minute for a client that takes nothing.
     fn default() -> Self {
-        Self { connect: Duration::from_secs(2), answer: Duration::from_secs(60) }
+        let minute = Duration::from_secs(60);
+        Self { connect: Duration::from_secs(2), answer: minute, send: minute }
     }
 }
 
@@ -90,6 +93,10 @@ pub(crate) async fn answer(
         add(&place.instance.counts.taken, 1);
         let asked = ask(&place, limits, again(&parts, upload), can_repeat).await;
         let fault = match asked {
+            Ok((_, response)) if has_two_lengths(response.headers()) => {
+                add(&place.instance.counts.failed, 1);
+                return watch.failed(StatusCode::BAD_GATEWAY, |lost| &mut lost.instance_failed);
+            }
             Ok((sender, response)) => {
                 return watch.answered(place, sender, response, (began, upgrades));
             }
@@ -174,6 +181,12 @@ fn is_upgrade(headers: &HeaderMap) -> bool {
         })
     };
     headers.contains_key(UPGRADE) && headers.get_all(CONNECTION).iter().any(says)
+}
+
+/// Whether an answer says by two headers how long it is, of which one is wrong, or will be for
+/// whoever goes by the other (RFC 9112, section 6.3).
+fn has_two_lengths(headers: &HeaderMap) -> bool {
+    headers.contains_key(TRANSFER_ENCODING) && headers.contains_key(CONTENT_LENGTH)
 }
 
 /// Makes a request of a client one to an instance.

@@ -12,6 +12,7 @@ mod control;
 mod forward;
 mod frames;
 mod orders;
+mod patient;
 mod pool;
 mod tunnel;
 
@@ -41,6 +42,7 @@ pub use pool::{Lost, State};
 
 use crate::error::TestbedError;
 use control::Socket;
+use patient::Patient;
 use pool::{Instance, Pool};
 
 /// How often it is looked whether the balancer is to end, and how long it waits where the system
@@ -184,6 +186,7 @@ async fn converse(stream: TcpStream, client: SocketAddr, pool: Rc<Pool>, limits:
     if stream.set_nodelay(true).is_err() {
         return;
     }
+    let stream = TokioIo::new(Patient::new(stream, limits.send));
     let _connected = pool.connected();
     let service = service_fn(move |request| {
         let pool = Rc::clone(&pool);
@@ -192,5 +195,5 @@ async fn converse(stream: TcpStream, client: SocketAddr, pool: Rc<Pool>, limits:
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD);
     // What a client does wrong ends its connection and nothing else.
-    let _ = builder.serve_connection(TokioIo::new(stream), service).with_upgrades().await;
+    let _ = builder.serve_connection(stream, service).with_upgrades().await;
 }

@@ -15,6 +15,7 @@ mod pattern;
 mod picker;
 mod redirect;
 mod scheme;
+pub mod secrets;
 mod template;
 mod tls_query;
 mod url;

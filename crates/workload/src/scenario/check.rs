@@ -89,6 +89,17 @@ impl Checks {
         self.tests.iter().all(|check| check.holds(answer, 0, values).is_ok())
     }
 
+    /// The first place of a message that was sent which they compare with, and which it lacks.
+    pub(super) fn lack_sent(&self, sent: Option<&str>) -> Option<&str> {
+        self.tests.iter().find_map(|check| match check {
+            Check::Contains(text)
+            | Check::NotContains(text)
+            | Check::Json { is: JsonTest::Is(text), .. }
+            | Check::Header { has: text, .. } => text.lacks_sent(sent),
+            Check::Json { .. } | Check::Status(_) | Check::Matches(_) | Check::Time(_) => None,
+        })
+    }
+
     /// As [`Checks::hold`], of those that look at no body.
     pub(super) fn head_holds(
         &self,

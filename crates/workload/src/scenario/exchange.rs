@@ -50,12 +50,13 @@ impl Reconnect {
 }
 
 /// What makes a WebSocket of the connection on which a step asks.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Upgrade {
     /// The number of the user's connection, from 1 on: 0 is that of requests over HTTP.
     pub channel: u16,
-    /// The protocols within the messages that are offered, the dearest first; often none.
-    pub protocols: Vec<String>,
+    /// The protocols within the messages that are offered, the dearest first; often none. One may
+    /// be a token of the user's, as browsers can set no header.
+    pub protocols: Vec<Text>,
     /// Which compression is offered.
     pub compress: Compress,
     /// How it is opened again where it is lost; `None`: not at all.
@@ -131,6 +132,8 @@ pub enum Since1970 {
     Us,
     /// Milliseconds.
     Ms,
+    /// Seconds.
+    S,
 }
 
 /// Where a message that goes to many says what is measured of it, by JSON Pointers.
@@ -160,29 +163,60 @@ pub struct Published {
 }
 
 impl Broadcast {
-    /// What a message says; `None` where something is not where it is looked for.
-    pub(super) fn read(&self, message: &Value) -> Option<Published> {
+    /// What a message says, where it is JSON.
+    ///
+    /// # Errors
+    /// What is not where it is looked for, in words that tell of a kind of message, not of one.
+    pub(super) fn read(&self, message: Option<&Value>) -> Result<Published, String> {
+        let message = message.ok_or_else(|| "it is no JSON".to_owned())?;
+        let at = |pointer: &str, wanted: &str| {
+            let found = message.pointer(pointer);
+            let lacks = || format!("expected {wanted} at {pointer}, found {}", kind_of(found));
+            (found, lacks())
+        };
         let at_unix_ns = match &self.published {
             None => None,
-            Some((pointer, unit)) => Some(unit.nanoseconds(message.pointer(pointer)?)?),
+            Some((pointer, unit)) => {
+                let (found, lacks) = at(pointer, unit.wanted());
+                Some(found.and_then(|of| unit.nanoseconds(of)).ok_or(lacks)?)
+            }
         };
-        let whole = |pointer: &Option<String>| match pointer {
-            None => Some(None),
-            Some(pointer) => message.pointer(pointer).and_then(whole).map(Some),
+        let sequence = match &self.sequence {
+            None => None,
+            Some(pointer) => {
+                let (found, lacks) = at(pointer, "a whole number");
+                Some(found.and_then(whole).ok_or(lacks)?)
+            }
         };
-        let sequence = whole(&self.sequence)?;
         // A server that has left nothing out may leave that out, too.
         let skipped = self.skipped.as_ref().and_then(|pointer| message.pointer(pointer));
         let key = match &self.key {
             None => 0,
-            Some(pointer) => key_of(message.pointer(pointer)?),
+            Some(pointer) => {
+                let (found, lacks) = at(pointer, "a key");
+                key_of(found.ok_or(lacks)?)
+            }
         };
-        Some(Published {
+        Ok(Published {
             at_unix_ns,
             sequence,
             key,
             skipped: skipped.and_then(self::whole).unwrap_or(0),
         })
+    }
+}
+
+/// What kind of value is found in a place.
+fn kind_of(value: Option<&Value>) -> &'static str {
+    match value {
+        None => "nothing",
+        Some(Value::Null) => "null",
+        Some(Value::Bool(_)) => "true or false",
+        Some(Value::Number(of)) if of.as_u64().is_none() => "a number that is none",
+        Some(Value::Number(_)) => "another number",
+        Some(Value::String(_)) => "other text",
+        Some(Value::Array(_)) => "a list",
+        Some(Value::Object(_)) => "an object",
     }
 }
 
@@ -209,14 +243,26 @@ fn whole(value: &Value) -> Option<u64> {
 }
 
 impl Since1970 {
+    /// What is expected, in words.
+    fn wanted(self) -> &'static str {
+        match self {
+            Self::Ns => "nanoseconds since 1970",
+            Self::Us => "microseconds since 1970",
+            Self::Ms => "milliseconds since 1970",
+            Self::S => "seconds since 1970",
+        }
+    }
+
+    /// Nanoseconds since 1970; what is beyond the year 2554, as of another unit, is its end.
     pub(super) fn nanoseconds(self, value: &Value) -> Option<u64> {
         let each: u64 = match self {
             Self::Ns => 1,
             Self::Us => 1_000,
             Self::Ms => 1_000_000,
+            Self::S => 1_000_000_000,
         };
         if let Some(number) = whole(value) {
-            return number.checked_mul(each);
+            return Some(number.saturating_mul(each));
         }
         let number = match value {
             Value::String(text) => text.parse().ok()?,
@@ -229,7 +275,7 @@ impl Since1970 {
             reason = "within the range that is checked"
         )]
         let whole = ns as u64;
-        (0.0..1e19).contains(&ns).then_some(whole)
+        (ns >= 0.0).then_some(whole)
     }
 }
 
@@ -247,7 +293,11 @@ mod tests {
             (Since1970::Us, json!(2.5), Some(2_500)),
             (Since1970::Ms, json!("soon"), None),
             (Since1970::Ms, json!(-1), None),
-            (Since1970::Ms, json!(u64::MAX), None),
+            (Since1970::Ms, json!(u64::MAX), Some(u64::MAX)),
+            (Since1970::S, json!(1_700_000_000_123_u64), Some(u64::MAX)),
+            (Since1970::S, json!(1_700_000_000.5), Some(1_700_000_000_500_000_000)),
+            (Since1970::S, json!("nan"), None),
+            (Since1970::S, json!("1700000000"), Some(1_700_000_000_000_000_000)),
         ] {
             assert_eq!(unit.nanoseconds(&value), ns, "{value}");
         }
@@ -262,12 +312,23 @@ mod tests {
             skipped: Some("/skipped".to_owned()),
         };
         let whole = json!({ "at": "12", "seq": 3, "game": "a", "skipped": 2 });
-        let read = broadcast.read(&whole).unwrap();
+        let read = broadcast.read(Some(&whole)).unwrap();
         assert_eq!((read.at_unix_ns, read.sequence, read.skipped), (Some(12), Some(3), 2));
         assert_eq!(read.key, key(b"a"));
-        assert!(broadcast.read(&json!({ "at": "12", "seq": 3, "game": "a" })).is_some());
-        for lacks in [json!({ "seq": 3, "game": "a" }), json!({ "at": 1, "game": "a" })] {
-            assert_eq!(broadcast.read(&lacks), None);
+        assert!(broadcast.read(Some(&json!({ "at": "12", "seq": 3, "game": "a" }))).is_ok());
+        for (lacks, said) in [
+            (json!({ "seq": 3, "game": "a" }), "nanoseconds since 1970 at /at, found nothing"),
+            (json!({ "at": "2026-11-29", "seq": 3, "game": "a" }), "at /at, found other text"),
+            (json!({ "at": true, "seq": 3, "game": "a" }), "at /at, found true or false"),
+            (json!({ "at": -1, "seq": 3, "game": "a" }), "at /at, found a number that is none"),
+            (json!({ "at": 1, "game": "a" }), "a whole number at /seq, found nothing"),
+            (json!({ "at": 1, "seq": 7.0, "game": "a" }), "at /seq, found a number that is none"),
+            (json!({ "at": 1, "seq": [7], "game": "a" }), "at /seq, found a list"),
+            (json!({ "at": 1, "seq": 7 }), "a key at /game, found nothing"),
+        ] {
+            let why = broadcast.read(Some(&lacks)).unwrap_err();
+            assert!(why.contains(said), "{lacks}: {why}");
         }
+        assert_eq!(broadcast.read(None).unwrap_err(), "it is no JSON");
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::exchange::Upgrade;
 use super::outcome::{Failure, FailureKind, Now};
-use super::text::{Unfilled, Values};
+use super::text::{Text, Unfilled, Values};
 use super::{Scenario, step::Ask};
 use crate::request::Url;
 use crate::scenario::cookies::Jar;
@@ -28,6 +28,8 @@ pub struct Message {
     pub body: Option<Vec<u8>>,
     /// What makes a WebSocket of its connection, where it is to become one.
     pub upgrade: Option<Arc<Upgrade>>,
+    /// The protocols that are offered by that.
+    pub protocols: Vec<String>,
     /// Where the cookies begin in `head`.
     cookies_at: usize,
     /// The headers that go to no other server, as ranges of `head`.
@@ -68,6 +70,7 @@ impl Message {
         if let Some(body) = &mut self.body {
             body.clear();
         }
+        self.protocols.clear();
         (self.cookies_at, self.own) = (0, (0, 0));
     }
 
@@ -81,6 +84,9 @@ impl Message {
     ) -> Result<(), Failure> {
         self.clear();
         self.upgrade.clone_from(&ask.upgrade);
+        for protocol in ask.upgrade.iter().flat_map(|upgrade| &upgrade.protocols) {
+            self.protocols.push(protocol_of(protocol, values)?);
+        }
         self.method.push_str(&ask.method);
         let mut target = Vec::new();
         ask.target.render(values, &mut target).map_err(|error| unfilled(&error))?;
@@ -216,6 +222,26 @@ impl Message {
             at += len + 2;
         }
     }
+}
+
+/// The name of a protocol, which is a token (RFC 6455, section 4.1).
+fn protocol_of(protocol: &Text, values: &mut Values<'_>) -> Result<String, Failure> {
+    let mut name = Vec::new();
+    protocol.render(values, &mut name).map_err(|error| unfilled(&error))?;
+    match String::from_utf8(name) {
+        Ok(name) if is_token(&name) => Ok(name),
+        _ => {
+            let what = "expected a protocol without blanks, commas and the like: it is a token";
+            Err(Failure { kind: FailureKind::Variable, what: what.to_owned() })
+        }
+    }
+}
+
+/// Whether a text is a token (RFC 9110, section 5.6.2).
+#[must_use]
+pub fn is_token(text: &str) -> bool {
+    let is_of_it = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_of_it)
 }
 
 /// Whether a header goes to another server, too: none that the user gave does which may tell who

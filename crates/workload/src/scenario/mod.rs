@@ -46,7 +46,7 @@ pub use exchange::{
     key as broadcast_key,
 };
 pub use json::Json;
-pub use message::{Lane, Message};
+pub use message::{Lane, Message, is_token};
 pub use outcome::{Came, End, Failure, FailureKind, GroupEnd, Next, Now, Received, Sending};
 pub use server_clock::ServerClock;
 pub use step::{Ask, Condition, OnFailure, Rounds, Step, Taking, Test, Verb};

@@ -309,6 +309,18 @@ impl Text {
         })
     }
 
+    /// The first hole for a place of the message that was sent, which has nothing there; `sent` is
+    /// that message, where it is JSON.
+    pub(super) fn lacks_sent(&self, sent: Option<&str>) -> Option<&str> {
+        self.parts.iter().find_map(|part| match part {
+            Part::Hole(Hole { value: Value::Sent(at), default: None, written, .. }) => {
+                let value = sent.and_then(|sent| json::at(sent, at)).filter(|of| *of != "\"\"");
+                value.is_none().then_some(&**written)
+            }
+            _ => None,
+        })
+    }
+
     /// Appends the text for one user.
     pub(super) fn render(
         &self,

@@ -59,6 +59,8 @@ pub struct User {
     exchange: Option<Box<Exchange>>,
     /// Connections and keys of broadcasts that he has subscribed to.
     subscribed: Vec<(u16, u64)>,
+    /// Why a broadcast that was heard last says nothing that can be counted.
+    unreadable: Option<String>,
     /// WebSockets that he opens again where they are lost, and what he has subscribed to on them.
     kept: Vec<Kept>,
     subscriptions: Vec<Subscription>,
@@ -90,6 +92,7 @@ impl User {
             reply: Vec::new(),
             exchange: None,
             subscribed: Vec::new(),
+            unreadable: None,
             kept: Vec::new(),
             subscriptions: Vec::new(),
             ended: None,

@@ -120,7 +120,7 @@ fn found(tuned: &TuneResult) -> impl Iterator<Item = (&'static str, String)> {
 pub fn write_tuned(folder: &Path, tuned: &TuneResult) -> Result<(), ExperimentError> {
     let path = folder.join(FILE);
     let text = serde_json::to_string(tuned).map_err(std::io::Error::other);
-    let written = text.and_then(|text| std::fs::write(&path, text));
+    let written = text.and_then(|text| plimsoll_runs::own::write(&path, text.as_bytes()));
     written.map_err(|source| ExperimentError::Artifact { path, source })
 }
 

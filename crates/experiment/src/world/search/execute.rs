@@ -372,7 +372,7 @@ struct Lines {
 
 impl Lines {
     fn create(path: &Path) -> Result<Self, ExperimentError> {
-        let made = File::create(path);
+        let made = plimsoll_runs::own::create(path);
         let file =
             made.map_err(|source| ExperimentError::Artifact { path: path.into(), source })?;
         Ok(Self { file, path: path.into(), fault: None })
@@ -394,7 +394,7 @@ pub(crate) fn write_windows(path: &Path, windows: &[WindowRow]) -> Result<(), Ex
     let lines = windows.iter().map(|window| Ok(serde_json::to_string(window)? + "\n"));
     let written = lines.collect::<Result<String, serde_json::Error>>();
     let written = written.map_err(std::io::Error::other).and_then(|text| {
-        std::fs::write(&beside, text)?;
+        plimsoll_runs::own::write(&beside, text.as_bytes())?;
         std::fs::rename(&beside, path)
     });
     written.map_err(|source| {
@@ -406,5 +406,5 @@ pub(crate) fn write_windows(path: &Path, windows: &[WindowRow]) -> Result<(), Ex
 pub(crate) fn write_result(path: &Path, result: &CapacityResult) -> Result<(), ExperimentError> {
     let failed = |source| ExperimentError::Artifact { path: path.into(), source };
     let text = serde_json::to_string_pretty(result).map_err(std::io::Error::other);
-    text.and_then(|text| std::fs::write(path, text)).map_err(failed)
+    text.and_then(|text| plimsoll_runs::own::write(path, text.as_bytes())).map_err(failed)
 }

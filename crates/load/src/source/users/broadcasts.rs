@@ -14,6 +14,8 @@ use std::sync::atomic::Ordering;
 
 /// Who has it not so long after the first has it is not in the spread.
 const SPREAD_NS: u64 = 3_000_000_000;
+/// A time between publication and receipt above this is none, nanoseconds: a histogram ends there.
+const ABSURD_NS: u64 = 1 << 44;
 /// A broadcast may be so much younger than its receipt by another clock and count as just sent.
 const AHEAD_NS: u64 = 1_000_000;
 
@@ -197,6 +199,10 @@ impl Users {
     ) -> Option<u64> {
         let unix_ns = self.moment(at).unix_ns;
         let published = published_unix_ns.saturating_add_signed(clock.offset_ns.saturating_neg());
+        if published.abs_diff(unix_ns) > ABSURD_NS {
+            counts.misdated += 1;
+            return None;
+        }
         if published > unix_ns.saturating_add(AHEAD_NS.max(clock.error_ns)) {
             counts.ahead += 1;
             return None;

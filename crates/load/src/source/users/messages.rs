@@ -152,6 +152,11 @@ impl Users {
         Some(heard)
     }
 
+    /// Why a broadcast that a user has heard last says nothing that can be counted.
+    pub(crate) fn take_unreadable(&mut self, seat: u32) -> Option<String> {
+        self.seat(seat)?.user.take_unreadable()
+    }
+
     /// What the step of a user awaits that is heard now.
     pub(crate) fn awaited(&mut self, seat: u32) -> Option<Sent> {
         self.seat(seat)?.awaited.as_ref().map(|awaited| awaited.sent)

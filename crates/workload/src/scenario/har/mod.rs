@@ -22,7 +22,7 @@ mod parts;
 mod pieces;
 mod recording;
 mod scan;
-mod secret_names;
+pub(crate) mod secret_names;
 mod secrets;
 mod steps;
 mod tokens;

@@ -251,7 +251,7 @@ pub(super) fn secrecy(name: &str) -> Secrecy {
 }
 
 /// Whether a field's value is a secret; `signs_in` where somebody signs in by its request.
-pub(super) fn is_secret(name: &str, value: &str, signs_in: bool) -> bool {
+pub(crate) fn is_secret(name: &str, value: &str, signs_in: bool) -> bool {
     let is_switch = matches!(value, "" | "true" | "false" | "null" | "undefined");
     let is_short = value.len() < 6 && value.bytes().all(|byte| byte.is_ascii_digit());
     match secrecy(name) {
@@ -263,7 +263,7 @@ pub(super) fn is_secret(name: &str, value: &str, signs_in: bool) -> bool {
 }
 
 /// Whether a value looks drawn: long, of letters and digits, without a blank.
-pub(super) fn is_drawn(value: &str) -> bool {
+pub(crate) fn is_drawn(value: &str) -> bool {
     value.len() >= 16
         && value.bytes().any(|byte| byte.is_ascii_digit())
         && value.bytes().any(|byte| byte.is_ascii_alphabetic())

@@ -94,6 +94,11 @@ impl User {
             }
         }
         let sent = say.text.as_ref().and_then(|_| json_of(&self.said));
+        if let Some(failure) = say.lacks(sent.as_deref()) {
+            self.due_ns = self.due_ns.max(now.ns);
+            self.has_failed(say.on_failure);
+            return Next::Unsent { sending, failure };
+        }
         let met = vec![0; say.expects.len()].into();
         // Broadcasts may come before the answer does.
         let key = self.key_of(say, scenario, now).map(|key| exchange::key(&key));
@@ -185,6 +190,11 @@ impl User {
         self.ruled(scenario, channel, &answer, now)
     }
 
+    /// Why a broadcast that was heard last says nothing that can be counted, where that is so.
+    pub fn take_unreadable(&mut self) -> Option<String> {
+        self.unreadable.take()
+    }
+
     /// The first rule that is for a message.
     fn rule_of(
         &mut self,
@@ -200,7 +210,15 @@ impl User {
         })?;
         let published = match &rule.broadcast {
             None => None,
-            Some(broadcast) => Some(answer.json().and_then(|of| broadcast.read(of))?),
+            Some(broadcast) => match broadcast.read(answer.json()) {
+                Ok(published) => Some(published),
+                Err(why) => {
+                    let name = scenario.names().get(usize::from(rule.name));
+                    let name = name.map_or("", |name| &name.name);
+                    self.unreadable = Some(format!("`{name}`: {why}"));
+                    return None;
+                }
+            },
         };
         Some(Counted { rule: number, name: rule.name, published })
     }
@@ -318,6 +336,20 @@ impl User {
     fn is_done(&mut self, now: Now) {
         self.has_taken(now.ns.saturating_sub(self.due_ns));
         self.due_ns = now.ns;
+    }
+}
+
+impl Say {
+    /// Why no message can be what is expected: it is to have something of what is sent, which is
+    /// not there.
+    fn lacks(&self, sent: Option<&str>) -> Option<Failure> {
+        let lacks = self.expects.iter().find_map(|expect| expect.when.lack_sent(sent))?;
+        let why = match sent {
+            None => "what is sent is no JSON",
+            Some(_) => "what is sent has nothing there",
+        };
+        let what = format!("expected a value of `{lacks}`, found none: {why}");
+        Some(Failure { kind: FailureKind::Variable, what })
     }
 }
 
