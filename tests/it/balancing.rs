@@ -139,6 +139,55 @@ fn answers_in_chunks_are_answers_and_their_connections_serve_on() {
 }
 
 #[test]
+fn an_answer_of_two_lengths_is_none() {
+    let place = Place::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let instance = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut read = [0; 4096];
+            let Ok(n @ 1..) = stream.read(&mut read) else { continue };
+            let length = if read[..n].starts_with(b"GET /less") { 3 } else { 9 };
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nTransfer-Encoding: chunked\r\n\
+                 \r\n5\r\nhello\r\n0\r\n\r\n"
+            );
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    let never = ["--check-every", "0s"];
+    let balancer = Balancer::start(&place, &[("a", &instance)], &never);
+    for path in ["less", "more"] {
+        let mut stream = TcpStream::connect(balancer.address()).unwrap();
+        let ask = format!("GET /{path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        stream.write_all(ask.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 502") && !answer.contains("hel"), "{answer}");
+    }
+    let list = balancer.list();
+    assert_eq!(list["lost"]["instance_failed"], 2, "{list}");
+    assert_eq!(list["lost"]["client_gone"], 0, "{list}");
+}
+
+#[test]
+fn who_takes_nothing_of_an_answer_gives_its_place_back() {
+    let place = Place::new();
+    let [target] = targets(&place, &["--body", "50MB"]);
+    let limits = ["--limit", "1", "--send-timeout", "500ms"];
+    let balancer = Balancer::start(&place, &[("a", target.address())], &limits);
+    let mut stream = TcpStream::connect(balancer.address()).unwrap();
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    wait_for("the place to be given back", || {
+        (balancer.list()["lost"]["client_gone"] == 1).then_some(())
+    });
+    let url = balancer.url.clone();
+    place.load(&[&url, "--users", "1", "-n", "1", "--for", SOAK]).ran();
+    assert_eq!(counted(&place), (1, 0));
+    drop(stream);
+}
+
+#[test]
 fn nobody_notices_who_comes_and_who_drains() {
     let place = Place::new();
     let [a, b, c] = targets::<3>(&place, &["--workers", "64", "--service-time", "const:20ms"]);

@@ -131,3 +131,29 @@ fn a_slow_client_holds_up_no_scrape_and_the_last_second_is_served() {
     let all = Run::open(&run).unwrap().total(Phase::Measured).unwrap().completed as f64;
     assert!((completed - all).abs() < 0.5, "the last scrape saw {completed} of {all} answers");
 }
+
+#[test]
+fn a_name_of_another_host_is_not_answered() {
+    let place = Place::new();
+    let target = place.calm();
+    let port = plimsoll_testing::free_port().to_string();
+    let address = format!("127.0.0.1:{port}");
+    let load = ["load", &target.url(), "--rate", "5/s", "--for", "ever", "--quiet"];
+    let load = [&load[..], &["--prometheus", &address]].concat();
+    let going = place.start(place.command(crate::program::PLIMSOLL, &load));
+    wait_for("the exporter to listen", || get(&address, "/metrics"));
+    for (host, status) in [
+        ("rebound.example", 421),
+        ("rebound.example:80", 421),
+        ("localhost", 200),
+        ("127.0.0.1", 200),
+        ("[::1]:9", 200),
+    ] {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        write!(stream, "GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{host}: {answer}");
+    }
+    place.stopped(going).ran();
+}

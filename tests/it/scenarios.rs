@@ -354,3 +354,61 @@ fn a_path_with_two_slashes_is_asked_as_it_was_recorded() {
         assert_eq!(lines, [asked, asked].concat(), "{command}");
     }
 }
+
+#[test]
+fn a_log_behind_a_balancer_says_so() {
+    let place = Place::weighing(Weight::WAITS);
+    let line = |at: u32| {
+        let (minute, second, client) = (at / 60, at % 60, at % 50);
+        format!(
+            "10.0.0.5 - - [20/Nov/2026:05:{minute:02}:{second:02} +0000] \"GET /p{} HTTP/1.1\" \
+             200 1 \"-\" \"agent\" \"198.51.100.{client}, 10.0.0.9\"\n",
+            at % 4
+        )
+    };
+    place.write("access.log", (0..200).map(line).collect::<String>());
+    let made = ["scenario", "from-log", "access.log", "-o", "s.toml"];
+    let told = place.plimsoll(&made).ended_with(0);
+    told.says(&["1 sessions", "one client, 10.0.0.5", "balancer", "$http_x_forwarded_for"]);
+    for format in [
+        "$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent \
+         \"$http_referer\" \"$http_user_agent\" \"$http_x_forwarded_for\"",
+        "%h %l %u %t \"%r\" %>s %b \"%{Referer}i\" \"%{User-Agent}i\" \"%{X-Forwarded-For}i\"",
+    ] {
+        let told = place.plimsoll(&[&made[..], &["--format", format]].concat()).ended_with(0);
+        told.says(&["50 sessions"]);
+        assert!(!told.err.contains("balancer"), "{}", told.err);
+    }
+}
+
+#[test]
+fn targets_of_vegeta_in_json_are_sent_as_there() {
+    let place = Place::new();
+    let server = crate::recording::Recording::start();
+    let url = server.url();
+    let lines = [
+        format!(
+            "{{\"method\":\"POST\",\"url\":\"{url}buy\",\"body\":\"eyJpdGVtIjoxN30=\",\
+             \"header\":{{\"Content-Type\":[\"application/json\"],\"X-A\":[\"1\",\"2\"]}}}}"
+        ),
+        format!("{{\"method\":\"GET\",\"url\":\"{url}look\"}}"),
+    ];
+    place.write("v.json", lines.join("\n"));
+    let load = [url.as_str(), "--urls", "v.json", "--users", "1", "-n", "2"];
+    place.load(&load).ran();
+    let asked = server.asked();
+    assert_eq!(asked[0].line(), "POST /buy");
+    assert_eq!(asked[0].header("content-type"), Some("application/json"));
+    assert_eq!(asked[0].header("content-length"), Some("11"));
+    assert_eq!(asked[1].line(), "GET /look");
+    // Without a header of vegeta's its bodies tell, and that is said.
+    place.write("v.json", format!("{{\"url\":\"{url}\",\"body\":\"eyJpdGVtIjoxN30=\"}}"));
+    place.load(&load).ran().says(&["base64"]);
+    place.write("v.json", format!("{{\"url\":\"{url}\",\"body\":\"password\"}}"));
+    place.load(&load).ran();
+    let lengths: Vec<_> = server.asked()[2..]
+        .iter()
+        .map(|one| one.header("content-length").unwrap().to_owned())
+        .collect();
+    assert_eq!(lengths, ["11", "11", "8", "8"]);
+}

@@ -155,3 +155,32 @@ fn a_variable_of_the_environment_is_filled_in_and_kept_by_its_name() {
         assert_nowhere(&place, &[TOKEN, PASSWORD]);
     }
 }
+
+#[test]
+fn secrets_of_any_name_and_of_well_known_shapes_are_not_kept() {
+    let place = Place::new();
+    let server = Recording::start();
+    let url = format!("{}x?page=2&access_token=LEAK0001&X-Amz-Signature=LEAK0002", server.url());
+    let headers = [
+        "Ocp-Apim-Subscription-Key: LEAK0003",
+        "X-Session-Id: LEAK0004",
+        "Passphrase: LEAK0005",
+        "X-Plain: ghp_LEAK0006aaaaaaaa",
+        "X-Tenant: harbour",
+    ];
+    let headers = headers.iter().flat_map(|header| ["-H", header]);
+    let body = "user=ann&password=LEAK0007";
+    let load: Vec<&str> = [&url[..], "--users", "1", "-n", "1", "-X", "POST", "--body", body]
+        .into_iter()
+        .chain(headers)
+        .collect();
+    place.load(&load).ran();
+    let asked = server.asked();
+    assert!(asked[0].line().contains("access_token=LEAK0001"), "{}", asked[0].line());
+    assert_eq!(asked[0].header("passphrase"), Some("LEAK0005"));
+    assert_nowhere(&place, &["LEAK000"]);
+    let plan = std::fs::read_to_string(place.run().join("plan.toml")).unwrap();
+    assert!(plan.contains("page=2") && plan.contains("harbour"), "{plan}");
+    let again = place.plimsoll(&["load", place.run().join("plan.toml").to_str().unwrap()]);
+    again.ended_with(2).says(&["target.url", "target.body", "target.headers.Passphrase"]);
+}

@@ -111,6 +111,12 @@ fn links_lead_nowhere() {
     let folder = place.path("runs").join(&name);
     symlink(place.path("secret.txt"), folder.join("link.txt")).unwrap();
     symlink(place.path("."), place.path("runs/elsewhere")).unwrap();
+    let other = place.another();
+    let far = run(&other);
+    symlink(other.path("runs").join(&far), place.path("runs/linked")).unwrap();
+    std::fs::create_dir(place.path("runs/hollow")).unwrap();
+    let database = other.path("runs").join(&far).join("run.sqlite");
+    symlink(database, place.path("runs/hollow/run.sqlite")).unwrap();
     let (_server, address) = start(&place, &[]);
     for path in [
         format!("/{name}/files/link.txt"),
@@ -121,6 +127,13 @@ fn links_lead_nowhere() {
         assert!(status == 404 && !String::from_utf8_lossy(&body).contains("secret of"), "{path}");
     }
     assert_eq!(get(&address, &format!("GET /{name}/report"), "").0, 403, "with a link no page");
+    for list in ["GET /", "GET /runs.json"] {
+        let (status, _, body) = get(&address, list, "");
+        let body = String::from_utf8_lossy(&body);
+        assert!(status == 200 && body.contains(&name), "{body}");
+        assert!(!body.contains("linked") && !body.contains("hollow") && !body.contains(&far));
+        assert!(!body.contains("cannot be read"), "{body}");
+    }
 }
 
 #[test]

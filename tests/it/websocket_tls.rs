@@ -61,3 +61,20 @@ fn the_public_benchmarks_go_over_tls() {
     let refused = place.plimsoll(&[&["wsbench", "echo", &url], &steps[..]].concat());
     assert_ne!(refused.code(), Some(0), "{}", refused.out);
 }
+
+#[test]
+fn a_walk_goes_over_tls_by_the_flags_of_a_load() {
+    let test = "a_walk_goes_over_tls_by_the_flags_of_a_load";
+    let place = Place::new();
+    let Some((_servers, url)) = encrypted(&place, test) else { return };
+    place.write("s.toml", "[[step]]\nname = \"join\"\nconnect = \"/\"\n");
+    let walk =
+        |more: &[&str]| place.plimsoll(&[&["scenario", "try", "s.toml", &url], more].concat());
+    walk(&[]).ended_with(4).prints(&["certificate"]);
+    walk(&["--insecure"]).ended_with(0);
+    walk(&["--ca", "ca.pem"]).ended_with(0);
+    // A server's own certificate is trusted as it is.
+    walk(&["--ca", "server.pem"]).ended_with(0);
+    walk(&["--ca", "ca.pem", "--sni", "elsewhere.example"]).ended_with(4);
+    walk(&["--ca", "/dev/zero"]).ended_with(2).says(&["more than 16 MiB"]);
+}

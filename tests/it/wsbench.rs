@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex};
 use crate::place::Place;
 use crate::program::{Done, PLIMSOLL, wait_for};
 use crate::websocket_load::server;
+use crate::websocket_peer::serve as serve_peers;
 
 /// Three steps of twenty clients, whatever the machine is busy with.
 const STEPS: [&str; 12] = [
@@ -199,6 +200,27 @@ fn broadcast(text: &str, clients: &Mutex<Vec<TcpStream>>) {
             client.write_all(&frame).unwrap();
         }
     }
+}
+
+#[test]
+fn an_echo_that_comes_twice_is_told() {
+    let place = Place::new();
+    let address = serve_peers(
+        |_| true,
+        |mut peer| {
+            while let Some(text) = peer.next() {
+                peer.say(&text);
+                peer.say(&text);
+            }
+        },
+    );
+    let few = ["--step", "4", "--samples", "3", "--concurrent", "1", "--max-clients", "4"];
+    let more = [&few[..], &["--limit", "20s", "--json"]].concat();
+    let of = bench(&place, "echo", &format!("ws://{address}/"), &more).ended_with(3).json();
+    let check = &of["check"];
+    assert_eq!((&check["expected"], &check["received"]), (&3.into(), &3.into()), "{of:#}");
+    assert!(check["doubled"].as_u64() >= Some(2) && check["unmatched"] == 0, "{of:#}");
+    assert_eq!(of["whole"], false, "{of:#}");
 }
 
 #[test]

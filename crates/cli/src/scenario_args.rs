@@ -1,5 +1,6 @@
 //! The command line of scenarios.
 
+use crate::flags::TlsFlags;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -48,9 +49,8 @@ pub(crate) struct Try {
     /// How long an answer may take
     #[arg(long, value_name = "DURATION", default_value = "10s")]
     pub(crate) timeout: String,
-    /// Certificates to trust instead of the system's, as PEM
-    #[arg(long, value_name = "FILE", value_parser = crate::files::input)]
-    pub(crate) ca: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) tls: TlsFlags,
     /// Print what was done as JSON
     #[arg(long)]
     pub(crate) json: bool,

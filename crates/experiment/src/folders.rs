@@ -20,7 +20,8 @@ pub(crate) fn add(
     plimsoll_runs::add_events(run, events)?;
     for (instance, text) in outputs {
         let path = run.join("artifacts").join(format!("{instance}.log"));
-        own::write(&path, text.as_bytes()).map_err(|source| ExperimentError::Artifact { path, source })?;
+        own::write(&path, text.as_bytes())
+            .map_err(|source| ExperimentError::Artifact { path, source })?;
     }
     Ok(())
 }

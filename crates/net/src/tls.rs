@@ -212,28 +212,54 @@ pub fn serving(chain: &Path, key: &Path) -> Result<ServerConfig, TlsError> {
 
 impl Dial for Tls {
     fn dial(&self, peer: Peer<'_>, deadline: &Deadline) -> Result<Box<dyn Wire>, Error> {
-        let mut plain = Plain.dial(Peer { secure: false, ..peer }, deadline)?;
-        if !peer.secure {
-            return Ok(plain);
-        }
-        let failed = |error: rustls::Error| Error::Exchange(io::Error::other(error));
-        let name = ServerName::try_from(peer.host.to_owned())
-            .map_err(|_| Error::Encryption(peer.host.to_owned()))?;
         let mut config = self.config();
         if !self.offered.is_empty() {
             let offered = self.offered.iter().map(|protocol| protocol.to_vec()).collect();
             Arc::make_mut(&mut config).alpn_protocols = offered;
         }
-        let mut connection = ClientConnection::new(config, name).map_err(failed)?;
-        while connection.is_handshaking() {
-            plain.limit(deadline.left()?).map_err(Error::Exchange)?;
-            step(&mut connection, &mut plain).map_err(|error| match error.kind() {
-                ErrorKind::WouldBlock | ErrorKind::TimedOut => deadline.named(error),
-                _ => Error::Handshake { host: peer.host.to_owned(), source: error },
-            })?;
-        }
-        Ok(Box::new(Encrypted(StreamOwned::new(connection, plain))))
+        encrypted(peer, (config, peer.host), deadline)
     }
+}
+
+/// Encrypted connections by settings that were made elsewhere, to peers that ask for them; plain
+/// ones to others.
+#[derive(Debug, Clone)]
+pub struct Settled {
+    /// The settings.
+    pub config: Arc<ClientConfig>,
+    /// The name that is asked for; `None` is the peer's.
+    pub name: Option<String>,
+}
+
+impl Dial for Settled {
+    fn dial(&self, peer: Peer<'_>, deadline: &Deadline) -> Result<Box<dyn Wire>, Error> {
+        let name = self.name.as_deref().unwrap_or(peer.host);
+        encrypted(peer, (Arc::clone(&self.config), name), deadline)
+    }
+}
+
+/// A connection to a peer, encrypted where he asks for it.
+fn encrypted(
+    peer: Peer<'_>,
+    (config, name): (Arc<ClientConfig>, &str),
+    deadline: &Deadline,
+) -> Result<Box<dyn Wire>, Error> {
+    let mut plain = Plain.dial(Peer { secure: false, ..peer }, deadline)?;
+    if !peer.secure {
+        return Ok(plain);
+    }
+    let failed = |error: rustls::Error| Error::Exchange(io::Error::other(error));
+    let asked = ServerName::try_from(name.to_owned());
+    let asked = asked.map_err(|_| Error::Encryption(name.to_owned()))?;
+    let mut connection = ClientConnection::new(config, asked).map_err(failed)?;
+    while connection.is_handshaking() {
+        plain.limit(deadline.left()?).map_err(Error::Exchange)?;
+        step(&mut connection, &mut plain).map_err(|error| match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => deadline.named(error),
+            _ => Error::Handshake { host: peer.host.to_owned(), source: error },
+        })?;
+    }
+    Ok(Box::new(Encrypted(StreamOwned::new(connection, plain))))
 }
 
 /// One read or write of a handshake: the deadline is looked at between them.

@@ -3,13 +3,14 @@
 use crate::exit::Exit;
 use crate::place::{environment, unix_ns};
 use crate::scenario_args::Try;
-use crate::terminal::error::{Result, Unexpected, read};
+use crate::terminal::error::{Result, read};
 use crate::terminal::{pretty, print};
+use plimsoll_experiment::plans;
 use plimsoll_experiment::prepare::scenario::read as read_file;
+use plimsoll_experiment::prepare::tls::dialled;
 use plimsoll_experiment::walk::{Asked, Ending, Said, Walk, Walked};
 use plimsoll_net::http::client::{Answer, Dial};
-use plimsoll_net::tls::Tls;
-use plimsoll_plan::{Environment, Http};
+use plimsoll_plan::{Environment, Http, Setting, Target, Written};
 use plimsoll_units::secret::hidden;
 use plimsoll_units::{ParseError, Words as _, count, duration, show_duration, show_size, truncate};
 use plimsoll_workload::request::Url;
@@ -42,11 +43,9 @@ pub(crate) fn run(args: &Try) -> Result<Exit> {
     // A WebSocket is opened over HTTP/1.1.
     let http = if scenario.channels() > 0 && http == Http::Auto { Http::One } else { http };
     let is_secure = scenario.origins().iter().any(|server| server.scheme.is_secure);
-    let dial: Box<dyn Dial> = match is_secure || args.ca.is_some() {
-        true => {
-            let tls = Tls::new(args.ca.as_deref(), None).map_err(Unexpected::new)?;
-            Box::new(tls.offering(offered(http)))
-        }
+    let settings = args.tls.settings();
+    let dial: Box<dyn Dial> = match is_secure || !settings.is_empty() {
+        true => Box::new(dialled(&target(args, settings)?, offered(http))?),
         false => Box::new(plimsoll_net::http::client::Plain),
     };
     let walk = Walk { scenario: &scenario, number, dial: &*dial, http, timeout, now_ns: unix_ns };
@@ -89,6 +88,17 @@ pub(crate) fn run(args: &Try) -> Result<Exit> {
         print(&last(ending, asked, failed))?;
     }
     Ok(if ending == Ending::Finished && failed == 0 { Exit::Held } else { Exit::Incomplete })
+}
+
+/// The server as the plan of a load would have it, with the flags of TLS.
+fn target(args: &Try, flags: Vec<Setting>) -> Result<Target> {
+    let of = |key: &str, value: &str, origin: &str| Setting::new(key, value, origin);
+    let own = vec![
+        of("target.url", &args.url, "the server"),
+        of("load.users", "1", "one user"),
+        of("load.for", "1s", "one user"),
+    ];
+    Ok(plans::read(&Written::flags(&[own, flags].concat()))?.target)
 }
 
 /// What is offered to a server by TLS (RFC 7301).

@@ -14,8 +14,8 @@ use plimsoll_runs::{NameKind, Naming};
 use plimsoll_units::failure::FileError;
 use plimsoll_workload::request::Url;
 use plimsoll_workload::scenario::{self, Scenario};
-use std::io::{self, Read as _};
 use std::cell::RefCell;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// The longest file of a scenario, and the longest that it names, in bytes.

@@ -4,7 +4,7 @@
 use crate::error::ExperimentError;
 use plimsoll_load::way::Proxies;
 use plimsoll_load::{Endpoint, Protocol, Tls, tunnel_answered};
-use plimsoll_net::tls::{CertificateEnd, Roots, TlsError, Verifier, identified};
+use plimsoll_net::tls::{CertificateEnd, Roots, Settled, TlsError, Verifier, identified};
 use plimsoll_plan::{Http, Plan, Target};
 use plimsoll_units::failure::chain;
 use plimsoll_workload::request::Url;
@@ -98,6 +98,17 @@ pub(super) fn choose(
         Http::Auto => Protocol::Http1,
     };
     Ok((Some(Tls { config: Arc::new(config), name }), protocol))
+}
+
+/// How who walks through a scenario connects to a target, by the same settings as a load:
+/// encrypted where a URL says so, for these protocols (ALPN).
+///
+/// # Errors
+/// Certificates that cannot be read or used.
+pub fn dialled(target: &Target, offered: &[&[u8]]) -> Result<Settled, ExperimentError> {
+    let mut config = config(target, false, CertificateEnd::default())?;
+    config.alpn_protocols = offered.iter().map(|protocol| protocol.to_vec()).collect();
+    Ok(Settled { config: Arc::new(config), name: target.sni.clone() })
 }
 
 fn config(

@@ -169,7 +169,9 @@ impl Walk<'_> {
                 let answer = Answer { status: 101, headers, body: Vec::new() };
                 return Ok((answer, Some(Talk { wire, connection, received })));
             }
-            if !is_switch(&read) && let Some(answer) = decode(&read, n == 0).map_err(told)? {
+            if !is_switch(&read)
+                && let Some(answer) = decode(&read, n == 0).map_err(told)?
+            {
                 return Ok((answer, None));
             }
             if n == 0 || read.len() > MOST_HEAD {

@@ -54,10 +54,12 @@ pub fn write_cluster(
         };
         let path = writer.path().join(CLUSTER);
         let written = serde_json::to_vec(&file).map_err(std::io::Error::other);
-        written.and_then(|text| plimsoll_runs::own::write(&path, &text)).map_err(|source| SinkError {
-            what: "what is drawn of the cluster".to_owned(),
-            path,
-            source: source.into(),
+        written.and_then(|text| plimsoll_runs::own::write(&path, &text)).map_err(|source| {
+            SinkError {
+                what: "what is drawn of the cluster".to_owned(),
+                path,
+                source: source.into(),
+            }
         })?;
     }
     let parts = counts.courses.cluster.iter().map(|part| Part {

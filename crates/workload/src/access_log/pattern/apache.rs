@@ -64,6 +64,7 @@ fn field(name: &str, argument: Option<&str>) -> Option<Field> {
         ("b" | "B", None) => Field::Bytes(0),
         ("O", None) => Field::Bytes(1),
         ("i", Some(header)) if header.eq_ignore_ascii_case("host") => Field::Site(0),
+        ("i", Some(header)) if header.eq_ignore_ascii_case("x-forwarded-for") => Field::Forwarded,
         ("V", None) => Field::Site(1),
         ("v", None) => Field::Site(2),
         ("r", None) => Field::Request,

@@ -67,7 +67,10 @@ fn ends_at(text: &[u8], field: Field, end: End, next: &[u8]) -> Option<usize> {
         End::After(bytes) => (text.len() >= bytes).then_some(bytes),
         End::Line => Some(text.len()),
         End::Slash => memchr::memchr(b'/', text),
-        End::Text => places(text, next).find(|&at| field != Field::List || !goes_on(&text[..at])),
+        End::Text => {
+            let is_list = matches!(field, Field::List | Field::Forwarded);
+            places(text, next).find(|&at| !is_list || !goes_on(&text[..at]))
+        }
         End::Quote(status) => places(text, next).find(|&at| {
             let slashes = text[..at].iter().rev().take_while(|&&byte| byte == b'\\').count();
             let after = text.get(at + next.len());
@@ -96,6 +99,13 @@ impl<'a> Told<'a> {
             Field::Other | Field::List | Field::Mark => {}
             Field::Client if self.found.client.is_empty() => self.found.client = value,
             Field::Client => {}
+            Field::Forwarded => {
+                let first = value.split(|byte| *byte == b',').next().unwrap_or_default();
+                let first = first.trim_ascii();
+                if !first.is_empty() && first != b"-" {
+                    self.found.client = first;
+                }
+            }
             Field::Status => self.found.status = value,
             Field::Bytes(rank) if is_less(rank, self.bytes) => {
                 (self.bytes, self.found.bytes) = (Some(rank), value);

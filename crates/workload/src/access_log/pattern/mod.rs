@@ -90,6 +90,8 @@ enum Field {
     List,
     /// A name or an address.
     Client,
+    /// The addresses of `X-Forwarded-For`: the first is the client's, whoever has connected.
+    Forwarded,
     Status,
     /// Bytes sent. The least number counts, of several such fields.
     Bytes(u8),

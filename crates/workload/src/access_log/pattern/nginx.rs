@@ -5,8 +5,10 @@ use plimsoll_units::{ParseError, nearest};
 use super::{Field, Piece, What};
 
 /// Variables whose values are read.
-const READ: [(&str, Field); 18] = [
+const READ: [(&str, Field); 20] = [
     ("remote_addr", Field::Client),
+    ("http_x_forwarded_for", Field::Forwarded),
+    ("proxy_add_x_forwarded_for", Field::Forwarded),
     ("status", Field::Status),
     ("body_bytes_sent", Field::Bytes(0)),
     ("bytes_sent", Field::Bytes(1)),
@@ -27,7 +29,7 @@ const READ: [(&str, Field); 18] = [
 ];
 
 /// Variables that are passed over. `_` is none of nginx's: it stands for one of the user's own.
-const OTHER: [&str; 50] = [
+const OTHER: [&str; 49] = [
     "_",
     "ancient_browser",
     "binary_remote_addr",
@@ -57,7 +59,6 @@ const OTHER: [&str; 50] = [
     "nginx_version",
     "pid",
     "pipe",
-    "proxy_add_x_forwarded_for",
     "proxy_host",
     "proxy_port",
     "proxy_protocol_addr",

@@ -3,7 +3,12 @@
 //! `url` or `path`; `method`; `headers`, an object of texts or lists of them; `body`, a text with
 //! placeholders; or `json`, any value, which is sent compactly with its `Content-Type`; or
 //! `body_file`, a file beside the list; `name`; `weight`.
+//!
+//! vegeta's lines are told from these: they have `header`, and their `body` is base64. So they are
+//! where a list has no headers at all, and all of its bodies are text in base64.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use plimsoll_units::{ParseError, nearest};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
@@ -15,6 +20,8 @@ use crate::request::template::Template;
 
 const KEYS: [&str; 9] =
     ["url", "path", "method", "headers", "body", "json", "body_file", "name", "weight"];
+/// The keys of vegeta's lines.
+const OF_VEGETA: [&str; 4] = ["method", "url", "header", "body"];
 
 /// The entries of an object in their order, of which a key may come twice.
 struct Entries(Vec<(String, Value)>);
@@ -43,17 +50,51 @@ impl<'de> Deserialize<'de> for Entries {
 
 /// Reads all lines of a text.
 pub(super) fn read(text: &str, list: &mut Building<'_>) -> Result<(), RequestError> {
-    for (number, line) in lines(text) {
-        if line.trim().is_empty() || line.trim_start().starts_with('#') {
-            continue;
-        }
-        let request = request(line, list).map_err(|error| list.wrong(number, error))?;
+    let is_of_vegeta = is_of_vegeta(text);
+    if is_of_vegeta && !text.contains("\"header\"") {
+        list.note = Some(NO_HEADERS.to_owned());
+    }
+    for (number, line) in said(text) {
+        let request = request(line, list, is_of_vegeta);
+        let request = request.map_err(|error| list.wrong(number, error))?;
         list.push(number, request)?;
     }
     Ok(())
 }
 
-fn request(line: &str, list: &mut Building<'_>) -> Result<Listed, ParseError> {
+/// Said where nothing but its bodies tells that a list is vegeta's.
+const NO_HEADERS: &str = "its bodies are read as base64, as vegeta writes them; were they texts, a \
+                          `headers` in one line says so";
+
+/// The lines that say something, with their numbers.
+fn said(text: &str) -> impl Iterator<Item = (u64, &str)> {
+    let is_said = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    lines(text).filter(move |(_, line)| is_said(line))
+}
+
+/// Whether a list is vegeta's.
+fn is_of_vegeta(text: &str) -> bool {
+    let (mut has_header, mut bodies, mut texts) = (false, 0_u64, 0_u64);
+    for (_, line) in said(text) {
+        let Ok(Entries(entries)) = serde_json::from_str(line) else { return false };
+        if entries.iter().any(|(key, _)| !OF_VEGETA.contains(&key.as_str())) {
+            return false;
+        }
+        has_header |= entries.iter().any(|(key, _)| key == "header");
+        for (_, body) in entries.iter().filter(|(key, _)| key == "body") {
+            let decoded = body.as_str().and_then(|body| STANDARD.decode(body).ok());
+            let decoded = decoded.filter(|bytes| bytes.len() >= 4);
+            let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
+            let is_text =
+                |text: &String| !text.chars().any(|c| c.is_control() && !c.is_whitespace());
+            bodies += 1;
+            texts += u64::from(decoded.as_ref().is_some_and(is_text));
+        }
+    }
+    has_header || bodies > 0 && bodies == texts
+}
+
+fn request(line: &str, list: &mut Building<'_>, is_of_vegeta: bool) -> Result<Listed, ParseError> {
     let entries: Entries = serde_json::from_str(line).map_err(|error| {
         let at = error.column().saturating_sub(1).min(line.len());
         let why = error.to_string();
@@ -77,6 +118,11 @@ fn request(line: &str, list: &mut Building<'_>) -> Result<Listed, ParseError> {
                 let text = text(value).ok_or_else(|| wrong("a URL as a text"))?;
                 url = Some(list.url(text).map_err(|error| placed(error, at))?);
             }
+            "body" if is_of_vegeta => {
+                let decoded = text(value).and_then(|text| STANDARD.decode(text).ok());
+                made.body = Some(Template::literal(decoded.ok_or_else(|| wrong("base64"))?));
+            }
+            "header" if is_of_vegeta => made.take_headers(value, at)?,
             _ => made.take(key, value, list, at)?,
         }
     }

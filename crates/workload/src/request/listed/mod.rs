@@ -181,6 +181,7 @@ impl RequestListReader<'_> {
             base: self.base,
             folder,
             requests: Vec::new(),
+            note: None,
             bytes: bytes.len() as u64,
         };
         let text = std::str::from_utf8(bytes).map_err(|error| {
@@ -205,6 +206,8 @@ struct Building<'a> {
     base: Option<&'a Url>,
     folder: &'a Path,
     requests: Vec<Listed>,
+    /// What a reader should know of it.
+    note: Option<String>,
     /// Bytes so far, bodies that were named included.
     bytes: u64,
 }
@@ -255,7 +258,7 @@ impl Building<'_> {
             return Err(RequestError::NoUrls { origin });
         }
         let is_weighted = self.requests.iter().any(|of| of.weight.is_some());
-        let list = RequestList { requests: self.requests, is_weighted, note: None };
+        let list = RequestList { requests: self.requests, is_weighted, note: self.note };
         let is_nothing = |weights: Vec<f64>| weights.iter().all(|weight| *weight <= 0.0);
         if list.weights().is_some_and(is_nothing) {
             return Err(RequestError::NoWeight { origin });

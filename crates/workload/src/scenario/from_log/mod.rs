@@ -12,6 +12,7 @@
 
 mod fit;
 mod pages;
+mod senders;
 mod sessions;
 mod write;
 
@@ -22,6 +23,7 @@ use crate::access_log::{Answered, LogError, LogFormat, LogLine, LogReader};
 use crate::distribution::Distribution;
 use crate::scenario::written::is_static;
 use pages::Pages;
+use senders::Senders;
 use sessions::Sessions;
 
 /// How clients are told apart.
@@ -51,6 +53,17 @@ impl Default for LogOptions {
     fn default() -> Self {
         Self { by: By::Address, gap_s: 1800, pages: 100, format: None }
     }
+}
+
+/// Clients that look like servers in between, which ask for everybody.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Few {
+    /// The first of them.
+    pub client: String,
+    /// How many there are.
+    pub clients: u64,
+    /// Whether most lines end with another address, in quotes: that of `X-Forwarded-For`.
+    pub is_forwarded: bool,
 }
 
 /// Requests that are in no step.
@@ -99,6 +112,8 @@ pub struct LogScenario {
     pub think_s: f64,
     /// From the first request to the last, seconds.
     pub span_s: i64,
+    /// The clients, where they are so few and ask for so much that they are none.
+    pub few: Option<Few>,
     /// Requests that were told by address, as their line has not the cookie.
     pub without_cookie: u64,
     /// Requests that are in no step.
@@ -149,6 +164,7 @@ struct Walks<'a> {
     unreadable: u64,
     requests: u64,
     without_cookie: u64,
+    senders: Senders,
     /// The first and the last second.
     span: Option<(i64, i64)>,
 }
@@ -165,6 +181,7 @@ impl<'a> Walks<'a> {
             unreadable: 0,
             requests: 0,
             without_cookie: 0,
+            senders: Senders::default(),
             span: None,
         }
     }
@@ -202,6 +219,7 @@ impl<'a> Walks<'a> {
             self.left_out.without_client += 1;
             return;
         };
+        self.senders.add(&client, answered.line);
         let has_room = self.sessions.page(&client, second);
         if !has_room || !self.pages.add(host, verb, target, status) {
             self.left_out.beyond += 1;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use plimsoll_units::{show_count, show_duration, show_rate, show_share};
 
 use super::pages::Page;
-use super::{By, LeftOut, LogScenario, Walks};
+use super::{By, Few, LeftOut, LogScenario, Walks};
 use crate::scenario::written::{StepNames, comment, literal, path, quoted, table};
 
 impl Walks<'_> {
@@ -34,6 +34,7 @@ impl Walks<'_> {
             think: self.sessions.thinks.distribution(),
             think_s: self.sessions.thinks.mean_s(),
             span_s: last - first,
+            few: self.senders.few().filter(|_| self.options.by == By::Address),
             without_cookie: self.without_cookie,
             left_out,
             damage,
@@ -136,6 +137,26 @@ fn ways(pages: &[Page], names: &mut StepNames, out: &mut String) {
     out.push_str("]\n");
 }
 
+/// That the clients of a log are servers in between.
+fn are_servers(few: &Few) -> String {
+    let Few { client, clients, is_forwarded } = few;
+    let who = match clients {
+        1 => format!("all pages are asked for by one client, {client}"),
+        n => format!("all pages are asked for by {n} clients, {client} among them"),
+    };
+    let what = match is_forwarded {
+        true => {
+            "and most lines end with another address: behind a proxy or balancer users are told \
+             by --format, with $http_x_forwarded_for in the place of that field"
+        }
+        false => {
+            "is it a proxy or balancer? Then users are told by another field: --by cookie:NAME, or \
+             --format with $http_x_forwarded_for where the log has it"
+        }
+    };
+    format!("{who}; {what}")
+}
+
 impl LogScenario {
     /// What a reader of the file must know, a sentence each.
     #[must_use]
@@ -148,6 +169,7 @@ impl LogScenario {
             let count = show_count(self.without_cookie);
             remarks.push(format!("{count} requests have not the cookie: told by their client"));
         }
+        remarks.extend(self.few.as_ref().map(are_servers));
         if let Some(think) = self.think {
             let mean = (self.think_s * 1e9).max(0.0);
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive")]
