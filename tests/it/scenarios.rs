@@ -403,7 +403,7 @@ fn targets_of_vegeta_in_json_are_sent_as_there() {
     assert_eq!(asked[1].line(), "GET /look");
     // Without a header of vegeta's its bodies tell, and that is said.
     place.write("v.json", format!("{{\"url\":\"{url}\",\"body\":\"eyJpdGVtIjoxN30=\"}}"));
-    place.load(&load).ran().says(&["base64"]);
+    place.load(&load).ran().prints(&["base64"]);
     place.write("v.json", format!("{{\"url\":\"{url}\",\"body\":\"password\"}}"));
     place.load(&load).ran();
     let lengths: Vec<_> = server.asked()[2..]

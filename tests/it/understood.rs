@@ -3,7 +3,7 @@
 
 use crate::place::{Place, SOAK};
 use crate::program::{PLIMSOLL, wait_for};
-use crate::websocket_load::{said, server};
+use crate::websocket_load::{load, said, server};
 use crate::websocket_peer::{Peer, serve};
 use plimsoll_testing::Weight;
 use plimsoll_websocket::Head;
@@ -206,7 +206,7 @@ fn handshakes_are_read_as_http_has_them() {
     let url = odd(b"", long);
     let tried = place.plimsoll(&["scenario", "try", "s.toml", &url]);
     tried.ended_with(4).prints(&["answer to the handshake cannot be read", "16 KiB"]);
-    let of = said(&place, &url, "s.toml", ("1", "1"));
+    let of = place.start(load(&place, &url, "s.toml", ("1", "1"))).wait().ended_with(4).json();
     assert!(of["reasons"].to_string().contains("longer than 16 KiB"), "{of:#}");
     let socket = ["scenario", "try", "s.toml", "ws+unix://%2Fnowhere/"];
     place.plimsoll(&socket).ended_with(4).prints(&["not over a Unix socket"]);

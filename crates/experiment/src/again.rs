@@ -46,8 +46,9 @@ pub(crate) struct Kept {
 impl Kept {
     /// What is kept beside a plan: by its run, or by the experiment of which its run is a cell.
     fn beside(plan: &Path) -> Option<Self> {
+        let plan = std::path::absolute(plan).ok()?;
         let folder = plan.parent()?;
-        let of_cell = || Self::read(folder.join("../..").join(INPUTS));
+        let of_cell = || Self::read(folder.parent()?.parent()?.join(INPUTS));
         Self::read(folder.join(INPUTS)).or_else(of_cell)
     }
 
@@ -195,9 +196,8 @@ mod tests {
     fn a_list_that_leads_out_of_its_folder_is_none() {
         let (_place, run) = kept();
         for name in ["../plan.toml", "/etc/hostname", "a/b", ".."] {
-            let list = format!(
-                "[{{\"path\":\"/a\",\"bytes\":1,\"sha256\":null,\"changed_ns\":1,\"kept_as\":\"{name}\"}}]"
-            );
+            let one = "\"path\":\"/a\",\"bytes\":1,\"sha256\":null,\"changed_ns\":1";
+            let list = format!("[{{{one},\"kept_as\":\"{name}\"}}]");
             fs::write(run.join("inputs").join(LIST), list).unwrap();
             assert!(Kept::beside(&run.join("plan.toml")).is_none(), "{name}");
         }

@@ -95,6 +95,7 @@ fn target(args: &Try, flags: Vec<Setting>) -> Result<Target> {
     let of = |key: &str, value: &str, origin: &str| Setting::new(key, value, origin);
     let own = vec![
         of("target.url", &args.url, "the server"),
+        of("target.scenario", &args.scenario.display().to_string(), "the scenario"),
         of("load.users", "1", "one user"),
         of("load.for", "1s", "one user"),
     ];

@@ -88,9 +88,12 @@ fn is_field(name: &str, value: &str) -> bool {
     !is_hole(value) && (is_secret(name, value, false) || looks_secret(value))
 }
 
-/// Whether all of it is filled in for each request.
+/// Whether all of it is filled in when it is sent, behind the word of a scheme of authentication.
 fn is_hole(value: &str) -> bool {
-    let inside = value.trim().strip_prefix("{{").and_then(|of| of.strip_suffix("}}"));
+    let value = value.trim();
+    let bare = ["Bearer ", "Basic "].iter().find_map(|word| value.strip_prefix(word));
+    let inside = bare.unwrap_or(value).trim().strip_prefix("{{");
+    let inside = inside.and_then(|of| of.strip_suffix("}}"));
     inside.is_some_and(|of| !of.contains("{{"))
 }
 
@@ -137,6 +140,7 @@ mod tests {
             ("X-Request-Id", "550e8400-e29b-41d4-a716-446655440000"),
             ("X-Tenant", "550e8400-e29b-41d4-a716-446655440000"),
             ("X-Signature", "{{uuid}}"),
+            ("X-Auth", "Bearer {{env.TOKEN}}"),
             ("X-Path", "/Static/Release20261130/Main"),
             ("Content-Type", "application/x-www-form-urlencoded"),
             ("Idempotency-Key", "7"),
