@@ -62,6 +62,7 @@ mod packages;
 mod paths;
 mod place;
 mod plans;
+mod pool_changes;
 mod pool_metrics;
 mod pools;
 mod program;

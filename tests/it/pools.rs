@@ -330,7 +330,7 @@ fn what_fails_is_replaced_and_what_is_lost_is_counted() {
     assert!((number(of, "lost_by.instance_failed")..=lost).contains(&answered), "{answered} {of}");
     let events: Vec<String> = run.events().unwrap().into_iter().map(|of| of.text).collect();
     for text in [
-        "failed: web-1 answered no health check in time",
+        "failed: web-1 ended by itself",
         "failed: web-2 answered",
         "instance 3 ready: web-3",
         "balancer-1 failed",

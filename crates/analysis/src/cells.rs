@@ -88,6 +88,7 @@ fn judged(
         gate: standing.gate.map(Gate::name),
         servers_ended: standing.ended,
         noise: standing.noise,
+        limited: standing.limited,
         slo: told.or_else(|| all_held(verdicts.iter())),
         has_slo: told.is_some() || !verdicts.is_empty(),
         untold: untold(verdicts),

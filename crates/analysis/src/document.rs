@@ -139,6 +139,9 @@ pub struct CellResult {
     /// How noisy this host was beside it; it counts all the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub noise: Vec<String>,
+    /// What of its plan limited it; it counts all the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limited: Vec<String>,
     /// Whether its whole SLO held; `None` where it has none, or it cannot be told.
     pub slo: Option<bool>,
     /// Whether it has an SLO.

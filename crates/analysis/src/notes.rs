@@ -7,6 +7,7 @@
 //! | a second try | cells at which attempts failed before the one that counts |
 //! | the generator's figures | cells in which it was the limit |
 //! | a dead service | cells whose availability broke, or whose servers ended |
+//! | a bound of the plan | cells that its budget limited |
 //! | a noisy host | cells that count, and whose host was too busy |
 //! | a verdict that is none | cells too short to tell whether the SLO held |
 //! | no baseline | the design, or what counts of it, lacks the combination of first levels |
@@ -43,6 +44,7 @@ pub(crate) fn add(
     all.extend(broken(study));
     all.extend(servers_ended(study));
     all.extend(not_valid(study));
+    all.extend(limited(study));
     all.extend(noisy(study));
     all.extend(untold(study));
     if study.has_design {
@@ -143,6 +145,19 @@ fn noisy(study: &Study<'_>) -> Option<String> {
         of_all(study, &noisy),
         first.id,
         first.noise.join("; ")
+    ))
+}
+
+/// Cells that their plan limited.
+fn limited(study: &Study<'_>) -> Option<String> {
+    let limited: Vec<&CellResult> =
+        study.cells.iter().filter(|cell| !cell.limited.is_empty()).collect();
+    let first = limited.first()?;
+    Some(format!(
+        "{} had not all that their policies asked for, and count all the same (cell {}: {})",
+        of_all(study, &limited),
+        first.id,
+        first.limited.join("; ")
     ))
 }
 

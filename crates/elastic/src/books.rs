@@ -230,6 +230,11 @@ impl Books {
             seconds,
             down_s: self.down_s,
         };
+        // The last tick may have gone on after the end.
+        let cpu_seconds = match self.ticks.last() {
+            Some(last) if last.at_s > seconds => cpu_until(&self.ticks, seconds),
+            _ => self.cpu_seconds,
+        };
         let wasted_s = terms.prices.wasted_s(&used);
         let clauses = terms.slo.into_iter().flat_map(Slo::clauses);
         let slo = clauses.map(|clause| seen.value(clause)).collect();
@@ -244,7 +249,7 @@ impl Books {
             bill,
             instances: used,
             at_places: Vec::new(),
-            cpu_mean: self.cpu_seconds / seconds.max(1e-9),
+            cpu_mean: cpu_seconds / seconds.max(1e-9),
             busy_mean: self.work_ns as f64 / cores_ns.max(1.0),
             scale_out: self.scaled.0,
             scale_in: self.scaled.1,
@@ -257,6 +262,13 @@ impl Books {
             decisions: self.decisions,
         }
     }
+}
+
+/// The processor time of ticks until a time: per cent times seconds.
+fn cpu_until(ticks: &[Tick], end_s: f64) -> f64 {
+    let began_s = std::iter::once(0.0).chain(ticks.iter().map(|of| of.at_s));
+    let lasts = |(of, began_s): (&Tick, f64)| of.cpu * (of.at_s.min(end_s) - began_s).max(0.0);
+    ticks.iter().zip(began_s).map(lasts).sum()
 }
 
 /// Whether two numbers of instances are the same.

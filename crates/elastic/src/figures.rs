@@ -43,6 +43,7 @@ const LOST_BY: [(&Figure, Loss); Loss::ALL.len()] = [
     (figure::LOST_BY_QUEUE_TIMEOUT, Loss::QueueTimeout),
     (figure::LOST_BY_CLIENT_TIMEOUT, Loss::ClientTimeout),
     (figure::LOST_BY_INSTANCE_FAILED, Loss::InstanceFailed),
+    (figure::LOST_BY_DRAINED, Loss::Drained),
     (figure::LOST_BY_BALANCER_FAILED, Loss::BalancerFailed),
 ];
 

@@ -23,18 +23,21 @@ pub enum Loss {
     ClientTimeout,
     /// Its instance failed.
     InstanceFailed,
+    /// Its instance was taken away, and the time was over that it had to end it.
+    Drained,
     /// The balancer failed.
     BalancerFailed,
 }
 
 impl Loss {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::NoSlot,
         Self::QueueFull,
         Self::QueueTimeout,
         Self::ClientTimeout,
         Self::InstanceFailed,
+        Self::Drained,
         Self::BalancerFailed,
     ];
 
@@ -47,6 +50,7 @@ impl Loss {
             Self::QueueTimeout => "queue_timeout",
             Self::ClientTimeout => "client_timeout",
             Self::InstanceFailed => "instance_failed",
+            Self::Drained => "drained",
             Self::BalancerFailed => "balancer_failed",
         }
     }

@@ -138,6 +138,18 @@ impl<'a> Crew<'a> {
         self.bed.provider.hosts()
     }
 
+    /// How the server of an instance ended, where it was started on this host and has.
+    #[must_use]
+    pub fn ended(&self, instance: &Instance) -> Option<String> {
+        self.worker.gone(&instance.name)
+    }
+
+    /// Whether the process of an instance runs; not where that is not known, as on another host.
+    #[must_use]
+    pub fn runs(&self, instance: &Instance) -> bool {
+        self.worker.process_of(&instance.name).is_some_and(|of| of.lives())
+    }
+
     /// Why an instance cannot be asked any more: the connection to its host broke.
     #[must_use]
     pub fn is_away(&self, instance: &Instance) -> Option<TestbedError> {

@@ -202,6 +202,14 @@ impl TestbedError {
     }
 }
 
+impl TestbedError {
+    /// Whether it is that the budget has no room for another instance.
+    #[must_use]
+    pub fn is_of_budget(&self) -> bool {
+        matches!(self, Self::Cloud(crate::cloud::CloudError::Budget(_)))
+    }
+}
+
 impl Failure for TestbedError {
     fn kind(&self) -> Kind {
         match self {

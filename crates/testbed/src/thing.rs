@@ -172,7 +172,7 @@ pub(crate) fn mark(folder: &OwnFolder, bed: &str) -> Result<(), TestbedError> {
 pub(crate) fn remove(bed: &str, thing: &Thing) -> Result<bool, TestbedError> {
     match thing {
         Thing::Process { pid, started, .. } | Thing::Links { pid, started } => {
-            end_process(*pid, *started)
+            end_process(bed, *pid, *started)
         }
         Thing::Host { route, .. } => {
             Err(TestbedError::Wrong(format!("remove what is on the host {route} from here")))
@@ -254,12 +254,19 @@ fn ip(words: &[&str]) -> Result<(), TestbedError> {
 
 /// Kills a process, the group that it leads and all that descends from it, where it is the one that
 /// was started then. Where it has ended already, those that it has left are known by the mark in
-/// their environment. Returns whether there was one.
+/// their environment, or by their group and the folder that they work in. Returns whether there
+/// was one.
 ///
 /// # Errors
 /// Where one of them goes on.
-fn end_process(pid: u32, started: u64) -> Result<bool, TestbedError> {
-    let mut family = marked(pid, started);
+fn end_process(bed: &str, pid: u32, started: u64) -> Result<bool, TestbedError> {
+    let left = || {
+        let mut left = marked(pid, started);
+        let orphans = orphans(bed, pid).into_iter();
+        left.extend(orphans.filter(|of| !left.contains(of)).collect::<Vec<_>>());
+        left
+    };
+    let mut family = left();
     // The number of one that has ended may be somebody else's by now, as that of its group may.
     let group = number(pid).filter(|_| started_at(pid) == Some(started));
     if let Some(group) = group {
@@ -275,8 +282,7 @@ fn end_process(pid: u32, started: u64) -> Result<bool, TestbedError> {
     loop {
         signal_all(&family, Signal::STOP);
         let mut found = descendants(&family);
-        let marked = marked(pid, started).into_iter();
-        found.extend(marked.filter(|of| !family.contains(of)));
+        found.extend(left().into_iter().filter(|of| !family.contains(of)));
         if found.is_empty() {
             break;
         }
@@ -311,6 +317,22 @@ fn marked(pid: u32, started: u64) -> Vec<(u32, u64)> {
         environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
     };
     running().into_iter().map(|(_, of)| of).filter(is_marked).collect()
+}
+
+/// The processes of a group whose leader has ended that work in a folder of the bed: some write
+/// over the mark in their environment, as nginx does. The number of a group is nobody else's as
+/// long as somebody is in it.
+fn orphans(bed: &str, leader: u32) -> Vec<(u32, u64)> {
+    if started_at(leader).is_some_and(|_| !is_zombie(leader)) {
+        return Vec::new();
+    }
+    let works_there = |pid: u32| {
+        let folder = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
+        folder.components().any(|part| part.as_os_str().to_string_lossy().contains(bed))
+    };
+    let group = |pid: u32| stat(pid)?.get(5 - 3)?.parse::<u32>().ok();
+    let is_left = |(pid, _): &(u32, u64)| group(*pid) == Some(leader) && works_there(*pid);
+    running().into_iter().map(|(_, of)| of).filter(is_left).collect()
 }
 
 /// Kills those of some processes that run still, and waits for their end.
@@ -414,12 +436,13 @@ fn is_zombie(pid: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::process::CommandExt;
 
     #[test]
     fn a_process_is_ours_by_the_time_of_its_start() {
         let me = std::process::id();
         let started = started_at(me).unwrap();
-        assert!(!end_process(me, started + 1).unwrap());
+        assert!(!end_process("bed", me, started + 1).unwrap());
         assert_eq!(started_at(u32::MAX), None);
     }
 
@@ -439,8 +462,37 @@ mod tests {
             deadline.pause();
         };
         assert_eq!(family.len(), 2, "{family:?}");
-        assert!(end_process(me.0, me.1).unwrap());
+        assert!(end_process("bed", me.0, me.1).unwrap());
         assert!(!family.iter().any(|(pid, started)| runs(*pid, *started)), "{family:?}");
         shell.wait().unwrap();
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "processes to be ended")]
+    fn who_is_left_of_a_group_ends_where_it_works_in_the_beds_folder_and_nowhere_else() {
+        let folder = tempfile::tempdir().unwrap();
+        for (place, is_ours) in [("plimsoll-bed1-web-1", true), ("another", false)] {
+            let place = folder.path().join(place);
+            fs::create_dir(&place).unwrap();
+            // Without a mark in its environment, as of one that has written over it.
+            let mut leader = std::process::Command::new("sh")
+                .args(["-c", "sleep 300 & echo; wait"])
+                .env_clear()
+                .current_dir(&place)
+                .process_group(0)
+                .stdout(std::process::Stdio::piped())
+                .spawn()
+                .unwrap();
+            let me = (leader.id(), started_at(leader.id()).unwrap());
+            leader.stdout.take().unwrap().read_exact(&mut [0]).unwrap();
+            let left = children(me.0);
+            assert_eq!(left.len(), 1);
+            assert!(orphans("bed1", me.0).is_empty(), "its leader lives");
+            leader.kill().unwrap();
+            leader.wait().unwrap();
+            assert_eq!(end_process("bed1", me.0, me.1).unwrap(), is_ours);
+            assert_eq!(runs(left[0].0, left[0].1), !is_ours);
+            end_all(&left);
+        }
     }
 }

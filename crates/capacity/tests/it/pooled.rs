@@ -32,7 +32,6 @@ fn where_too_many_fail_at_every_rate_nothing_holds() {
             world(seed, slo.1).with_admission(Admission::AllBut { share: 0.03 }),
             slo,
             Some(0.01),
-            90.0,
         );
         assert_eq!((of.found.estimate_per_s, of.found.held_per_s), (None, None), "{seed}: {of:?}");
         assert_ne!(of.ended, Ended::Found, "{seed}");
@@ -41,7 +40,6 @@ fn where_too_many_fail_at_every_rate_nothing_holds() {
             world(seed, slo.1).with_admission(Admission::AllBut { share: 0.002 }),
             slo,
             Some(0.01),
-            90.0,
         );
         assert!(of.found.held_per_s.is_some_and(|held| held > 50.0), "{seed}: {:?}", of.found);
     }

@@ -38,6 +38,9 @@ section! {
         terminate: Termination { word::<Termination>(), or Termination::ClosestToUnit, "random" }
         /// When a client gives up, counted from when its request was due.
         client_timeout: Option<Duration> { TIME, "10s" }
+        /// How long requests have to end at an instance of a live pool that is taken away; without
+        /// it as long as the load waits for an answer.
+        drain: Option<Duration> { DURATION, "30s" }
         /// The time of day at which the load begins.
         starts_at: Option<Duration> { TIME_OF_DAY,
             said "that of the log or trace; now, of a live pool; else `00:00`", "05:00" }

@@ -43,7 +43,7 @@ pub use combinations::{Aside, Combination, Mean, Replication, combinations};
 pub use holder::{Stop, ask_to_stop, is_held};
 pub use journal::Journal;
 pub use read::Experiment;
-pub use standing::{Gate, LeftOut, SERVER_ENDED, Standing, all_held};
+pub use standing::{Gate, LIMITED, LeftOut, SERVER_ENDED, Standing, all_held};
 
 use crate::FigureRow;
 use crate::meta::{Kind, World};

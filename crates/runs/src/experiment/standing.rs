@@ -22,6 +22,8 @@ use crate::summary::{SloVerdict, Summary};
 
 /// The kind of the event that says that a server which was started for a cell ended by itself.
 pub const SERVER_ENDED: &str = "server_ended";
+/// The kind of the event that says what of its plan limited a cell.
+pub const LIMITED: &str = "limited";
 
 /// Whether the clauses of availability of a cell held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,6 +166,8 @@ pub struct Standing {
     pub ended: Vec<String>,
     /// How noisy this host was, a sentence each; none where it was quiet.
     pub noise: Vec<String>,
+    /// What of its plan limited it, a sentence each: its budget.
+    pub limited: Vec<String>,
 }
 
 impl Standing {
@@ -177,7 +181,9 @@ impl Standing {
         let says_more = match experiment.meta().kind {
             Kind::Load => true,
             Kind::Search => row.cell.world != World::Simulated,
-            Kind::Pool | Kind::Caches | Kind::Tune => false,
+            // A live pool, whether it was limited.
+            Kind::Pool => row.cell.world != World::Simulated,
+            Kind::Caches | Kind::Tune => false,
         };
         let run = match standing.is_done && says_more {
             true => experiment.run(row.cell.number)?,
@@ -206,10 +212,18 @@ impl Standing {
     }
 
     fn seen_in(&mut self, run: &Run) -> Result<Option<Summary>, RunError> {
-        let is_load = run.meta().kind == Kind::Load;
+        let kind = run.meta().kind;
+        let is_load = kind == Kind::Load;
         if run.meta().world == World::Live {
-            let events = run.events()?.into_iter().filter(|event| event.kind == SERVER_ENDED);
-            self.ended = events.map(|event| event.text).collect();
+            let events = run.events()?;
+            let of = |kind: &str| -> Vec<String> {
+                let of_it = events.iter().filter(|event| event.kind == kind);
+                of_it.map(|event| event.text.clone()).collect()
+            };
+            self.limited = of(LIMITED);
+            if kind != Kind::Pool {
+                self.ended = of(SERVER_ENDED);
+            }
         }
         let summary = if is_load { Some(run.summary()?) } else { None };
         if let Some(summary) = &summary {

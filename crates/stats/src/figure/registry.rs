@@ -180,6 +180,8 @@ figures! {
         "requests whose clients gave up", "simulate";
     LOST_BY_INSTANCE_FAILED: "lost_by.instance_failed", "lost: instance failed", Count, Lower,
         "requests whose instances failed", "simulate";
+    LOST_BY_DRAINED: "lost_by.drained", "lost: drained", Count, Lower,
+        "requests whose instances were taken away, and had no more time to end them", "simulate";
     LOST_BY_BALANCER_FAILED: "lost_by.balancer_failed", "lost: balancer failed", Count, Lower,
         "requests whose balancer failed, or could not be reached", "simulate";
     LOST_SHARE: "lost_share", "share lost", Share, Lower,

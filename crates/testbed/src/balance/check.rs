@@ -7,9 +7,10 @@ use http_bodies::{Either, Empty};
 use hyper::header::{HOST, HeaderValue};
 use hyper::{Request, Uri};
 use tokio::net::TcpStream;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use super::forward::connect;
+use super::health::Ill;
 use super::pool::{Instance, Pool, State, add};
 
 /// A limit that another one comes before.
@@ -20,7 +21,7 @@ const FOR_EVER: Duration = Duration::from_secs(3600);
 pub struct Check {
     /// How often it is asked; zero: never.
     pub every: Duration,
-    /// It is out when it has not answered for so long, and, asked again at once, for half of it:
+    /// It is late when it has not answered for so long, and, asked again at once, for half of it:
     /// a host that stood still meanwhile is no reason to call its instances ill.
     pub within: Duration,
     /// The path that it must answer with a status below 500; without one it must take connections.
@@ -48,32 +49,44 @@ pub(crate) async fn watch(pool: Rc<Pool>, instance: Rc<Instance>, check: Rc<Chec
         if !is_there || instance.state.get() == State::Draining {
             return;
         }
-        let is_well = match answers(&instance, &check, check.within).await {
-            Some(is_well) => is_well,
-            None => answers(&instance, &check, check.within / 2).await == Some(true),
+        instance.asked.set(Some(Instant::now()));
+        let answer = match answers(&instance, &check, check.within).await {
+            Some(answer) => answer,
+            None => {
+                let again = answers(&instance, &check, check.within / 2).await;
+                again.unwrap_or(Err(Ill::Late))
+            }
         };
-        if !is_well {
+        instance.asked.set(None);
+        if answer.is_err() {
             add(&instance.counts.checks_failed, 1);
         }
-        pool.stand(&instance, if is_well { State::In } else { State::Out });
+        let mut health = instance.health.get();
+        health.heard(answer);
+        instance.health.set(health);
+        pool.judge();
     }
 }
 
-/// Whether an instance answers that it is well; `None` where it does not answer in time.
-async fn answers(instance: &Instance, check: &Check, within: Duration) -> Option<bool> {
+/// What an instance answers; `None` where it does not answer in time.
+async fn answers(instance: &Instance, check: &Check, within: Duration) -> Option<Result<(), Ill>> {
     timeout(within, ask(instance, check)).await.ok()
 }
 
-/// Whether an instance is well, however long its answer takes.
-async fn ask(instance: &Instance, check: &Check) -> bool {
+/// What an instance answers, however long it takes.
+async fn ask(instance: &Instance, check: &Check) -> Result<(), Ill> {
     let Some(path) = &check.path else {
-        return TcpStream::connect(instance.address).await.is_ok();
+        let connected = TcpStream::connect(instance.address).await;
+        return connected.map(drop).map_err(|_| Ill::Gone);
     };
-    let Ok(mut sender) = connect(instance.address, FOR_EVER).await else { return false };
+    let mut sender = connect(instance.address, FOR_EVER).await.map_err(|_| Ill::Gone)?;
     let mut request = Request::new(Either::Right(Empty::new()));
     *request.uri_mut() = path.clone();
-    let Ok(host) = HeaderValue::from_str(&instance.address.to_string()) else { return false };
-    request.headers_mut().insert(HOST, host);
-    let response = sender.send_request(request).await;
-    response.is_ok_and(|response| response.status().as_u16() < 500)
+    let host = HeaderValue::from_str(&instance.address.to_string());
+    request.headers_mut().insert(HOST, host.map_err(|_| Ill::Wrong(None))?);
+    let response = sender.send_request(request).await.map_err(|_| Ill::Wrong(None))?;
+    match response.status().as_u16() {
+        ..500 => Ok(()),
+        status => Err(Ill::Wrong(Some(status))),
+    }
 }

@@ -13,15 +13,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::Shared;
+use super::health::Ill;
 use super::pool::{Instance, Lost, State};
 
 /// The longest order, bytes.
 const MOST_LINE: u64 = 64 * 1024;
 /// How often it is looked whether an instance that drains has ended what it has.
 const STEP: Duration = Duration::from_millis(10);
+/// How long what is cut may take to go.
+const LAST: Duration = Duration::from_secs(1);
 
 /// What the balancer is told to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,12 +40,13 @@ pub enum Order {
         #[serde(default = "one")]
         weight: f64,
     },
-    /// Give an instance no more requests, and forget it when it has ended what it has. The answer
-    /// comes then.
+    /// Give an instance no more requests, and forget it when it has ended what it has, or its time
+    /// is over. The answer comes then.
     Drain {
         /// Its name.
         name: String,
-        /// How long upgraded connections may stay, milliseconds.
+        /// How long it may take, milliseconds: what it has then is cut, and upgraded connections
+        /// are closed.
         within_ms: u64,
     },
     /// Forget an instance at once. What it has is still answered.
@@ -93,6 +97,9 @@ pub struct Told {
     pub response_us: u64,
     /// Health checks that failed.
     pub checks_failed: u64,
+    /// What is wrong with it, as its last health check has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ill: Option<Ill>,
 }
 
 /// How all stands.
@@ -205,13 +212,17 @@ fn weight_of(weight: f64) -> Result<f64, String> {
     if is_one { Ok(weight) } else { Err(format!("weigh by {weight}: expected more than 0")) }
 }
 
-/// Waits until an instance has ended what it has. Upgraded connections are closed after a time;
-/// requests end by the time that an answer may take.
+/// Waits until an instance has ended what it has. When its time is over, upgraded connections are
+/// closed, requests are given to others where that is safe, and the rest is lost. An answer that
+/// is on its way then ends with its instance.
 async fn drain(shared: &Rc<Shared>, instance: &Instance, within: Duration) {
     shared.pool.stand(instance, State::Draining);
-    let closes = tokio::time::Instant::now() + within;
-    while instance.active.get() > 0 || instance.upgraded.get() > 0 {
-        if tokio::time::Instant::now() >= closes {
+    let closes = Instant::now().checked_add(within);
+    let is_over = |at: Option<Instant>| at.is_some_and(|at| Instant::now() >= at);
+    let last = closes.and_then(|at| at.checked_add(LAST));
+    while (instance.active.get() > 0 || instance.upgraded.get() > 0) && !is_over(last) {
+        if is_over(closes) {
+            instance.is_cut.set(true);
             instance.closes.notify_waiters();
         }
         sleep(STEP).await;
@@ -233,6 +244,7 @@ pub(crate) fn list(shared: &Shared) -> Listing {
         failed: of.counts.failed.get(),
         response_us: of.counts.response_us.get(),
         checks_failed: of.counts.checks_failed.get(),
+        ill: of.ill(),
     };
     Listing {
         connections: shared.pool.connections.get(),

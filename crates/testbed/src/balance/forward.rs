@@ -66,6 +66,8 @@ enum Fault {
     Broken,
     /// It did not answer in time.
     Late,
+    /// It leaves, and its time is over.
+    Cut,
 }
 
 /// Answers a request of a client by an instance's answer.
@@ -106,7 +108,8 @@ pub(crate) async fn answer(
         tried.push(place.instance.id);
         upload = match fault {
             Fault::Unsent(upload) => upload,
-            Fault::Broken if can_repeat => Either::Right(Empty::new()),
+            Fault::Broken | Fault::Cut if can_repeat => Either::Right(Empty::new()),
+            Fault::Cut => return watch.failed(StatusCode::BAD_GATEWAY, |lost| &mut lost.drained),
             Fault::Broken => {
                 return watch.failed(StatusCode::BAD_GATEWAY, |lost| &mut lost.instance_failed);
             }
@@ -125,7 +128,7 @@ async fn ask(
     can_repeat: bool,
 ) -> Result<(Sender, Response<Incoming>), Fault> {
     let instance = &place.instance;
-    let is_out = instance.is_out.notified();
+    let (is_out, is_cut) = (instance.is_out.notified(), instance.closes.notified());
     let asked = async {
         while let Some(mut sender) = instance.idle() {
             match sender.try_send_request(request).await {
@@ -149,6 +152,7 @@ async fn ask(
             asked.unwrap_or(Err(Fault::Late))
         }
         () = is_out, if can_repeat => Err(Fault::Broken),
+        () = is_cut => Err(Fault::Cut),
     }
 }
 
@@ -362,7 +366,11 @@ impl Lease {
         if !is_whole {
             if self.has_failed {
                 add(&counts.failed, 1);
-                self.place.lose(|lost| &mut lost.instance_failed);
+                let is_cut = self.place.instance.is_cut.get();
+                self.place.lose(|lost| match is_cut {
+                    true => &mut lost.drained,
+                    false => &mut lost.instance_failed,
+                });
             } else {
                 self.place.lose(|lost| &mut lost.client_gone);
             }

@@ -11,6 +11,7 @@ mod choose;
 mod control;
 mod forward;
 mod frames;
+mod health;
 mod orders;
 mod patient;
 mod pool;
@@ -37,6 +38,8 @@ pub use choose::{Candidate, Chooser};
 pub use control::{Listing, Order, Told};
 pub use forward::Limits;
 pub use frames::{Frames, GOING_AWAY, GOING_AWAY_MASKED};
+pub(crate) use health::Health;
+pub use health::{Ill, fail_together};
 pub use orders::Orders;
 pub use pool::{Lost, State};
 

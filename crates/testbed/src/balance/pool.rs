@@ -11,9 +11,11 @@ use plimsoll_units::hash::fnv_1a;
 use plimsoll_workload::balancer::Rule;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
 
 use super::choose::{Candidate, Chooser};
 use super::forward::Sender;
+use super::health::{Health, Ill, fail_together};
 
 /// Connections to one instance that are kept open while nobody uses them.
 const MOST_IDLE: usize = 256;
@@ -24,7 +26,7 @@ const MOST_IDLE: usize = 256;
 pub enum State {
     /// It takes requests.
     In,
-    /// Its health check has failed; it takes none until one passes.
+    /// Its health checks have failed; it takes none until one passes.
     Out,
     /// It is to go: it takes no more, and ends what it has.
     Draining,
@@ -63,10 +65,15 @@ pub(crate) struct Instance {
     /// Connections that were upgraded, as those of WebSockets: they take no place.
     pub(crate) upgraded: Cell<u32>,
     pub(crate) counts: Counts,
+    /// What its health checks say, and when it was asked that has not answered yet.
+    pub(crate) health: Cell<Health>,
+    pub(crate) asked: Cell<Option<Instant>>,
+    /// Whether its time is over as it leaves.
+    pub(crate) is_cut: Cell<bool>,
     idle: RefCell<Vec<Sender>>,
     /// Told when it is out, so that what it has is given to another where that can be done.
     pub(crate) is_out: Notify,
-    /// Told when upgraded connections are to be closed.
+    /// Told when upgraded connections are to be closed, and requests that are not answered.
     pub(crate) closes: Notify,
 }
 
@@ -85,13 +92,19 @@ impl Instance {
         }
     }
 
+    /// What is wrong with it.
+    pub(crate) fn ill(&self) -> Option<Ill> {
+        self.health.get().ill(self.asked.get().map(|since| since.elapsed()))
+    }
+
     /// Sets how it stands, and tells those whom it concerns.
     fn stand(&self, state: State) {
         self.state.set(state);
         if state != State::In {
             self.idle.borrow_mut().clear();
         }
-        if state == State::Out {
+        // Who answers checks, if wrongly, may answer what it has.
+        if state == State::Out && !matches!(self.ill(), Some(Ill::Wrong(_))) {
             self.is_out.notify_waiters();
         }
     }
@@ -123,6 +136,9 @@ pub struct Lost {
     pub instance_failed: u64,
     /// The instance did not answer in time.
     pub timeout: u64,
+    /// The instance was taken away, and the time was over that it had to end them.
+    #[serde(default)]
+    pub drained: u64,
 }
 
 impl Lost {
@@ -146,6 +162,7 @@ impl Lost {
             client_gone: of(self.client_gone, other.client_gone),
             instance_failed: of(self.instance_failed, other.instance_failed),
             timeout: of(self.timeout, other.timeout),
+            drained: of(self.drained, other.drained),
         }
     }
 }
@@ -276,6 +293,9 @@ impl Pool {
             active: Cell::new(0),
             upgraded: Cell::new(0),
             counts: Counts::default(),
+            health: Cell::default(),
+            asked: Cell::default(),
+            is_cut: Cell::default(),
             idle: RefCell::default(),
             is_out: Notify::new(),
             closes: Notify::new(),
@@ -290,6 +310,18 @@ impl Pool {
         if instance.state.get() != State::Draining && instance.state.get() != state {
             instance.stand(state);
             self.serve_waiting();
+        }
+    }
+
+    /// Judges by their health checks which instances take requests.
+    pub(crate) fn judge(self: &Rc<Self>) {
+        let mut there = self.instances();
+        there.retain(|of| of.state.get() != State::Draining);
+        let failing = there.iter().filter(|of| of.ill().is_some()).count();
+        let together = fail_together(failing, there.len());
+        for of in &there {
+            let is_out = of.health.get().is_out(together);
+            self.stand(of, if is_out { State::Out } else { State::In });
         }
     }
 
@@ -450,6 +482,32 @@ mod tests {
             pool.add("late", ([127, 0, 0, 1], 9).into(), 1.0).unwrap();
             assert!(waits.await.unwrap());
             assert!(pool.add("late", ([127, 0, 0, 1], 9).into(), 1.0).is_none());
+        });
+    }
+
+    #[test]
+    fn who_fails_alone_is_out_and_who_fails_with_most_is_not() {
+        run(async {
+            let pool = pool(9, 0, 3);
+            let answers = |name: &str, answer: Result<(), Ill>, times: usize| {
+                let of = pool.named(name).unwrap();
+                for _ in 0..times {
+                    let mut health = of.health.get();
+                    health.heard(answer);
+                    of.health.set(health);
+                }
+                pool.judge();
+                pool.instances().iter().filter(|of| of.state.get() == State::Out).count()
+            };
+            let wrong = Err(Ill::Wrong(Some(500)));
+            assert_eq!(answers("web-1", wrong, 2), 0);
+            assert_eq!(answers("web-1", wrong, 1), 1);
+            assert_eq!(answers("web-2", wrong, 1), 0, "two of three");
+            assert_eq!(answers("web-2", Ok(()), 1), 1);
+            assert_eq!(answers("web-1", Ok(()), 1), 0);
+            assert_eq!(answers("web-1", Err(Ill::Gone), 1), 1);
+            assert_eq!(answers("web-2", Err(Ill::Gone), 1), 2, "nobody can ask them anything");
+            assert_eq!(answers("web-3", Err(Ill::Late), 1), 2, "it may answer yet");
         });
     }
 

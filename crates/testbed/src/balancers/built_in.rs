@@ -57,6 +57,7 @@ fn seen(of: Listing) -> Seen {
         active: Some(of.active),
         answered: of.answered,
         failed: of.failed,
+        ill: of.ill,
     };
     Seen {
         connections: of.connections,

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use super::settings::Since;
 use super::tally::{Cause, How, Tally};
-use super::{Balances, Member, Newcomer, Seen, Settings};
-use crate::balance::State;
+use super::{Balances, Member, Newcomer, Seen, Settings, settled};
+use crate::balance::{Ill, State, fail_together};
 use crate::command::Deadline;
 use crate::error::TestbedError;
 
@@ -92,9 +92,7 @@ impl Haproxy {
     /// server gets the id of another.
     fn adopt(&self) -> Result<(), TestbedError> {
         let table = self.table()?;
-        let under_way =
-            table.waiting + table.servers.iter().map(|of| u64::from(of.active)).sum::<u64>();
-        self.counted.store(table.requests.saturating_sub(under_way), Ordering::Relaxed);
+        self.counted.store(table.requests.saturating_sub(table.under_way), Ordering::Relaxed);
         let last = table.servers.iter().map(|of| of.id).max().unwrap_or(0);
         self.last_id.store(last, Ordering::Relaxed);
         for of in table.servers.iter().filter(|of| of.is_leaving && is_plain(&of.name)) {
@@ -148,17 +146,29 @@ impl Haproxy {
         })
     }
 
+    /// Has those take requests that HAProxy has put out, and that fail together with others.
+    fn spare(&self, table: &Table) -> Result<(), TestbedError> {
+        let together = table.fail_together();
+        let is_spared =
+            |of: &&Row| of.state == State::Out && of.state(together) == State::In && of.is_plain();
+        let mut spared = table.servers.iter().filter(is_spared);
+        spared.try_for_each(|of| self.order(&format!("set server pool/{} health up", of.name), ""))
+    }
+
     fn seen(&self, takes_times: bool) -> Result<Seen, TestbedError> {
         let table = self.table()?;
+        self.spare(&table)?;
         let mut tally = lock(&self.tally);
+        let together = table.fail_together();
         let member = |of: &Row| {
             let did = tally.of(&of.name);
             Member {
                 name: of.name.clone(),
-                state: of.state,
+                state: of.state(together),
                 active: Some(of.active),
                 answered: did.answered,
                 failed: did.failed,
+                ill: of.ill,
             }
         };
         let seen = Seen {
@@ -170,7 +180,7 @@ impl Haproxy {
             ..Seen::default()
         };
         let times = if takes_times { tally.take_times() } else { Vec::new() };
-        Ok(tally.tell(Seen { times, ..seen }))
+        Ok(tally.tell(Seen { times, ..seen }, table.under_way))
     }
 }
 
@@ -226,12 +236,14 @@ impl Balances for Haproxy {
         // Without an id of its own a server has the same places on HAProxy's ring as all others
         // that were added, and most of them get no clients.
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let checks = "check inter 1s fall 1 rise 1";
+        let checks = "check inter 1s fall 3 rise 1";
         self.order(
             &format!("add server pool/{name} {address} id {id} {checks} weight {weight}{limit}"),
             "New server registered.",
         )?;
         self.order(&format!("enable health pool/{name}"), "")?;
+        // Else its first check would be one of three.
+        self.order(&format!("set server pool/{name} health up"), "")?;
         self.order(&format!("enable server pool/{name}"), "")
     }
 
@@ -241,16 +253,19 @@ impl Balances for Haproxy {
             return Err(TestbedError::Wrong(text));
         }
         self.order(&format!("set server pool/{name} state drain"), "")?;
-        let has_some = || -> Result<bool, TestbedError> {
+        let has = || -> Result<u64, TestbedError> {
             let table = self.table()?;
             let of = table.servers.iter().find(|of| of.name == name);
-            Ok(of.is_some_and(|of| of.active > 0 || of.waiting > 0))
+            Ok(of.map_or(0, |of| u64::from(of.active) + of.waiting))
         };
         let deadline = Deadline::within(within);
-        while has_some()? && !deadline.is_over() {
+        let mut had = has()?;
+        while had > 0 && !deadline.is_over() {
             deadline.pause();
+            had = has()?;
         }
-        if deadline.is_over() {
+        if had > 0 {
+            lock(&self.tally).cuts(name, had);
             self.order(&format!("shutdown sessions server pool/{name}"), "")?;
         }
         self.order(&format!("set server pool/{name} state maint"), "")?;
@@ -286,6 +301,15 @@ impl Balances for Haproxy {
     fn take(&self) -> Result<Seen, TestbedError> {
         self.seen(true)
     }
+
+    /// What its log has no line of by then never gets one: where a server closes a connection
+    /// without an answer, and its client had asked on its own before, HAProxy closes that too, and
+    /// writes nothing.
+    fn settled(&self) -> Result<Seen, TestbedError> {
+        let seen = settled(self)?;
+        lock(&self.tally).ended_silently(seen.untold);
+        self.look()
+    }
 }
 
 /// What `show stat` says.
@@ -294,6 +318,8 @@ struct Table {
     /// Connections of clients that are open.
     connections: u64,
     requests: u64,
+    /// Those that are not over.
+    under_way: u64,
     waiting: u64,
     servers: Vec<Row>,
 }
@@ -305,13 +331,38 @@ struct Row {
     /// Its id in HAProxy.
     id: u32,
     state: State,
+    /// What is wrong with it, as its last health check has it.
+    ill: Option<Ill>,
     active: u32,
     waiting: u64,
     /// Whether it has ended what it had, and is only to be forgotten.
     is_leaving: bool,
 }
 
+impl Row {
+    /// Whether its name can stand in a command.
+    fn is_plain(&self) -> bool {
+        is_plain(&self.name)
+    }
+
+    /// Whether it takes requests: HAProxy asks one three times that cannot be connected to.
+    fn state(&self, together: bool) -> State {
+        match (self.state, self.ill) {
+            (State::In, Some(Ill::Gone)) => State::Out,
+            (State::Out, Some(Ill::Wrong(_) | Ill::Late)) if together => State::In,
+            (state, _) => state,
+        }
+    }
+}
+
 impl Table {
+    /// Whether those fail together whose checks fail.
+    fn fail_together(&self) -> bool {
+        let is_there = |of: &&Row| !of.is_leaving && of.state != State::Draining;
+        let there = || self.servers.iter().filter(is_there);
+        fail_together(there().filter(|of| of.ill.is_some()).count(), there().count())
+    }
+
     /// Reads it; `None` where it is none.
     fn of(text: &str) -> Option<Self> {
         let mut lines = text.lines();
@@ -319,16 +370,21 @@ impl Table {
         let place = |name: &str| names.iter().position(|of| *of == name);
         let (whose, what, status) = (place("pxname")?, place("svname")?, place("status")?);
         let id = place("sid")?;
-        let (active, waiting, requests) = (place("scur")?, place("qcur")?, place("req_tot")?);
+        let (active, waiting) = (place("scur")?, place("qcur")?);
+        // Of a backend each of them is a request. Those of a frontend are connections too that
+        // were opened and closed.
+        let requests = place("stot")?;
+        let (check, code) = (place("check_status")?, place("check_code")?);
         let mut table = Self::default();
         for line in lines.filter(|line| !line.is_empty()) {
             let fields: Vec<&str> = line.split(',').collect();
             let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
             match (*fields.get(whose)?, *fields.get(what)?) {
-                ("clients", "FRONTEND") => {
-                    (table.connections, table.requests) = (number(active)?, number(requests)?);
+                ("clients", "FRONTEND") => table.connections = number(active)?,
+                ("pool", "BACKEND") => {
+                    (table.requests, table.under_way) = (number(requests)?, number(active)?);
+                    table.waiting += number(waiting)?;
                 }
-                ("pool", "BACKEND") => table.waiting += number(waiting)?,
                 ("pool", name) => {
                     let waits = number(waiting)?;
                     table.waiting += waits;
@@ -342,6 +398,7 @@ impl Table {
                         name: name.to_owned(),
                         id: u32::try_from(number(id)?).ok()?,
                         state,
+                        ill: ill(fields.get(check)?, number(code)),
                         active: u32::try_from(number(active)?).ok()?,
                         waiting: waits,
                         is_leaving: status.starts_with("MAINT"),
@@ -351,6 +408,18 @@ impl Table {
             }
         }
         Some(table)
+    }
+}
+
+/// What is wrong with a server of which the last check came out so.
+fn ill(check: &str, code: Option<u64>) -> Option<Ill> {
+    // One that goes on now is told with a star before it.
+    match check.trim_start_matches("* ") {
+        "L4CON" | "SOCKERR" => Some(Ill::Gone),
+        "L4TOUT" | "L6TOUT" | "L7TOUT" => Some(Ill::Late),
+        of if of.is_empty() || of.ends_with("OK") || of.ends_with("OKC") || of == "INI" => None,
+        "UNK" | "CHECKED" => None,
+        _ => Some(Ill::Wrong(code.and_then(|code| u16::try_from(code).ok()))),
     }
 }
 
@@ -368,7 +437,11 @@ impl<'a> End<'a> {
         // HAProxy puts a mark of severity before lines in some formats.
         let (_, told) = line.split_once("request ")?;
         let words: Vec<&str> = told.split_whitespace().collect();
-        let [instance, how, _, request_ms, wait_ms, all_ms] = words[..] else {
+        // What is no request has reached no backend, and is not counted as one.
+        if words.first() != Some(&"pool") {
+            return None;
+        }
+        let [_, instance, how, _, request_ms, wait_ms, all_ms] = words[..] else {
             return Some(Self { instance: None, how: How::Unknown, is_its_failure: false });
         };
         let instance = Some(instance).filter(|name| is_plain(name));
@@ -383,6 +456,9 @@ impl<'a> End<'a> {
             ('s', 'Q') => (How::Lost(Cause::QueueTimeout), false),
             ('S', _) if instance.is_none() => (How::Lost(Cause::NoSlot), false),
             ('s', 'H' | 'D' | 'L') => (How::Lost(Cause::Timeout), true),
+            // Shut down by order, as its server has failed or its time to leave is over; or by
+            // itself, as it was seen to be down.
+            ('K' | 'D', _) if instance.is_some() => (How::Lost(Cause::InstanceFailed), true),
             ('s' | 'S', _) | ('P', 'H' | 'D') => (How::Lost(Cause::InstanceFailed), true),
             ('P', 'R') if !has_no_queue => (How::Lost(Cause::QueueFull), false),
             // What a client has sent that is no request.
@@ -399,42 +475,59 @@ mod tests {
 
     #[test]
     fn how_all_stands_is_read() {
-        let text = "# pxname,svname,qcur,scur,status,sid,req_tot,\n\
-                    clients,FRONTEND,,3,OPEN,0,41,\n\
-                    pool,web-1,1,2,UP 1/2,1,,\npool,web-2,0,1,DRAIN,2,,\npool,web-3,0,0,MAINT,7,,\n\
-                    pool,web-4,0,0,no check,4,,\npool,web-5,0,0,DOWN,5,,\n\
-                    pool,BACKEND,4,3,UP,0,,\n\n";
+        let text = "# pxname,svname,qcur,scur,status,sid,stot,check_status,check_code,\n\
+                    clients,FRONTEND,,3,OPEN,0,99,,,\n\
+                    pool,web-1,1,2,UP 1/2,1,7,L7STS,503,\npool,web-2,0,1,DRAIN,2,7,L7OK,200,\n\
+                    pool,web-3,0,0,MAINT,7,7,L4CON,,\npool,web-4,0,0,no check,4,7,,,\n\
+                    pool,web-5,0,0,DOWN,5,7,* L7TOUT,,\npool,web-6,0,0,UP 2/3,6,7,L4CON,,\n\
+                    pool,BACKEND,4,3,UP,0,41,,,\n\n";
         let table = Table::of(text).unwrap();
         assert_eq!((table.connections, table.requests, table.waiting), (3, 41, 5));
+        assert_eq!(table.under_way, 3);
         assert_eq!(table.servers.iter().map(|of| of.id).max(), Some(7));
         let states: Vec<State> = table.servers.iter().map(|of| of.state).collect();
-        assert_eq!(states, [State::In, State::Draining, State::Out, State::In, State::Out]);
+        let (are_in, draining, out) = (State::In, State::Draining, State::Out);
+        assert_eq!(states, [are_in, draining, out, are_in, out, are_in]);
         let leaving: Vec<bool> = table.servers.iter().map(|of| of.is_leaving).collect();
-        assert_eq!(leaving, [false, false, true, false, false]);
+        assert_eq!(leaving, [false, false, true, false, false, false]);
+        let ill: Vec<Option<Ill>> = table.servers.iter().map(|of| of.ill).collect();
+        let (wrong, gone, late) = (Ill::Wrong(Some(503)), Ill::Gone, Ill::Late);
+        assert_eq!(ill, [Some(wrong), None, Some(gone), None, Some(late), Some(gone)]);
+        // Of those that are to stay, three of four fail.
+        assert!(table.fail_together());
+        let states = |together| -> Vec<State> {
+            table.servers.iter().map(|of| of.state(together)).collect()
+        };
+        assert_eq!(states(true), [are_in, draining, out, are_in, are_in, out]);
+        assert_eq!(states(false), [are_in, draining, out, are_in, out, out]);
         assert_eq!(Table::of("Unknown command\n"), None);
     }
 
     #[test]
     fn how_a_request_ended_is_read() {
-        let answered = End::of("<134>request web-1 -- 200 1 4 25\n", true).unwrap();
+        let answered = End::of("<134>request pool web-1 -- 200 1 4 25\n", true).unwrap();
         assert_eq!(answered.how, How::Answered(Duration::from_millis(20)));
         assert_eq!(answered.instance, Some("web-1"));
         let cases = [
-            ("request <NOSRV> sQ 503 0 1 1", true, Cause::NoSlot),
-            ("request <NOSRV> sQ 503 0 50 50", false, Cause::QueueTimeout),
-            ("request <NOSRV> PR 503 0 -1 0", false, Cause::QueueFull),
-            ("request <NOSRV> SC 503 0 -1 0", true, Cause::NoSlot),
-            ("request web-1 SC 503 0 0 9", true, Cause::InstanceFailed),
-            ("request web-1 SD 200 0 0 9", true, Cause::InstanceFailed),
-            ("request web-1 sH 504 0 0 60000", true, Cause::Timeout),
-            ("request web-1 CD 200 0 0 9", true, Cause::ClientGone),
+            ("request pool <NOSRV> sQ 503 0 1 1", true, Cause::NoSlot),
+            ("request pool <NOSRV> sQ 503 0 50 50", false, Cause::QueueTimeout),
+            ("request pool <NOSRV> PR 503 0 -1 0", false, Cause::QueueFull),
+            ("request pool <NOSRV> SC 503 0 -1 0", true, Cause::NoSlot),
+            ("request pool web-1 SC 503 0 0 9", true, Cause::InstanceFailed),
+            ("request pool web-1 SD 200 0 0 9", true, Cause::InstanceFailed),
+            ("request pool web-1 sH 504 0 0 60000", true, Cause::Timeout),
+            ("request pool web-1 CD 200 0 0 9", true, Cause::ClientGone),
+            ("request pool web-1 KH 502 0 0 9", true, Cause::InstanceFailed),
+            ("request pool web-1 KD 200 0 0 9", false, Cause::InstanceFailed),
+            ("request pool web-1 DH 503 0 0 9", true, Cause::InstanceFailed),
         ];
         for (line, has_no_queue, expected) in cases {
             let end = End::of(line, has_no_queue).unwrap();
             assert_eq!(end.how, How::Lost(expected), "{line}");
         }
         assert_eq!(End::of("Server pool/web-1 is UP/READY.", true), None);
-        assert_eq!(End::of("request web-1 RC", true).unwrap().how, How::Unknown);
+        assert_eq!(End::of("request clients <NOSRV> PR 400 -1 -1 0", true), None);
+        assert_eq!(End::of("request pool web-1 RC", true).unwrap().how, How::Unknown);
     }
 
     #[test]

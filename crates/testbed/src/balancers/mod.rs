@@ -5,6 +5,8 @@
 //! | `built_in` | `plimsoll balance`, by its control socket |
 //! | `nginx` | nginx, by a file of its servers and a graceful reload |
 //! | `haproxy` | HAProxy, by its runtime socket, without a reload |
+//! | `workers` | those of nginx's before a reload |
+//! | `ends` | the log of nginx |
 //! | `checks` | whether instances are well, for a balancer that does not ask |
 //! | `several` | several of them behind one address, which moves |
 //! | `settings` | what a plan wants of any of them, and the role that is started |
@@ -16,19 +18,21 @@
 
 mod built_in;
 mod checks;
+mod ends;
 mod haproxy;
 mod nginx;
 mod settings;
 mod several;
 mod tally;
 mod upstream;
+mod workers;
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 pub use settings::{ROLE, Settings};
 
-use crate::balance::{Lost, State};
+use crate::balance::{Ill, Lost, State};
 use crate::command::Deadline;
 use crate::error::TestbedError;
 
@@ -55,8 +59,9 @@ pub trait Balances: Send + Sync {
     fn add(&self, newcomer: &Newcomer) -> Result<(), TestbedError>;
 
     /// Gives an instance no more requests, and forgets it. Returns when it has ended what it has,
-    /// and no later than some seconds after `within`: connections that are still open then, as
-    /// those of WebSockets, are closed.
+    /// and no later than some seconds after `within`: what it has still, open connections of
+    /// WebSockets too, is cut then, or when it is ended, and lost as `drained`. What others have is
+    /// not touched.
     ///
     /// # Errors
     /// Where the balancer does not answer, or has no such instance.
@@ -91,14 +96,19 @@ pub trait Balances: Send + Sync {
     /// # Errors
     /// Where the balancer does not answer.
     fn settled(&self) -> Result<Seen, TestbedError> {
-        let deadline = Deadline::within(SETTLES);
-        loop {
-            let seen = self.look()?;
-            if seen.untold == 0 || deadline.is_over() {
-                return Ok(seen);
-            }
-            deadline.pause();
+        settled(self)
+    }
+}
+
+/// Looks until the ends of all requests are told, or a second has passed.
+fn settled<B: Balances + ?Sized>(of: &B) -> Result<Seen, TestbedError> {
+    let deadline = Deadline::within(SETTLES);
+    loop {
+        let seen = of.look()?;
+        if seen.untold == 0 || deadline.is_over() {
+            return Ok(seen);
         }
+        deadline.pause();
     }
 }
 
@@ -143,6 +153,8 @@ pub struct Member {
     pub answered: u64,
     /// Requests that it failed.
     pub failed: u64,
+    /// What is wrong with it, as its last health check has it.
+    pub ill: Option<Ill>,
 }
 
 impl Member {
@@ -184,7 +196,7 @@ mod tests {
     use super::*;
 
     fn member(state: State, active: Option<u32>) -> Member {
-        Member { name: "web-1".to_owned(), state, active, answered: 0, failed: 0 }
+        Member { name: "web-1".to_owned(), state, active, answered: 0, failed: 0, ill: None }
     }
 
     #[test]

@@ -19,8 +19,6 @@ use crate::role::{Limits, Role, Secrets};
 
 /// The name of its role, which no plan names.
 pub const ROLE: &str = "balancer";
-/// How long connections that were upgraded may stay at an instance that is taken away.
-const DRAINS: Duration = Duration::from_secs(30);
 /// HAProxy waits for ever where it is told 0: so long is as good.
 const FOR_EVER: Duration = Duration::from_secs(24 * 3600);
 
@@ -125,7 +123,8 @@ impl Settings {
                 name,
                 balancer,
                 has_failed,
-                lives: Box::new(move || lives.takes_connections()),
+                // What a process has left that has ended may take connections still.
+                lives: Box::new(move || lives.process().is_some() && lives.takes_connections()),
             })
         };
         let members = all.iter().map(one).collect::<Result<_, TestbedError>>()?;
@@ -189,8 +188,7 @@ impl Settings {
     }
 
     fn of_nginx(&self) -> Vec<(&'static str, Scalar)> {
-        let listens = Scalar::Text(self.listens().to_owned());
-        vec![("drain", Scalar::Number(seconds(DRAINS))), ("listens", listens)]
+        vec![("listens", Scalar::Text(self.listens().to_owned()))]
     }
 
     fn of_haproxy(&self) -> Vec<(&'static str, Scalar)> {
@@ -233,8 +231,4 @@ fn active(all: &[Reach<'_>], address: &str) -> Result<usize, TestbedError> {
     })?;
     all[living].takes_address(address, holder.map(|at| &all[at]))?;
     Ok(living)
-}
-
-fn seconds(span: Duration) -> i64 {
-    i64::try_from(span.as_secs()).unwrap_or(i64::MAX)
 }

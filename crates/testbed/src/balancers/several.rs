@@ -183,7 +183,7 @@ fn sum(all: &mut Seen, one: &Seen, has_failed: bool, is_active: bool) {
                 of.answered += member.answered;
                 of.failed += member.failed;
                 if is_active {
-                    of.state = member.state;
+                    (of.state, of.ill) = (member.state, member.ill);
                 }
                 of.active = of.active.zip(member.active).map(|(a, b)| a + b);
             }
@@ -222,6 +222,10 @@ impl Balances for Several<'_> {
     fn take(&self) -> Result<Seen, TestbedError> {
         self.seen(|of| of.take())
     }
+
+    fn settled(&self) -> Result<Seen, TestbedError> {
+        self.seen(|of| of.settled())
+    }
 }
 
 #[cfg(test)]
@@ -246,7 +250,8 @@ mod tests {
                 return Err(TestbedError::Wrong("gone".to_owned()));
             }
             let (name, state) = (newcomer.name.clone(), State::In);
-            let member = Member { name, state, active: Some(0), answered: 0, failed: 0 };
+            let active = Some(0);
+            let member = Member { name, state, active, answered: 0, failed: 0, ill: None };
             self.seen.lock().unwrap().instances.push(member);
             Ok(())
         }

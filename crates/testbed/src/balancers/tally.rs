@@ -1,6 +1,6 @@
 //! What a balancer has written about requests that ended: how, at which instance, in which time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use plimsoll_stats::Histogram;
@@ -28,6 +28,7 @@ pub(super) enum Cause {
     ClientGone,
     InstanceFailed,
     Timeout,
+    Drained,
 }
 
 impl Cause {
@@ -39,6 +40,7 @@ impl Cause {
             Self::ClientGone => &mut lost.client_gone,
             Self::InstanceFailed => &mut lost.instance_failed,
             Self::Timeout => &mut lost.timeout,
+            Self::Drained => &mut lost.drained,
         }
     }
 }
@@ -60,11 +62,32 @@ pub(super) struct Tally {
     lost_in_all: u64,
     /// By the instance.
     did: BTreeMap<String, Did>,
+    /// Those whose time was over as they left: what they had is cut; and how many requests they
+    /// had of which nothing is told so far.
+    cut: BTreeSet<String>,
+    cut_had: u64,
     /// Response times since they were taken, nanoseconds.
     times: Histogram,
 }
 
 impl Tally {
+    /// What an instance has is cut from now on, as it leaves, and its time is over: so many
+    /// requests, where that is known.
+    pub(super) fn cuts(&mut self, instance: &str, had: u64) {
+        self.cut.insert(instance.to_owned());
+        self.cut_had += had;
+    }
+
+    /// So many requests are over, and the balancer will never say how: it has closed their
+    /// connections without an answer, as their instances did.
+    pub(super) fn ended_silently(&mut self, count: u64) {
+        let drained = count.min(self.cut_had);
+        self.cut_had -= drained;
+        self.lost.drained += drained;
+        self.lost.instance_failed += count - drained;
+        self.lost_in_all += count;
+    }
+
     /// An instance failed a request, which may have been answered by another.
     pub(super) fn failed(&mut self, instance: &str) {
         self.did.entry(instance.to_owned()).or_default().failed += 1;
@@ -82,6 +105,14 @@ impl Tally {
                 }
             }
             How::Lost(cause) => {
+                let is_cut = instance.is_some_and(|of| self.cut.contains(of));
+                let cause = match cause {
+                    Cause::InstanceFailed | Cause::Timeout if is_cut => {
+                        self.cut_had = self.cut_had.saturating_sub(1);
+                        Cause::Drained
+                    }
+                    other => other,
+                };
                 *cause.of(&mut self.lost) += 1;
                 self.lost_in_all += 1;
             }
@@ -94,10 +125,10 @@ impl Tally {
         self.did.get(instance).copied().unwrap_or_default()
     }
 
-    /// Puts what is known into a look at the balancer, which says how many requests there were and
-    /// how many are under way.
-    pub(super) fn tell(&self, seen: Seen) -> Seen {
-        let over = seen.requests.saturating_sub(seen.active + seen.waiting);
+    /// Puts what is known into a look at the balancer, which says how many requests there were, and
+    /// of which so many are under way.
+    pub(super) fn tell(&self, seen: Seen, under_way: u64) -> Seen {
+        let over = seen.requests.saturating_sub(under_way);
         Seen {
             answered: self.answered,
             response_us: self.response_us,
@@ -125,12 +156,39 @@ mod tests {
         tally.ended(None, How::Lost(Cause::NoSlot));
         tally.ended(None, How::Unknown);
         tally.failed("web-1");
-        let seen = tally.tell(Seen { requests: 9, active: 2, waiting: 1, ..Seen::default() });
+        let seen = tally.tell(Seen { requests: 9, active: 2, ..Seen::default() }, 3);
         assert_eq!((seen.answered, seen.lost.no_slot, seen.untold), (1, 1, 4));
         assert_eq!((seen.response_us, tally.of("web-1").answered), (20_000, 1));
         assert_eq!(tally.of("web-1").failed, 1);
         let taken = tally.take_times();
         assert_eq!(taken.iter().map(|(_, count)| count).sum::<u64>(), 1);
         assert!(tally.take_times().is_empty());
+    }
+
+    #[test]
+    fn what_is_cut_as_its_instance_leaves_is_drained_and_nobodys_failure() {
+        let mut tally = Tally::default();
+        tally.ended(Some("web-1"), How::Lost(Cause::InstanceFailed));
+        tally.cuts("web-1", 0);
+        for cause in [Cause::InstanceFailed, Cause::Timeout, Cause::ClientGone, Cause::NoSlot] {
+            tally.ended(Some("web-1"), How::Lost(cause));
+            tally.ended(Some("web-2"), How::Lost(cause));
+        }
+        let Lost { instance_failed, timeout, client_gone, no_slot, drained, .. } =
+            tally.tell(Seen::default(), 0).lost;
+        assert_eq!((instance_failed, timeout, drained), (2, 1, 2));
+        assert_eq!((client_gone, no_slot), (2, 2));
+    }
+
+    #[test]
+    fn what_ends_without_a_word_is_lost_by_its_instance_or_cut_as_that_left() {
+        let mut tally = Tally::default();
+        tally.ended_silently(2);
+        // Of three that it had, one is told.
+        tally.cuts("web-1", 3);
+        tally.ended(Some("web-1"), How::Lost(Cause::InstanceFailed));
+        tally.ended_silently(5);
+        let seen = tally.tell(Seen { requests: 9, ..Seen::default() }, 1);
+        assert_eq!((seen.lost.instance_failed, seen.lost.drained, seen.untold), (5, 3, 0));
     }
 }

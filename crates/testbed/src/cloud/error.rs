@@ -38,6 +38,9 @@ pub enum CloudError {
         /// By how much its clock is before ours, seconds, where that is told.
         skew_s: Option<i64>,
     },
+    /// The budget has no room for an instance.
+    #[error("{0}")]
+    Budget(String),
     /// It does not say what an answer must have.
     #[error("read the answer to {action}: {why}")]
     Answer {
@@ -186,9 +189,11 @@ impl CloudError {
 impl Failure for CloudError {
     fn kind(&self) -> Kind {
         match self {
-            Self::Credentials(_) | Self::Wrong(_) | Self::Money(_) | Self::NoGroup { .. } => {
-                Kind::Usage
-            }
+            Self::Credentials(_)
+            | Self::Wrong(_)
+            | Self::Money(_)
+            | Self::Budget(_)
+            | Self::NoGroup { .. } => Kind::Usage,
             _ => Kind::Incomplete,
         }
     }

@@ -253,7 +253,7 @@ impl Purse {
         if terms.is_too_much(soon + next) {
             let shown = [next, spent, terms.budget, soon].map(|of| terms.show(of));
             let [next, spent, budget, soon] = shown;
-            return Err(CloudError::Money(format!(
+            return Err(CloudError::Budget(format!(
                 "rent {name} for {next}: {spent} of the budget of {budget} are spent, and {soon} \
                  are in {ahead_s} s"
             ))

@@ -77,11 +77,15 @@ pub(crate) trait Beside: Send {
     fn interval(&mut self, interval: &Interval, writer: &mut RunWriter) -> Result<(), SinkError>;
 
     /// Writes what there is, when the load has ended, after it was offered for so many nanoseconds;
-    /// `None` where that is not known.
+    /// `None` where that is not known. Returns what the run is to warn of.
     ///
     /// # Errors
     /// As for [`Beside::interval`].
-    fn finish(&mut self, offered_ns: Option<u64>, writer: &mut RunWriter) -> Result<(), SinkError>;
+    fn finish(
+        &mut self,
+        offered_ns: Option<u64>,
+        writer: &mut RunWriter,
+    ) -> Result<Vec<String>, SinkError>;
 }
 
 /// Runs a prepared plan into its run.
@@ -327,12 +331,13 @@ struct Recorded<'a, 'b> {
 impl Recorded<'_, '_> {
     fn finish(
         self,
-        end: End,
+        mut end: End,
         offered_ns: Option<u64>,
         setting: &Setting<'_>,
     ) -> Result<Run, RunError> {
         let Self { mut recording, beside } = self;
-        let kept = beside.map_or(Ok(()), |beside| beside.finish(offered_ns, &mut recording.writer));
+        let kept = beside.map(|beside| beside.finish(offered_ns, &mut recording.writer));
+        let kept = kept.transpose().map(|warns| end.warnings.extend(warns.into_iter().flatten()));
         let finished = recording.finish(end, setting);
         kept.map_err(RunError::Unfinished).and(finished)
     }

@@ -6,15 +6,15 @@ use plimsoll_elastic::books::{Books, Counted, Terms};
 use plimsoll_elastic::controller::Decided;
 use plimsoll_elastic::outcome::Loss;
 use plimsoll_runs::event::Class;
-use plimsoll_runs::{
-    Counters, DecisionRow, ErrorKind, Event, Interval, RunWriter, Sink, SinkError, Tag,
-};
-use plimsoll_stats::{Histogram, figure};
+use plimsoll_runs::experiment::LIMITED;
+use plimsoll_runs::{DecisionRow, ErrorKind, Event, Interval, RunWriter, Sink, SinkError};
+use plimsoll_stats::figure;
 use plimsoll_testbed::TestbedError;
 use plimsoll_testbed::balance::Lost;
 use plimsoll_testbed::balancers::{Balances, Seen};
 use plimsoll_units::failure::chain;
 
+use super::counting::{Counting, Part};
 use super::steer::lost_between;
 use super::yard::Yard;
 use crate::control::{Control, News, Wish};
@@ -22,6 +22,8 @@ use crate::record::rows_of;
 use crate::world::load::execute::Beside;
 use crate::world::pool::contents;
 use crate::world::pool::model::Model;
+
+const SECOND_NS: u64 = 1_000_000_000;
 
 /// Hears when the load begins: so does the pool's time.
 pub(super) struct Heard<'a> {
@@ -32,7 +34,13 @@ pub(super) struct Heard<'a> {
 impl Control for Heard<'_> {
     fn tell(&self, news: News<'_>) {
         if let News::Second(second, _) = news {
-            self.yard.starts(second.start_ns + second.len_ns);
+            let now_ns = second.start_ns + second.len_ns;
+            self.yard.starts(now_ns);
+            let mut life = self.yard.life();
+            let is_within = (now_ns..second.start_ns + SECOND_NS).contains(&life.until_ns);
+            if is_within && life.until_ns > second.start_ns {
+                life.until_end = Some(Part::of(second));
+            }
         }
         if let News::Watched(round) = news {
             self.yard.life().hears(round);
@@ -49,11 +57,19 @@ impl Control for Heard<'_> {
     }
 
     fn is_asked_to_end(&self) -> bool {
-        self.control.is_asked_to_end()
+        let is_asked = self.control.is_asked_to_end();
+        if is_asked {
+            self.yard.is_to_end(false);
+        }
+        is_asked
     }
 
     fn wish(&self) -> Wish {
-        self.control.wish()
+        let wish = self.control.wish();
+        if wish != Wish::Continue {
+            self.yard.is_to_end(wish != Wish::End);
+        }
+        wish
     }
 }
 
@@ -72,32 +88,30 @@ pub(super) struct Clients<'a> {
     pub(super) kind: &'static str,
     pub(super) duration_ns: u64,
     pub(super) close: Option<Close<'a>>,
-    pub(super) counters: Counters,
-    pub(super) response: Histogram,
-    /// How long the oldest request has waited that was not answered when the load ended.
-    pub(super) waits_ns: u64,
+    pub(super) counting: Counting,
     pub(super) fault: Option<TestbedError>,
 }
 
 impl Beside for Clients<'_> {
     fn interval(&mut self, interval: &Interval, writer: &mut RunWriter) -> Result<(), SinkError> {
-        self.counters.add(&interval.events);
-        // Of what was served, as in the simulator: who is refused at once has not been fast.
-        let mut served = interval.all_phases(Tag::Response);
-        served.subtract(&interval.all_phases(Tag::FailedResponse));
-        self.response.add(&served);
-        self.waits_ns = interval.oldest_outstanding_ns;
+        let until_end = self.yard.life().until_end.take();
+        self.counting.add(Part::of(interval), until_end);
         self.store(writer)
     }
 
-    fn finish(&mut self, offered_ns: Option<u64>, writer: &mut RunWriter) -> Result<(), SinkError> {
+    fn finish(
+        &mut self,
+        offered_ns: Option<u64>,
+        writer: &mut RunWriter,
+    ) -> Result<Vec<String>, SinkError> {
         let end_ns = offered_ns.map_or(self.duration_ns, |ns| ns.min(self.duration_ns));
+        self.counting.ends(end_ns);
         let (seen, books) = self.closes();
         let mut books = match books {
             Ok(books) => books,
             Err(error) => {
                 self.fault = Some(error);
-                return Ok(());
+                return Ok(Vec::new());
             }
         };
         self.store(writer)?;
@@ -111,9 +125,15 @@ impl Beside for Clients<'_> {
             let (class, kind) = (Class::Action, "balancer".to_owned());
             writer.event(&Event { at_ns: end_ns, class, kind, text })?;
         }
-        let lost = self.yard.lost(seen.ok().map(|of| of.lost).as_ref());
-        books.recount(self.counted(&lost));
-        let waited = vec![self.waits_ns; usize::try_from(self.in_flight()).unwrap_or(0)];
+        let limited = self.yard.life().limited();
+        if let Some(text) = &limited {
+            let (class, kind, text) = (Class::Action, LIMITED.to_owned(), text.clone());
+            writer.event(&Event { at_ns: end_ns, class, kind, text })?;
+        }
+        let by_end = self.yard.lost(None);
+        let in_all = self.yard.lost(seen.ok().map(|of| of.lost).as_ref());
+        books.recount(self.counted(&by_end, &in_all));
+        let waited = self.counting.waited();
         let life = self.yard.life();
         let outcome = books.close(&self.terms, &life.pool, end_ns, &waited);
         drop(life);
@@ -122,7 +142,8 @@ impl Beside for Clients<'_> {
         if let Some(slo) = self.terms.slo {
             figures.push((figure::SLO_HELD, f64::from(u8::from(outcome.holds(slo)))));
         }
-        writer.figures(&rows_of(&figures))
+        writer.figures(&rows_of(&figures))?;
+        Ok(limited.into_iter().collect())
     }
 }
 
@@ -147,22 +168,20 @@ impl Clients<'_> {
         if rows.is_empty() { Ok(()) } else { writer.decisions(&rows) }
     }
 
-    fn in_flight(&self) -> u64 {
-        self.counters.errors_of(ErrorKind::InFlightAtEnd)
-    }
-
-    /// All that was offered is served, lost or in flight. Why it was lost the balancer knows; of
-    /// the rest, as many as their clients say gave up in time, and the others did not reach a
-    /// balancer, or lost theirs.
-    fn counted(&self, lost: &Lost) -> Counted {
-        let of = &self.counters;
-        let all = of.offered.saturating_sub(of.succeeded + self.in_flight());
-        let mut by = lost_between(&Lost::default(), lost);
-        by[Loss::ClientTimeout as usize] = 0;
-        let mut left = all;
-        for count in &mut by {
-            *count = (*count).min(left);
-            left -= *count;
+    /// All that was offered is served, lost or in flight. Why it was lost the balancer knows, which
+    /// may have told it after the load's end only; of the rest, as many as their clients say gave up
+    /// in time, and the others did not reach a balancer, or lost theirs.
+    fn counted(&self, by_end: &Lost, in_all: &Lost) -> Counted {
+        let of = self.counting.events();
+        let all = of.offered.saturating_sub(of.succeeded + self.counting.in_flight());
+        let (mut by, mut left) = ([0; Loss::ALL.len()], all);
+        for lost in [lost_between(&Lost::default(), by_end), lost_between(by_end, in_all)] {
+            for (why, count) in Loss::ALL.into_iter().zip(lost) {
+                let is_told = why != Loss::ClientTimeout;
+                let count = if is_told { count.min(left) } else { 0 };
+                by[why as usize] += count;
+                left -= count;
+            }
         }
         let late = of.errors_of(ErrorKind::Timeout).min(left);
         by[Loss::ClientTimeout as usize] = late;
@@ -171,7 +190,7 @@ impl Clients<'_> {
             offered: of.offered,
             served: of.succeeded,
             lost: by,
-            response: self.response.clone(),
+            response: self.counting.response().clone(),
         }
     }
 }

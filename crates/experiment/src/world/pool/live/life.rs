@@ -10,9 +10,11 @@ use plimsoll_runs::event::Class;
 use plimsoll_stats::figure::Round;
 use plimsoll_testbed::balance::Lost;
 use plimsoll_testbed::{Instance as Server, TestbedError};
+use plimsoll_units::failure::chain;
 use plimsoll_workload::random::Stream;
 
-use super::patience::Patience;
+use super::counting::Part;
+use super::patience::{Deaths, Patience};
 use super::time::Time;
 use crate::world::watch::Gate;
 
@@ -49,6 +51,10 @@ pub(super) struct Life {
     /// Where the load begins in that time.
     zero_ns: Option<u64>,
     pub(super) is_over: bool,
+    /// When the load ends: what comes after that is no business of the pool's.
+    pub(super) until_ns: u64,
+    /// What clients counted until then in the second that it is within.
+    pub(super) until_end: Option<Part>,
     /// How many threads start and end instances just now, by the servers that they are at.
     pub(super) at_work: BTreeMap<Option<String>, usize>,
     /// What became of instances beside what was decided.
@@ -67,15 +73,23 @@ pub(super) struct Life {
     pub(super) owed: u64,
     /// Those of somebody else's that are out, and are asked again whether they are well.
     pub(super) resting: BTreeSet<usize>,
-    /// With who starts instances, and with the balancer where it takes none.
+    /// Whether so many fail together that none is ended for it, and that is told.
+    pub(super) spares: bool,
+    /// With who starts instances, and with the balancer where it takes none; and with instances
+    /// that are ready and then fail.
     pub(super) patience: Patience,
     pub(super) admission: Patience,
+    pub(super) deaths: Deaths,
     /// The end of the names of the figures that the policy goes by, where collectors watch them,
     /// and their sum within the tick, with how many values it is of.
     watched: Option<(String, f64, u32)>,
     /// Where those that take requests are watched.
     gate: Option<Box<dyn Sees>>,
     pub(super) last_fault: Option<TestbedError>,
+    /// How many starts the budget had no room for, what was said of the first, and whether it had
+    /// none for the last.
+    pub(super) beyond_budget: (u64, String),
+    pub(super) is_spent: bool,
     /// Why it is not known which instances there are that somebody else starts and ends.
     pub(super) unknown: Option<String>,
     pub(super) boot: Stream,
@@ -100,6 +114,8 @@ impl Life {
             time,
             zero_ns: None,
             is_over: false,
+            until_ns: u64::MAX,
+            until_end: None,
             at_work: BTreeMap::new(),
             churn: Churn::default(),
             revivals: 0,
@@ -110,11 +126,15 @@ impl Life {
             wanted: 0,
             owed: 0,
             resting: BTreeSet::new(),
+            spares: false,
             patience: Patience::default(),
             admission: Patience::default(),
+            deaths: Deaths::default(),
             watched: None,
             gate: None,
             last_fault: None,
+            beyond_budget: (0, String::new()),
+            is_spent: false,
             unknown: None,
             boot: stream("boot"),
             termination: stream("termination"),
@@ -131,6 +151,11 @@ impl Life {
     pub(super) fn begins(&mut self, since_ns: u64) {
         let zero_ns = self.time.now().saturating_sub(since_ns);
         self.zero_ns.get_or_insert(zero_ns);
+    }
+
+    /// Whether the load has begun, and the pool is looked at.
+    pub(super) fn has_begun(&self) -> bool {
+        self.zero_ns.is_some()
     }
 
     /// Notes what has become of an instance.
@@ -233,9 +258,50 @@ impl Life {
         !self.is_over && self.lacking() > 0
     }
 
-    /// Whether one more is asked for now, of who starts instances and for the balancer.
+    /// The balancer has told that so much was lost; of an earlier time than was told last, perhaps.
+    pub(super) fn has_lost(&mut self, lost: &Lost) {
+        self.lost_last = self.lost_last.plus(&lost.less(&self.lost_last));
+    }
+
+    /// An instance that was ready has failed. Returns how long it takes until another comes,
+    /// nanoseconds.
+    pub(super) fn died(&mut self, number: usize) -> u64 {
+        let (of, now_ns) = (self.pool.instances()[number], self.now_ns());
+        self.owed += 1;
+        self.deaths.died((of.launched_ns, of.ready_ns), now_ns)
+    }
+
+    /// A start was refused.
+    pub(super) fn refused(&mut self, error: &TestbedError) {
+        self.is_spent = error.is_of_budget();
+        if self.is_spent {
+            let (count, first) = &mut self.beyond_budget;
+            if *count == 0 {
+                *first = chain(error);
+            }
+            *count += 1;
+        }
+    }
+
+    /// What is said where the budget had no room for some starts.
+    pub(super) fn limited(&self) -> Option<String> {
+        let (count, first) = &self.beyond_budget;
+        (*count > 0).then(|| {
+            format!(
+                "its budget limited it: {count} starts of instances were refused for it, first: \
+                 {first}"
+            )
+        })
+    }
+
+    /// Whether one more is asked for now, of who starts instances and for the balancer; in the
+    /// place of one that has failed it may be later.
     pub(super) fn asks(&mut self, now_ns: u64) -> bool {
-        self.admission.may_ask(now_ns) && self.patience.asks(now_ns) && self.admission.asks(now_ns)
+        let may_come = self.owed == 0 || self.deaths.may_replace(self.now_ns());
+        may_come
+            && self.admission.may_ask(now_ns)
+            && self.patience.asks(now_ns)
+            && self.admission.asks(now_ns)
     }
 
     fn lacking(&self) -> u64 {

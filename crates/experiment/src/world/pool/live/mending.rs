@@ -1,56 +1,133 @@
 //! What fails of a live pool: instances that answer no more, or whose host is gone, and the
 //! balancer, which is made anew in its place.
 
-use plimsoll_testbed::balance::{Lost, State};
+use plimsoll_testbed::balance::{Ill, Lost, State, fail_together};
 use plimsoll_testbed::balancers::Seen as Look;
 use plimsoll_testbed::{Instance as Server, TestbedError};
 use plimsoll_units::failure::chain;
+use plimsoll_units::show_duration;
 
-use super::life::Leaver;
+use super::life::{Leaver, Life};
 use super::yard::Yard;
 
-/// The longest time until the balancer knows that an instance has failed, seconds: it asks once a
-/// second, waits 2 s for the answer, and asks again for another second.
-const DETECTED_S: f64 = 4.0;
+/// The longest time until it is known that an instance has failed, seconds: it is asked once a
+/// second; one that does not answer has 2 s, and is asked again for another second.
+const GONE_S: f64 = 1.0;
+const LATE_S: f64 = 4.0;
+
+/// An instance that is not well, and takes requests no more.
+pub(super) struct Failed {
+    pub(super) leaver: Leaver,
+    /// Whether it may answer what it has.
+    pub(super) answers: bool,
+}
+
+/// What is wrong with one.
+enum Fault {
+    /// Its server has ended so.
+    Ended(String),
+    /// Its checks say so.
+    Ill(Option<Ill>),
+}
+
+impl Fault {
+    fn answers(&self) -> bool {
+        matches!(self, Self::Ill(Some(Ill::Wrong(_))))
+    }
+
+    /// What is said of one of this name: with the requests that it may have lost, where it was
+    /// given so many a second and had some.
+    fn told(&self, name: &str, (rate, had): (f64, f64)) -> String {
+        let lost = |detected_s: f64| {
+            let most = rate * detected_s + had;
+            format!(
+                "; it may have lost {most:.0} requests until then ({rate:.1}/s for {detected_s} s, \
+                 and what it had)"
+            )
+        };
+        match self {
+            Self::Ended(how) => format!("{name} ended by itself, with {how}{}", lost(GONE_S)),
+            Self::Ill(Some(Ill::Gone)) => {
+                format!("{name} cannot be connected to{}", lost(GONE_S))
+            }
+            Self::Ill(Some(Ill::Wrong(status))) => {
+                let what = status.map_or("what is no answer".to_owned(), |of| of.to_string());
+                format!("{name} answered its health checks with {what}, the last of several")
+            }
+            Self::Ill(Some(Ill::Late) | None) => {
+                format!("{name} answered no health check in time{}", lost(LATE_S))
+            }
+        }
+    }
+}
 
 impl Yard<'_> {
-    /// Takes out the instances that take requests no more, as their balancer says. Returns them.
-    pub(super) fn failed(&self, before: &Look, look: &Look, seconds: f64) -> Vec<Leaver> {
+    /// Takes out the instances that take requests no more, as their balancer says, or their server
+    /// has ended. Returns them.
+    pub(super) fn failed(&self, before: &Look, look: &Look, seconds: f64) -> Vec<Failed> {
         let mut life = self.life();
-        let is_out =
-            |name: &str| look.instances.iter().any(|of| of.name == name && of.state == State::Out);
-        let found: Vec<usize> = life
-            .servers
-            .iter()
-            .filter(|(_, server)| is_out(&server.name))
-            .map(|(number, _)| *number)
-            .collect();
+        let spares = self.spares(&mut life, look);
+        let fault = |(number, server): (&usize, &Server)| {
+            if let Some(how) = self.crew.ended(server) {
+                return Some((*number, Fault::Ended(how)));
+            }
+            let of = look.instances.iter().find(|of| of.name == server.name)?;
+            // One that cannot be connected to may have ended, where that is not seen.
+            let may_serve = matches!(of.ill, Some(Ill::Wrong(_) | Ill::Late));
+            let is_spared = spares && (may_serve || self.crew.runs(server));
+            let is_out = of.state == State::Out && !is_spared;
+            is_out.then_some((*number, Fault::Ill(of.ill)))
+        };
+        let found: Vec<(usize, Fault)> = life.servers.iter().filter_map(fault).collect();
         let now_ns = life.now_ns();
-        let found: Vec<Leaver> = found.into_iter().filter_map(|of| life.takes_out(of)).collect();
-        for Leaver { number, server, .. } in &found {
-            let state = if self.is_followed {
-                // It is somebody else's, and goes on: it comes in again when it is well.
-                life.pool.out(*number, now_ns);
-                "out"
-            } else {
-                life.pool.end(*number, now_ns);
-                life.owed += 1;
-                "failed"
-            };
+        let mut failed = Vec::with_capacity(found.len());
+        for (number, fault) in found {
+            let Some(leaver) = life.takes_out(number) else { continue };
+            let name = &leaver.server.name;
             let taken = |of: &Look| {
-                let member = of.instances.iter().find(|of| of.name == server.name);
+                let member = of.instances.iter().find(|of| of.name == *name);
                 member.map_or((0, 0.0), |member| (member.ended(), of.active_at(member)))
             };
             let (was, is) = (taken(before), taken(look));
             let rate = is.0.saturating_sub(was.0) as f64 / seconds.max(1e-3);
-            let most = rate * DETECTED_S + was.1.max(is.1);
-            life.note(*number, &format!(
-                "{state}: {} answered no health check in time; it may have lost {most:.0} requests \
-                 until then ({rate:.1}/s for {DETECTED_S} s, and what it had)",
-                server.name
-            ));
+            let told = fault.told(name, (rate, was.1.max(is.1)));
+            let answers = fault.answers();
+            if self.is_followed {
+                // It is somebody else's, and goes on: it comes in again when it is well.
+                life.pool.out(number, now_ns);
+                life.note(number, &format!("out: {told}"));
+            } else {
+                let later = later(life.died(number));
+                let state = if answers {
+                    life.pool.drain(number, now_ns);
+                    "draining: failed"
+                } else {
+                    life.pool.end(number, now_ns);
+                    "failed"
+                };
+                life.note(number, &format!("{state}: {told}{later}"));
+            }
+            failed.push(Failed { leaver, answers });
         }
-        found
+        failed
+    }
+
+    /// Whether so many instances fail their checks together that none is ended for it: it is
+    /// something that they share. That is told when it begins.
+    fn spares(&self, life: &mut Life, look: &Look) -> bool {
+        let there = || look.instances.iter().filter(|of| of.state != State::Draining);
+        let failing = there().filter(|of| of.ill.is_some()).count();
+        let together = fail_together(failing, there().count());
+        if together && !life.spares {
+            let text = format!(
+                "{failing} of {} instances fail their health checks together: none is ended for \
+                 that, nor gets fewer requests, as long as its server runs",
+                there().count()
+            );
+            life.note_of("pool", &text);
+        }
+        life.spares = together;
+        together
     }
 
     /// Takes out the instances whose host is gone: whatever they answer, they can be ended no more.
@@ -64,9 +141,10 @@ impl Yard<'_> {
         let mut leavers = Vec::with_capacity(found.len());
         for (number, error) in found {
             let Some(leaver) = life.takes_out(number) else { continue };
+            let later = later(life.died(number));
             life.pool.end(number, now_ns);
-            life.owed += 1;
-            life.note(number, &format!("failed: {}: {}", leaver.server.name, chain(&error)));
+            let (name, error) = (&leaver.server.name, chain(&error));
+            life.note(number, &format!("failed: {name}: {error}{later}"));
             leavers.push(leaver);
         }
         leavers
@@ -78,9 +156,15 @@ impl Yard<'_> {
         self.end(leaver.number, &leaver.server);
     }
 
-    /// Removes a server of somebody else's that takes no requests, until it is well again.
-    pub(super) fn rest(&self, leaver: &Leaver) {
-        self.removes(leaver);
+    /// Removes a server of somebody else's that takes no requests, until it is well again. What it
+    /// has it answers, where it does.
+    pub(super) fn rest(&self, Failed { leaver, answers }: &Failed) {
+        match answers {
+            true if self.knows(leaver) => {
+                drop(self.balancer.drain(&leaver.server.name, self.drain));
+            }
+            _ => self.removes(leaver),
+        }
         self.life().resting.insert(leaver.number);
         self.wake();
     }
@@ -105,7 +189,7 @@ impl Yard<'_> {
         self.life().is_reviving = false;
         self.wake();
         let count = made?;
-        let took = plimsoll_units::show_duration(self.time.now() - began_ns);
+        let took = show_duration(self.time.now() - began_ns);
         self.note_balancer(&format!("{name} is there again after {took}, with {count} instances"));
         Ok(())
     }
@@ -141,5 +225,16 @@ impl Yard<'_> {
     /// Notes what has become of the balancer.
     pub(super) fn note_balancer(&self, text: &str) {
         self.life().note_of("balancer", text);
+    }
+}
+
+/// What is said of how late another comes in the place of one that has failed.
+fn later(ns: u64) -> String {
+    match ns {
+        0 => String::new(),
+        _ => format!(
+            "; another comes after {}, as those fail that came in the place of others",
+            show_duration(ns)
+        ),
     }
 }

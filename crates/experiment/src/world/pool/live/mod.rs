@@ -17,7 +17,8 @@
 //! | `steer` | metrics from the balancer, and the controller's steps |
 //! | `patience` | when whoever starts instances is asked again after it has refused |
 //! | `meters` | how busy the processors of instances are, and how full their memory |
-//! | `books` | what clients counted, and what the cell came to |
+//! | `counting` | what clients counted by the load's end |
+//! | `books` | what the cell came to |
 //!
 //! The policy, the controller, the pool's bookkeeping and the bill are those of the simulated world
 //! ([`plimsoll_elastic`]); here are the servers, the balancer and the clock.
@@ -26,6 +27,7 @@ mod asked;
 mod bed;
 mod books;
 mod checks;
+mod counting;
 mod follow;
 mod life;
 mod mending;
@@ -54,7 +56,6 @@ use plimsoll_monitor::Source;
 use plimsoll_plan::Plan;
 use plimsoll_runs::experiment::{Cell, Predicted};
 use plimsoll_runs::{Event, Kind, RunError, RunWriter, Sink, SinkError, World as Takes};
-use plimsoll_stats::Histogram;
 use plimsoll_testbed::balancers::{Balances, ROLE, Settings};
 use plimsoll_testbed::bed::Hears;
 use plimsoll_testbed::crew::{Crew, with_crew};
@@ -67,6 +68,7 @@ use plimsoll_workload::balancer::Weights;
 pub use self::bed::check;
 use self::books::{Clients, Heard};
 pub use self::checks::{check_period, check_watched};
+use self::counting::Counting;
 use self::follow::Followed;
 pub(crate) use self::life::{EVENT, NAME};
 use self::steer::Steered;
@@ -207,9 +209,7 @@ impl<'a> Under<'a> {
             kind: of.named.kind.name,
             duration_ns: prepared.offer.duration_ns(),
             close: None,
-            counters: plimsoll_runs::Counters::default(),
-            response: Histogram::default(),
-            waits_ns: 0,
+            counting: Counting::default(),
             fault: None,
         };
         (steered, clients)
@@ -370,6 +370,7 @@ impl<'a> Live<'a> {
         };
         let time = Arc::new(Monotonic::start());
         let yard = Yard::new((servers_of, balancer), &setup, cell.seed, time);
+        let yard = yard.draining(drain(of.plan));
         let yard = if followed.is_some() { yard.followed() } else { yard };
         policy::watched(&named.parameters).into_iter().for_each(|of| yard.life().watches(of));
         yard.adopt(followed.as_ref().map_or(standing, |of| of.standing(&yard)))?;
@@ -435,6 +436,7 @@ impl<'a> Live<'a> {
             let gate = watching.gate(of.plan, self.place.system);
             yard.life().watched_at(Box::new(gate), &there);
         }
+        yard.lasts_until(prepared.offer.duration_ns());
         let heard = Heard { control: to.control, yard };
         let rules = Rules::of(plan, &prepared);
         let executed = std::thread::scope(|scope| {
@@ -524,6 +526,14 @@ fn plan_on(of: &Plan, front: &str, cell: &Cell) -> Result<Plan, ExperimentError>
         plan.load.timeout = patience;
     }
     Ok(plan)
+}
+
+/// How long what an instance has may take to end where it is taken away: when nothing else is said,
+/// as long as a client waits for it, and a moment more, so that it is the client who gives up.
+fn drain(of: &Plan) -> Duration {
+    let pool = of.elastic.as_ref().map(|of| &of.pool);
+    let timeout = pool.and_then(|of| of.client_timeout).unwrap_or(of.load.timeout);
+    pool.and_then(|of| of.drain).unwrap_or(timeout.saturating_add(Duration::from_secs(1)))
 }
 
 /// Whether a role of a plan is made by the recipe of the built-in target.

@@ -52,6 +52,45 @@ impl Patience {
     }
 }
 
+/// One that took requests for so long has not died of how it begins, nanoseconds.
+const SETTLED_NS: u64 = 60_000_000_000;
+
+/// When another comes in the place of an instance that was ready and failed. The first comes at
+/// once; where those fail in turn that came in the place of such, each comes twice as late.
+#[derive(Debug, Default)]
+pub(super) struct Deaths {
+    in_a_row: u32,
+    /// When the last of them was known.
+    known_ns: u64,
+    until_ns: u64,
+}
+
+impl Deaths {
+    /// One has failed that was launched at a time and took requests from another on, which is known
+    /// now. Returns how long it takes from now until another comes, nanoseconds.
+    pub(super) fn died(&mut self, (launched_ns, ready_ns): (u64, u64), now_ns: u64) -> u64 {
+        if now_ns.saturating_sub(self.until_ns) >= SETTLED_NS {
+            self.in_a_row = 0;
+        }
+        let is_settled = now_ns.saturating_sub(ready_ns) >= SETTLED_NS;
+        // One of those that were there together is no sign of how the next begins.
+        let is_another = self.in_a_row == 0 || launched_ns >= self.known_ns;
+        if is_another && !is_settled {
+            let doubled = FIRST_NS.saturating_mul(1 << self.in_a_row.saturating_sub(1).min(10));
+            let later_ns = if self.in_a_row == 0 { 0 } else { doubled.min(LONGEST_NS) };
+            self.in_a_row += 1;
+            self.known_ns = now_ns;
+            self.until_ns = now_ns.saturating_add(later_ns);
+        }
+        self.until_ns.saturating_sub(now_ns)
+    }
+
+    /// Whether another comes now in the place of one.
+    pub(super) fn may_replace(&self, now_ns: u64) -> bool {
+        now_ns >= self.until_ns
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,7 +119,47 @@ mod tests {
         assert!(patience.asks(200 * SECOND) && patience.asks(200 * SECOND));
     }
 
+    /// A place whose instances live for so long: how many come in a time.
+    fn come(lives_ns: u64, within_ns: u64) -> u64 {
+        let (mut deaths, mut count, mut now_ns) = (Deaths::default(), 0, 0);
+        while now_ns < within_ns {
+            let launched_ns = now_ns;
+            now_ns += lives_ns;
+            now_ns += deaths.died((launched_ns, launched_ns), now_ns);
+            assert!(deaths.may_replace(now_ns) && (now_ns == 0 || deaths.until_ns <= now_ns));
+            count += 1;
+        }
+        count
+    }
+
+    #[test]
+    fn who_is_ready_and_dies_is_replaced_at_once_and_then_ever_more_rarely() {
+        // After 3 s, at once, and 1, 2, 4 … s later.
+        assert_eq!(come(3 * SECOND, 24 * SECOND), 5);
+        assert!(come(SECOND, 3600 * SECOND) < 70);
+        // Who has lived for a minute is replaced at once.
+        assert_eq!(come(60 * SECOND, 3600 * SECOND), 60);
+        let mut deaths = Deaths::default();
+        assert_eq!(deaths.died((0, 0), 5 * SECOND), 0);
+        // Another of those that were there from the start.
+        assert_eq!(deaths.died((0, 0), 8 * SECOND), 0);
+        // And who came for the first.
+        assert_eq!(deaths.died((5 * SECOND, 6 * SECOND), 9 * SECOND), SECOND);
+        assert!(!deaths.may_replace(9 * SECOND) && deaths.may_replace(10 * SECOND));
+        // After a minute all is forgotten.
+        assert_eq!(deaths.died((60 * SECOND, 61 * SECOND), 71 * SECOND), 0);
+    }
+
     proptest! {
+        #[test]
+        fn what_dies_young_comes_no_more_often_than_once_a_minute_in_the_end(
+            lives_ns in SECOND / 10..59 * SECOND,
+            minutes in 1..600_u64,
+        ) {
+            let count = come(lives_ns, 60 * minutes * SECOND);
+            prop_assert!(count <= minutes + 9, "{} in {} min", count, minutes);
+        }
+
         #[test]
         fn there_is_never_a_storm(
             pauses_ns in prop::collection::vec(0..3 * SECOND, 1..200),

@@ -28,11 +28,12 @@ impl LivePlant<'_, '_, '_> {
             // What it has it may answer still.
             yard.spawn(self.scope, None, move || yard.lower(&leaver));
         }
-        for leaver in yard.failed(before, look, seconds) {
-            let name = leaver.server.name.clone();
-            yard.spawn(self.scope, Some(&name), move || match yard.is_followed {
-                true => yard.rest(&leaver),
-                false => yard.bury(&leaver),
+        for failed in yard.failed(before, look, seconds) {
+            let name = failed.leaver.server.name.clone();
+            yard.spawn(self.scope, Some(&name), move || match (yard.is_followed, failed.answers) {
+                (true, _) => yard.rest(&failed),
+                (false, true) => yard.lower(&failed.leaver),
+                (false, false) => yard.bury(&failed.leaver),
             });
         }
         while yard.life().lacks() && self.start() {

@@ -8,7 +8,7 @@ use plimsoll_elastic::books::{Books, OfTick, Terms};
 use plimsoll_elastic::controller::{Controller, Decided};
 use plimsoll_elastic::observation::{Metric, Point};
 use plimsoll_elastic::outcome::{Loss, Tick};
-use plimsoll_elastic::policy::Decider;
+use plimsoll_elastic::policy::{Bound, Decider};
 use plimsoll_elastic::simulated::Setup;
 use plimsoll_runs::Event;
 use plimsoll_testbed::balance::Lost;
@@ -27,6 +27,9 @@ use super::yard::{Yard, nanoseconds};
 const SAMPLES: u32 = 5;
 /// But not more often than this, and not more rarely.
 const PERIODS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+
+/// How often it is looked whether all is over, when the load has ended.
+const LAST: Duration = Duration::from_secs(1);
 
 /// What is seen between two ticks.
 #[derive(Default)]
@@ -119,13 +122,20 @@ impl Steered<'_> {
         loop {
             let look_ns = ticking.next_ns(tick_ns, part_ns, &mut draws);
             let Some(now_ns) = self.wait(yard, look_ns) else { break };
-            let is_due = now_ns >= ticking.of.began_ns + tick_ns;
+            let until_ns = yard.life().until_ns;
+            let (is_last, now_ns) = (now_ns >= until_ns, now_ns.min(until_ns));
+            if is_last && now_ns <= ticking.of.began_ns {
+                break;
+            }
+            let is_due = is_last || now_ns >= ticking.of.began_ns + tick_ns;
             let seen = self.look(is_due, &mut ticking, yard)?;
             seen.notes.iter().for_each(|text| yard.note_balancer(text));
-            let since_ns = now_ns - ticking.last_ns;
+            let since_ns = now_ns.saturating_sub(ticking.last_ns);
             let (older, older_ns) = &ticking.older;
             let of_ns = now_ns.saturating_sub(*older_ns).max(part_ns);
-            plant.mend(older, &seen, of_ns as f64 / 1e9);
+            if !is_last {
+                plant.mend(older, &seen, of_ns as f64 / 1e9);
+            }
             ticking.samples.waiting = seen.waiting;
             if !is_due || ticking.samples.count == 0 {
                 take(&seen, f64::from(self.terms.cores), &mut ticking.samples);
@@ -144,9 +154,15 @@ impl Steered<'_> {
             }
             let watched = yard.life().take_watched();
             let point = self.end_tick(now_ns, &mut ticking, &mut books, watched);
+            if is_last {
+                break;
+            }
             controller.collect(&terms, point);
             let before = yard.is_followed.then(|| policy.save().ok()).flatten();
             let mut decided = controller.step(&terms, policy, &mut plant);
+            if decided.limited_by == Some(Bound::Provider) && yard.life().is_spent {
+                decided.limited_by = Some(Bound::Budget);
+            }
             if let Some(why) = &yard.life().unknown {
                 decided.reason += &format!("; the pool is as it was told last: {why}");
             }
@@ -160,18 +176,31 @@ impl Steered<'_> {
                 books.decisions.push(decided);
             }
         }
+        self.rests(yard);
         books.scaled = plant.scaled;
         books.churn = yard.life().churn;
         Ok(books)
     }
 
-    /// Waits until it is time for the next look, and hands over what has happened. Returns the
-    /// time; `None` where all is over.
+    /// The load has ended: nothing is decided any more. Waits until all is over, and hands over
+    /// what has happened.
+    fn rests(&self, yard: &Yard<'_>) {
+        let mut life = yard.life();
+        while !life.is_over {
+            life = yard.wait(life, LAST);
+        }
+        let events = life.take_events();
+        drop(life);
+        events.into_iter().for_each(|event| drop(self.events.send(event)));
+    }
+
+    /// Waits until it is time for the next look, or the load ends, and hands over what has
+    /// happened. Returns the time; `None` where all is over.
     fn wait(&self, yard: &Yard<'_>, due_ns: u64) -> Option<u64> {
         let mut life = yard.life();
-        while !life.is_over && life.now_ns() < due_ns {
-            let left = Duration::from_nanos(due_ns.saturating_sub(life.now_ns()).max(100_000));
-            life = yard.wait(life, left);
+        while !life.is_over && life.now_ns() < due_ns.min(life.until_ns) {
+            let left_ns = due_ns.min(life.until_ns).saturating_sub(life.now_ns());
+            life = yard.wait(life, Duration::from_nanos(left_ns.max(100_000)));
         }
         let (now_ns, is_over) = (life.now_ns(), life.is_over);
         let events = life.take_events();
@@ -287,5 +316,6 @@ pub(super) fn lost_between(before: &Lost, after: &Lost) -> [u64; Loss::ALL.len()
     lost[Loss::QueueTimeout as usize] = after.queue_timeout - before.queue_timeout;
     lost[Loss::ClientTimeout as usize] = late(after) - late(before);
     lost[Loss::InstanceFailed as usize] = failed(after) - failed(before);
+    lost[Loss::Drained as usize] = after.drained - before.drained;
     lost
 }

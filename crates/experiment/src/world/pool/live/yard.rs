@@ -15,8 +15,12 @@ use plimsoll_units::failure::chain;
 use super::life::{Leaver, Life};
 use super::time::Time;
 
-/// How long connections that were upgraded may stay where an instance is taken away.
+/// How long what an instance has may take to end where it is taken away, and nothing else is said.
 const DRAIN: Duration = Duration::from_secs(30);
+/// A load that is to end does so with the second that begins next, of which its threads have heard
+/// so long before.
+const AHEAD_NS: u64 = 300_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
 /// How often whoever waits for other threads looks whether they are through.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -41,6 +45,16 @@ pub(super) trait Servers: Sync {
         true
     }
 
+    /// How one has ended by itself, where that is known.
+    fn ended(&self, _: &Server) -> Option<String> {
+        None
+    }
+
+    /// Whether one is known to run.
+    fn runs(&self, _: &Server) -> bool {
+        false
+    }
+
     /// Why one can neither be ended nor asked any more, as the host that it stands on is gone.
     fn is_away(&self, _: &Server) -> Option<TestbedError> {
         None
@@ -60,6 +74,14 @@ impl Servers for Crew<'_> {
         self.again(server)
     }
 
+    fn ended(&self, server: &Server) -> Option<String> {
+        self.ended(server)
+    }
+
+    fn runs(&self, server: &Server) -> bool {
+        self.runs(server)
+    }
+
     fn is_away(&self, server: &Server) -> Option<TestbedError> {
         self.is_away(server)
     }
@@ -72,6 +94,8 @@ pub(super) struct Yard<'a> {
     pub(super) setup: &'a Setup,
     pub(super) time: Arc<dyn Time>,
     life: Mutex<Life>,
+    /// How long what an instance has may take to end where it is taken away.
+    pub(super) drain: Duration,
     /// Whether somebody else starts and ends the instances.
     pub(super) is_followed: bool,
 }
@@ -114,7 +138,12 @@ impl<'a> Yard<'a> {
         time: Arc<dyn Time>,
     ) -> Self {
         let life = Mutex::new(Life::new(Arc::clone(&time), seed));
-        Self { crew, balancer, setup, time, life, is_followed: false }
+        Self { crew, balancer, setup, time, life, drain: DRAIN, is_followed: false }
+    }
+
+    /// What an instance has that is taken away has so long to end.
+    pub(super) fn draining(self, drain: Duration) -> Self {
+        Self { drain, ..self }
     }
 
     /// The instances are somebody else's to start and to end.
@@ -248,6 +277,21 @@ impl<'a> Yard<'a> {
         self.wake();
     }
 
+    /// The load ends then, in the pool's time.
+    pub(super) fn lasts_until(&self, until_ns: u64) {
+        let mut life = self.life();
+        life.until_ns = life.until_ns.min(until_ns);
+        drop(life);
+        self.wake();
+    }
+
+    /// The load is to end now, or with the second that begins next.
+    pub(super) fn is_to_end(&self, now: bool) {
+        let now_ns = self.life().now_ns();
+        let second_ns = (now_ns + AHEAD_NS).next_multiple_of(SECOND_NS);
+        self.lasts_until(if now { now_ns } else { second_ns });
+    }
+
     /// All is over: nothing is launched any more.
     pub(super) fn ends(&self) {
         self.life().is_over = true;
@@ -276,11 +320,13 @@ impl<'a> Yard<'a> {
                 life.admission.spared(asked_ns);
                 let known_ns = life.time.now();
                 life.patience.refused(asked_ns, known_ns);
+                life.refused(&error);
                 return self.fails(life, number, error);
             }
         };
         let mut life = self.life();
         life.patience.granted();
+        life.is_spent = false;
         if life.is_wanted(number) {
             life.note(number, &format!("running: {}", server.name));
         }
@@ -334,7 +380,22 @@ impl<'a> Yard<'a> {
                 return Admission::Unwanted;
             }
             let added = self.balancer.add(&newcomer);
+            // Where the balancer obeys nothing, it is made anew, and that is not its instance's
+            // failure.
+            let look = added.as_ref().err().map(|error| (error, self.balancer.look()));
             let mut life = self.life();
+            let is_same = !life.is_reviving && life.revivals == revivals;
+            match look {
+                Some((_, Ok(seen))) if is_same => life.has_lost(&seen.lost),
+                Some((error, Err(_))) if is_same && life.has_begun() => {
+                    life.note(number, &format!("waits: {}", chain(error)));
+                    life = self.awaits_another(life, revivals);
+                    if life.is_over {
+                        return Admission::Unwanted;
+                    }
+                }
+                _ => {}
+            }
             if life.is_reviving || life.revivals != revivals {
                 is_again = true;
                 continue;
@@ -345,7 +406,7 @@ impl<'a> Yard<'a> {
             if !life.is_wanted(number) {
                 // It was taken away meanwhile.
                 drop(life);
-                drop(self.balancer.drain(&server.name, DRAIN));
+                drop(self.balancer.drain(&server.name, self.drain));
                 return Admission::Unwanted;
             }
             let now_ns = life.now_ns();
@@ -355,6 +416,18 @@ impl<'a> Yard<'a> {
             life.takes_in(number, server.clone());
             return Admission::In;
         }
+    }
+
+    /// Waits until the balancer is being made anew that was made so often before, or all is over.
+    fn awaits_another<'g>(
+        &'g self,
+        mut life: MutexGuard<'g, Life>,
+        revivals: u64,
+    ) -> MutexGuard<'g, Life> {
+        while !(life.is_over || life.is_reviving) && life.revivals == revivals {
+            life = self.wait(life, LOOK);
+        }
+        life
     }
 
     /// Waits until the balancer stands, where it is being made anew.
@@ -390,7 +463,7 @@ impl<'a> Yard<'a> {
     pub(super) fn lower(&self, leaver: &Leaver) {
         let Leaver { number, server, .. } = leaver;
         if self.knows(leaver)
-            && let Err(error) = self.balancer.drain(&server.name, DRAIN)
+            && let Err(error) = self.balancer.drain(&server.name, self.drain)
         {
             self.life().note(*number, &format!("was not drained: {}", chain(&error)));
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use plimsoll_testbed::TestbedError;
-use plimsoll_testbed::balance::{Lost, State};
+use plimsoll_testbed::balance::{Ill, Lost, State};
 use plimsoll_testbed::balancers::{Balances, Member, Newcomer, Seen};
 
 use super::time::ByHand;
@@ -122,10 +122,15 @@ impl Board {
 
     /// A health check of an instance has failed, or has been passed again.
     pub(super) fn checks(&self, name: &str, state: State) {
+        self.judges(name, state, None);
+    }
+
+    /// Health checks of an instance have come out so, and the balancer has it so.
+    pub(super) fn judges(&self, name: &str, state: State, ill: Option<Ill>) {
         let mut table = self.table();
         let of = table.members.iter_mut().find(|of| of.name == name);
         if let Some(of) = of.filter(|of| of.state != State::Draining) {
-            of.state = state;
+            (of.state, of.ill) = (state, ill);
         }
     }
 }
@@ -148,7 +153,8 @@ impl Balances for Board {
         if table.refuses {
             return Err(TestbedError::Wrong(NOT_TAKEN.to_owned()));
         }
-        let member = Member { name, state: State::In, active: Some(0), answered: 0, failed: 0 };
+        let (state, active) = (State::In, Some(0));
+        let member = Member { name, state, active, answered: 0, failed: 0, ill: None };
         table.members.push(member);
         drop(table);
         self.time.yields();

@@ -4,20 +4,19 @@
 use std::sync::mpsc::channel;
 
 use plimsoll_elastic::books::{Books, Terms};
-use plimsoll_runs::Counters;
-use plimsoll_stats::Histogram;
 use plimsoll_testbed::balance::{Lost, State};
 use plimsoll_testbed::balancers::Member;
 use plimsoll_workload::pool::{BillingUnit, ChargeFrom};
 
 use super::super::books::Clients;
+use super::super::counting::Counting;
 use super::super::time::Time;
 use super::balancer::Manner;
 use super::servers::Ask;
 use super::world::{Ground, SECOND, with_world};
 
 fn member(name: &str, state: State) -> Member {
-    Member { name: name.to_owned(), state, active: Some(0), answered: 0, failed: 0 }
+    Member { name: name.to_owned(), state, active: Some(0), answered: 0, failed: 0, ill: None }
 }
 
 #[test]
@@ -84,9 +83,7 @@ fn clients<'a>(
         kind: "fixed",
         duration_ns: SECOND,
         close: Some(close),
-        counters: Counters::default(),
-        response: Histogram::default(),
-        waits_ns: 0,
+        counting: Counting::default(),
         fault: None,
     }
 }

@@ -269,6 +269,7 @@ fn a_followed_pool_is_adopted_with_those_that_are_still_announced() {
         active: Some(0),
         answered: 0,
         failed: 0,
+        ill: None,
     };
     ground.board.table().members = vec![member("web-a"), member("web-z")];
     with_followed(&ground, &names, true, |world| {

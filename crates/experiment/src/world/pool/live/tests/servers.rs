@@ -4,12 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use plimsoll_testbed::cloud::CloudError;
 use plimsoll_testbed::{Instance as Server, TestbedError};
 
 use super::super::yard::Servers;
 use super::balancer::Board;
 use super::time::ByHand;
 
+/// What is said where the budget has no room.
+pub(super) const POOR: &str = "rent web-2: 0.50 USD of the budget of 0.50 USD are spent";
 /// What is said of a start that is refused.
 pub(super) const REFUSED: &str = "start another: there is no place left";
 /// What an instance is told of when its server stands.
@@ -42,6 +45,11 @@ pub(super) struct Stock {
     /// What is asked for just now, by threads.
     pub(super) asked: BTreeMap<u64, Ask>,
     told: BTreeMap<u64, bool>,
+    /// The budget has no room for another.
+    pub(super) is_poor: bool,
+    /// Those that have ended by themselves, and whether that is seen.
+    pub(super) ended_alone: BTreeSet<u32>,
+    pub(super) are_seen: bool,
     /// Those whose host is gone.
     pub(super) away: BTreeSet<u32>,
     /// How many were started, and how many starts were refused.
@@ -126,6 +134,9 @@ impl Servers for Works {
         }
         if !self.asks(Ask::Launch) {
             self.stock().refused += 1;
+            if self.stock().is_poor {
+                return Err(CloudError::Budget(POOR.to_owned()).into());
+            }
             return Err(TestbedError::Wrong(REFUSED.to_owned()));
         }
         let server = self.stock().makes();
@@ -153,6 +164,16 @@ impl Servers for Works {
         }
         self.board.begins_anew();
         Ok(())
+    }
+
+    fn ended(&self, server: &Server) -> Option<String> {
+        let stock = self.stock();
+        let has_ended = stock.are_seen && stock.ended_alone.contains(&server.number);
+        has_ended.then(|| "exit code 1".to_owned())
+    }
+
+    fn runs(&self, server: &Server) -> bool {
+        self.stock().are_seen && self.ended(server).is_none()
     }
 
     fn is_away(&self, server: &Server) -> Option<TestbedError> {

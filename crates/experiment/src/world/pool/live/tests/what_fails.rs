@@ -2,9 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
+use plimsoll_elastic::policy::Bound;
+use plimsoll_testbed::balance::{Ill, State};
+
 use super::super::time::Time;
 use super::balancer::{Manner, NOT_TAKEN};
-use super::servers::{Ask, REFUSED};
+use super::servers::{Ask, POOR, REFUSED};
 use super::world::{Ground, SECOND, World, with_world};
 
 /// A pool of so many instances that stand, for each manner of a balancer.
@@ -54,6 +57,156 @@ fn an_instance_that_fails_is_ended_and_another_one_launched_in_its_place_at_once
         let churn = yard.life().churn;
         assert_eq!((churn.replaced, churn.start_failures), (1, 0));
     });
+}
+
+#[test]
+fn who_answers_wrongly_is_drained_and_who_has_ended_is_known_at_once() {
+    with_pools("const:0s", 3, |world| {
+        let ground = world.ground;
+        ground.board.judges("web-1", State::Out, Some(Ill::Wrong(Some(503))));
+        world.waits(1);
+        assert_eq!(world.told_times("failed: web-1 answered its health checks with 503"), 1);
+        assert_eq!(world.asking(is_launch).len(), 1);
+        // It ends what it has before it is ended.
+        assert!(world.asking(|ask| ask == Ask::End(1)).is_empty());
+        let draining: Vec<u64> = ground.board.table().draining.keys().copied().collect();
+        assert_eq!(draining.len(), 1);
+        ground.board.drained(draining[0]);
+        world.settles();
+        assert_eq!(world.asking(|ask| ask == Ask::End(1)).len(), 1);
+        world.lasts(1);
+        // No check has told of it so far.
+        let mut stock = ground.works.stock();
+        stock.are_seen = true;
+        stock.ended_alone.insert(2);
+        drop(stock);
+        world.lasts(1);
+        let told = "failed: web-2 ended by itself, with exit code 1; it may have lost";
+        assert_eq!(world.told_times(told), 1, "{:?}", world.texts());
+        assert_eq!(world.names().len(), 3, "{:?}", world.texts());
+        assert_eq!(world.yard.life().churn.replaced, 2);
+    });
+}
+
+#[test]
+fn where_more_than_half_fail_together_none_is_ended_whose_process_runs() {
+    for ill in [Ill::Wrong(Some(500)), Ill::Wrong(None), Ill::Late, Ill::Gone] {
+        with_pools("const:0s", 3, |world| {
+            let ground = world.ground;
+            ground.works.stock().are_seen = true;
+            let judges = |names: &[&str], state, ill| {
+                names.iter().for_each(|name| ground.board.judges(name, state, ill));
+            };
+            // One is out, another about to be.
+            judges(&["web-1"], State::Out, Some(ill));
+            judges(&["web-2"], State::In, Some(ill));
+            world.lasts(3);
+            judges(&["web-1", "web-2", "web-3"], State::Out, Some(ill));
+            world.lasts(9);
+            assert_eq!(world.told_times("fail their health checks together"), 1);
+            assert_eq!(world.names(), ["web-1", "web-2", "web-3"]);
+            assert_eq!(world.yard.life().churn.replaced, 0);
+            // One of them ends.
+            ground.works.stock().ended_alone.insert(3);
+            world.lasts(2);
+            assert_eq!(world.names(), ["web-1", "web-2", "web-4"]);
+            judges(&["web-1", "web-2"], State::In, None);
+            world.lasts(2);
+            // A single one is replaced, and the next that fail together are told again.
+            judges(&["web-1"], State::Out, Some(ill));
+            world.lasts(2);
+            assert_eq!(world.names(), ["web-2", "web-4", "web-5"], "{:?}", world.texts());
+            judges(&["web-2", "web-4"], State::In, Some(ill));
+            world.lasts(2);
+            assert_eq!(world.told_times("fail their health checks together"), 2);
+            assert_eq!(world.names(), ["web-2", "web-4", "web-5"], "{:?}", world.texts());
+        });
+    }
+}
+
+#[test]
+fn who_is_ready_and_fails_again_and_again_is_replaced_ever_more_rarely() {
+    with_pools("const:0s", 1, |world| {
+        let until_ns = world.ground.time.now() + 200 * SECOND;
+        while world.ground.time.now() < until_ns {
+            for name in world.names() {
+                world.fails(&name);
+            }
+            world.lasts(1);
+        }
+        // At once, and then 1, 2, 4 … 60 s later: one a second were 200.
+        let replaced = world.yard.life().churn.replaced;
+        assert!((7..=10).contains(&replaced), "{replaced}: {:?}", world.texts());
+        assert_eq!(world.told_times("another comes after 16 s"), 1, "{:?}", world.texts());
+        // What grows is not held up for long, and who stays is one of two.
+        world.wants(2);
+        world.lasts(70);
+        assert_eq!(world.names().len(), 2, "{:?}", world.texts());
+    });
+}
+
+#[test]
+fn who_is_not_taken_by_a_balancer_that_is_gone_has_not_failed() {
+    with_pools("const:0s", 1, |world| {
+        let ground = world.ground;
+        world.wants(3);
+        world.waits(5);
+        ground.board.dies();
+        world.says(is_launch, true);
+        world.settles();
+        world.lasts(5);
+        assert_eq!(world.yard.life().churn.start_failures, 0, "{:?}", world.texts());
+        assert_eq!((world.names().len(), ground.works.stock().started), (3, 3));
+    });
+}
+
+#[test]
+fn what_the_budget_has_no_room_for_limits_decisions_and_is_said_once() {
+    with_pools("const:0s", 1, |world| {
+        world.ground.works.stock().is_poor = true;
+        world.wants(3);
+        for _ in 0..30 {
+            world.waits(1);
+            if !world.asking(is_launch).is_empty() {
+                world.says(is_launch, false);
+                world.settles();
+            }
+        }
+        let limits: Vec<_> = world.decided.iter().filter_map(|of| of.limited_by).collect();
+        assert!(limits.contains(&Bound::Budget) && !limits.contains(&Bound::Provider));
+        let told = world.yard.life().limited().unwrap();
+        let refused = world.ground.works.stock().refused;
+        let count = format!("its budget limited it: {refused} starts");
+        assert!(told.starts_with(&count) && told.ends_with(POOR), "{told}");
+        // It has room again.
+        world.ground.works.stock().is_poor = false;
+        world.lasts(65);
+        assert_eq!((world.names().len(), world.yard.life().is_spent), (3, false));
+    });
+}
+
+#[test]
+fn nothing_is_counted_decided_or_replaced_when_the_load_has_ended() {
+    for end_s in [15, 17] {
+        with_pools("const:0s", 1, |world| {
+            let ground = world.ground;
+            world.yard.lasts_until(end_s * SECOND);
+            world.wants(2);
+            world.lasts(end_s + 20);
+            let ticks: Vec<f64> = ground.ticks.lock().unwrap().iter().map(|of| of.at_s).collect();
+            let last = ticks.last().copied().unwrap();
+            assert!((last - end_s as f64).abs() < 1e-6, "{ticks:?}");
+            // The policy decides every 5 s, and not at the end.
+            let decided = world.decided.len();
+            assert_eq!(decided as u64, (end_s - 1) / 5);
+            world.fails("web-1");
+            world.wants(4);
+            world.lasts(30);
+            assert_eq!((world.decided.len(), world.names().len()), (decided, 2));
+            assert_eq!(world.yard.life().churn.replaced, 0);
+            assert!(!world.has_steered(), "it waits until all is over");
+        });
+    }
 }
 
 #[test]
@@ -111,7 +264,7 @@ fn a_start_that_fails_is_tried_again_after_ever_longer_a_single_one_at_a_time() 
         let refused = world.decided.last().unwrap();
         // The one that is tried is one of them.
         assert_eq!((refused.from, refused.to, refused.done), (2, 4, 0), "{refused:?}");
-        assert_eq!(refused.limited_by, Some(plimsoll_elastic::policy::Bound::Provider));
+        assert_eq!(refused.limited_by, Some(Bound::Provider));
         // When one comes to stand, the others follow at once.
         world.lasts(63);
         assert_eq!(world.names().len(), 4, "{:?}", world.texts());
