@@ -94,7 +94,8 @@ fn names_are_merged_across_threads_and_told_live() {
     let going = place.start(place.command(PLIMSOLL, &load));
     let page = wait_for("figures by name", || {
         let mut stream = std::net::TcpStream::connect(&address).ok()?;
-        std::io::Write::write_all(&mut stream, b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n").ok()?;
+        std::io::Write::write_all(&mut stream, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            .ok()?;
         let mut text = String::new();
         std::io::Read::read_to_string(&mut stream, &mut text).ok()?;
         text.contains("plimsoll_name_requests_total{name=\"seldom\"}").then_some(text)
