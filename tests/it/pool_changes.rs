@@ -120,7 +120,7 @@ fn who_leaves_ends_what_it_has_or_what_it_has_is_drained() {
 #[test]
 fn what_a_killed_instance_had_is_lost_by_it_behind_each_balancer() {
     each_kind("what_a_killed_instance_had", |kind, place| {
-        place.write("plan.toml", plan(kind, ("", "const:800ms"), ("20/s", KEEPS)));
+        place.write("plan.toml", plan(kind, ("", "const:3s"), ("20/s", KEEPS)));
         let mut going = place.run_for_ever(&["--json"]);
         let run = place.loads(&mut going);
         kill(servers(place)["web-2"], Signal::KILL);

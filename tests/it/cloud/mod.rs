@@ -11,7 +11,6 @@ use plimsoll_runs::Run;
 use plimsoll_testing::Weight;
 use proxy::{Cloud, Fault, Kind, PORT, moto};
 use rustix::process::Signal;
-use serde_json::Value;
 use std::path::Path;
 
 /// A secret that must be nowhere but in the environment.
@@ -375,29 +374,6 @@ fn a_pool_rents_and_replaces_what_is_gone_when_its_credentials_allow() {
     let done = ended(going, &cloud).ran();
     assert!(cloud.books().faults.is_empty());
     assert_eq!((cloud.living(), cloud.states().len()), (0, 3), "{}", done.err);
-}
-
-#[test]
-fn a_pool_that_its_budget_limits_is_told_to_be() {
-    let Some(moto) = moto() else { return };
-    let place = Place::new();
-    let cloud = Cloud::start(&place, &moto, Kind::New);
-    // Two begun hours, and no third.
-    let whole = pool(&cloud.endpoint()).replace("unit = 'second'", "unit = 'hour'");
-    files(&place, &whole.replace("5 USD", "0.25 USD").replace("instances = 2", "instances = 3"));
-    let going = begin(&place, &["run", "plan.toml", "--new", "--json"]);
-    let document = ended(going, &cloud).ran().json();
-    assert_eq!((cloud.living(), cloud.states().len()), (0, 2), "{document}");
-    let limited = document["cells"][0]["limited"][0].as_str().unwrap_or_default();
-    assert!(limited.starts_with("its budget limited it: "), "{document}");
-    assert!(limited.contains("of the budget of 0.25 USD are spent"), "{limited}");
-    let told = document["warnings"].as_array().unwrap().iter();
-    let told = told.filter_map(Value::as_str).filter(|of| of.contains(limited));
-    assert_eq!(told.count(), 1, "{document}");
-    let run = Run::open(&cell_of(&place)).unwrap();
-    assert!(run.end().unwrap().warnings.iter().any(|of| of == limited));
-    let decisions = run.decisions().unwrap();
-    assert!(decisions.iter().any(|of| of.limited_by.as_deref() == Some("budget")), "{decisions:?}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use std::time::Duration;
 use super::checks::Checks;
 use super::ends::Log;
 use super::upstream::{Server, servers_of, upstream};
-use super::workers::{are_connected, retire};
+use super::workers::{accept_no_more, are_connected, retire};
 use super::{Balances, Member, Newcomer, Seen, Settings};
 use crate::balance::State;
 use crate::command::Deadline;
@@ -237,9 +237,10 @@ impl Balances for Nginx<'_> {
             servers.push(Server { name: name.clone(), address, weight, is_out: false });
             Ok(had_none)
         })?;
-        if had_none {
-            // What comes to them they would refuse.
-            retire(&before);
+        // What comes to those that know none they would refuse.
+        match had_none {
+            true => retire(&before),
+            false => accept_no_more(&before),
         }
         self.checks.watch(&name, address, self.settings.check.as_deref());
         Ok(())

@@ -14,7 +14,7 @@ use crate::thing::runs;
 const TOLD: Duration = Duration::from_secs(5);
 /// How long a connection stays that no request has come on: `client_header_timeout`, and a quarter
 /// for a busy host.
-const UNUSED: Duration = Duration::from_millis(1250);
+const UNUSED: Duration = Duration::from_millis(1700);
 
 /// A process, by its number and the time of its start.
 type Process = (u32, u64);
@@ -22,14 +22,19 @@ type Process = (u32, u64);
 /// Waits until workers of before get no more requests: they are gone, or take no connections any
 /// more, and have closed those that they took and that nobody used.
 pub(super) fn retire(workers: &[Process]) {
-    let is_there = |of: &&Process| runs(of.0, of.1);
-    let told = Deadline::within(TOLD);
-    while workers.iter().filter(is_there).any(|of| !is_ending(of.0)) && !told.is_over() {
-        told.pause();
-    }
+    accept_no_more(workers);
     let unused = Deadline::within(UNUSED);
-    while workers.iter().any(|of| is_there(&of)) && !unused.is_over() {
+    while workers.iter().any(|of| runs(of.0, of.1)) && !unused.is_over() {
         unused.pause();
+    }
+}
+
+/// Waits until workers of before take no connections any more.
+pub(super) fn accept_no_more(workers: &[Process]) {
+    let told = Deadline::within(TOLD);
+    let accepts = |of: &Process| runs(of.0, of.1) && !is_ending(of.0);
+    while workers.iter().any(accepts) && !told.is_over() {
+        told.pause();
     }
 }
 

@@ -169,8 +169,8 @@ impl Clients<'_> {
     }
 
     /// All that was offered is served, lost or in flight. Why it was lost the balancer knows, which
-    /// may have told it after the load's end only; of the rest, as many as their clients say gave up
-    /// in time, and the others did not reach a balancer, or lost theirs.
+    /// may have told it after the load's end only; of the rest, as many as their clients say gave
+    /// up in time, and the others did not reach a balancer, or lost theirs.
     fn counted(&self, by_end: &Lost, in_all: &Lost) -> Counted {
         let of = self.counting.events();
         let all = of.offered.saturating_sub(of.succeeded + self.counting.in_flight());

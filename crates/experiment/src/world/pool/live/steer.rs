@@ -93,6 +93,19 @@ impl Ticking {
         let is_within = from_ns + part_ns <= end_ns;
         if is_within { from_ns + draws.below(part_ns.max(1)) } else { end_ns }
     }
+
+    /// Takes what is seen now, within the tick or at its end, of instances with so many cores.
+    fn sees(&mut self, seen: Seen, now_ns: u64, (is_due, cores): (bool, f64)) {
+        self.samples.waiting = seen.waiting;
+        if !is_due || self.samples.count == 0 {
+            take(&seen, cores, &mut self.samples);
+        }
+        let ready = u32::try_from(seen.ready()).unwrap_or(u32::MAX);
+        self.of.supplied(ready, now_ns.saturating_sub(self.last_ns));
+        let last = std::mem::replace(&mut self.last, seen);
+        self.older = (last, self.last_ns);
+        self.last_ns = now_ns;
+    }
 }
 
 impl Steered<'_> {
@@ -130,21 +143,12 @@ impl Steered<'_> {
             let is_due = is_last || now_ns >= ticking.of.began_ns + tick_ns;
             let seen = self.look(is_due, &mut ticking, yard)?;
             seen.notes.iter().for_each(|text| yard.note_balancer(text));
-            let since_ns = now_ns.saturating_sub(ticking.last_ns);
             let (older, older_ns) = &ticking.older;
             let of_ns = now_ns.saturating_sub(*older_ns).max(part_ns);
             if !is_last {
                 plant.mend(older, &seen, of_ns as f64 / 1e9);
             }
-            ticking.samples.waiting = seen.waiting;
-            if !is_due || ticking.samples.count == 0 {
-                take(&seen, f64::from(self.terms.cores), &mut ticking.samples);
-            }
-            let ready = u32::try_from(seen.ready()).unwrap_or(u32::MAX);
-            ticking.of.supplied(ready, since_ns);
-            let last = std::mem::replace(&mut ticking.last, seen);
-            ticking.older = (last, ticking.last_ns);
-            ticking.last_ns = now_ns;
+            ticking.sees(seen, now_ns, (is_due, f64::from(self.terms.cores)));
             if let Some(meters) = &mut ticking.meters {
                 let servers = yard.life().servers();
                 meters.look(servers.iter());
@@ -160,12 +164,7 @@ impl Steered<'_> {
             controller.collect(&terms, point);
             let before = yard.is_followed.then(|| policy.save().ok()).flatten();
             let mut decided = controller.step(&terms, policy, &mut plant);
-            if decided.limited_by == Some(Bound::Provider) && yard.life().is_spent {
-                decided.limited_by = Some(Bound::Budget);
-            }
-            if let Some(why) = &yard.life().unknown {
-                decided.reason += &format!("; the pool is as it was told last: {why}");
-            }
+            explains(&mut decided, yard);
             if let Some(before) = before.filter(|_| decided.changes()) {
                 // Nothing was done, so it rests after nothing. What was saved is of this kind.
                 let _ = policy.restore(&before);
@@ -282,6 +281,17 @@ impl Steered<'_> {
         if of.changes() {
             drop(self.events.send(scaled(of)));
         }
+    }
+}
+
+/// Adds to a decision what is known of who starts the instances.
+fn explains(decided: &mut Decided, yard: &Yard<'_>) {
+    let life = yard.life();
+    if decided.limited_by == Some(Bound::Provider) && life.is_spent {
+        decided.limited_by = Some(Bound::Budget);
+    }
+    if let Some(why) = &life.unknown {
+        decided.reason += &format!("; the pool is as it was told last: {why}");
     }
 }
 

@@ -387,7 +387,7 @@ impl<'a> Yard<'a> {
             let is_same = !life.is_reviving && life.revivals == revivals;
             match look {
                 Some((_, Ok(seen))) if is_same => life.has_lost(&seen.lost),
-                Some((error, Err(_))) if is_same && life.has_begun() => {
+                Some((error, Err(_))) if is_same && life.has_begun() && life.is_wanted(number) => {
                     life.note(number, &format!("waits: {}", chain(error)));
                     life = self.awaits_another(life, revivals);
                     if life.is_over {
