@@ -135,6 +135,7 @@ fn every_key_of_a_pool_and_its_bill_changes_the_result() {
     // each was measured to serve, which prices a request and simulates nothing.
     let others = [
         "pool.role",
+        "pool.drain",
         "pool.follow",
         "pool.heard_at",
         "pool.token_file",
