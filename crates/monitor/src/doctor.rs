@@ -9,6 +9,7 @@
 
 mod host;
 mod network;
+mod own;
 
 use std::fmt::Display;
 use std::path::Path;
@@ -260,12 +261,47 @@ mod tests {
         assert_eq!(one(&[("proc/self/limits", limits)], FEW, "descriptors").fit, Fit::Good);
         let more = Wants { connections: 10_000, opened_per_s: 1.0 };
         let found = one(&[("proc/self/limits", limits)], more, "descriptors");
-        assert_eq!((found.fit, found.change.as_deref()), (Fit::Unfit, Some("ulimit -n 11100")));
+        assert_eq!((found.fit, found.change.as_deref()), (Fit::Doubtful, Some("ulimit -n 11100")));
         let range = [("proc/sys/net/ipv4/ip_local_port_range", "32768 60999")];
         assert_eq!(one(&range, FEW, "ports").fit, Fit::Good);
         let reserved =
             [range[0], ("proc/sys/net/ipv4/ip_local_reserved_ports", "32768-60000,60100")];
         let found = one(&reserved, Wants { connections: 1000, opened_per_s: 1.0 }, "ports");
         assert_eq!(found.fit, Fit::Unfit, "{found:?}");
+    }
+
+    #[test]
+    fn what_a_control_group_lets_a_process_have_counts() {
+        let meminfo = "MemAvailable:   20000000 kB\n";
+        let v1 = "9:cpuacct,cpu:/a\n4:memory:/a/b\n1:name=systemd:/\n";
+        let old: &[(&str, &str)] = &[
+            ("proc/meminfo", meminfo),
+            ("proc/self/cgroup", v1),
+            ("sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "9223372036854771712\n"),
+            ("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "67108864\n"),
+            ("sys/fs/cgroup/memory/a/memory.usage_in_bytes", "7108864\n"),
+            ("sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "150000\n"),
+            ("sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n"),
+        ];
+        let new: &[(&str, &str)] = &[
+            ("proc/meminfo", meminfo),
+            ("proc/self/cgroup", "0::/a/b\n"),
+            ("sys/fs/cgroup/a/b/memory.max", "67108864\n"),
+            ("sys/fs/cgroup/a/b/memory.current", "7108864\n"),
+            ("sys/fs/cgroup/a/memory.max", "max\n"),
+            ("sys/fs/cgroup/a/b/cpu.max", "max 100000\n"),
+            ("sys/fs/cgroup/a/cpu.max", "150000 100000\n"),
+        ];
+        for files in [old, new] {
+            let found = one(files, MANY, "memory");
+            assert_eq!(found.fit, Fit::Unfit, "{found:?}");
+            assert!(found.found.contains("in its control group"), "{found:?}");
+            assert_eq!(one(files, FEW, "memory").fit, Fit::Good);
+            let found = one(files, FEW, "processor time");
+            assert_eq!((found.fit, &*found.found), (Fit::Doubtful, "1.5 processors"));
+        }
+        let free = [("proc/meminfo", meminfo), ("proc/self/cgroup", "0::/\n")];
+        assert_eq!(one(&free, FEW, "memory").fit, Fit::Good);
+        assert_eq!(one(&free, FEW, "processor time").fit, Fit::Good);
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn levels(
     flag: &str,
     place: Place,
 ) -> Result<Node, Box<Fault>> {
-    let wanted = words(flag);
+    let wanted = words(flag, &known(root, factor));
     constrain(root, factor, &wanted);
     let Some(levels) = table(root, "factor").and_then(|factors| table(factors, factor)) else {
         let level = |text| Node { value: Value::Text(text), place };
@@ -41,9 +41,27 @@ pub(crate) fn levels(
     }
 }
 
-/// The levels in a text: with commas between, or as TOML has a list.
-fn words(text: &str) -> Vec<String> {
+/// The levels that a plan has for a factor.
+fn known(root: &Table, factor: &str) -> Vec<String> {
+    match table(root, "factor").and_then(|factors| factors.get(factor)).map(|of| &of.node.value) {
+        Some(Value::Table(levels)) => levels.entries.iter().map(|of| of.key.clone()).collect(),
+        Some(Value::List(levels)) => levels.iter().filter_map(|of| of.value.level()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The levels in a text: one that the plan has, as it stands there or in quotes; else with commas
+/// between, or as TOML has a list.
+fn words(text: &str, known: &[String]) -> Vec<String> {
     let document = format!("of = {text}").parse::<toml_edit::DocumentMut>().ok();
+    let quoted = document.as_ref().and_then(|document| document["of"].as_str());
+    let whole = [Some(text.trim()), quoted].into_iter().flatten();
+    if let Some(level) = whole.map(str::to_owned).find(|of| known.contains(of)) {
+        return vec![level];
+    }
+    if let Some(level) = quoted {
+        return vec![level.to_owned()];
+    }
     let list = document.as_ref().and_then(|document| document["of"].as_array());
     let word = |of: &toml_edit::Value| match of.as_str() {
         Some(text) => text.to_owned(),

@@ -133,8 +133,9 @@ pub(crate) fn lay_over(
         {
             source.secrets.push((0, setting.value.len()));
         }
-        displace(root, &path, files);
         let place = Place::new(index, 0, setting.value.len());
+        faults.extend(of_factor_alone(root, setting, place));
+        displace(root, &path, files);
         let node = match factor_of(&setting.key) {
             Some(factor) => levels(root, factor, &setting.value, place),
             None => Ok(Node { value: Value::Typed(setting.value.clone()), place }),
@@ -148,6 +149,21 @@ pub(crate) fn lay_over(
         sources.push(source);
     }
     faults
+}
+
+/// What is wrong with a flag for a key that is a factor: the factor's levels would take its place.
+fn of_factor_alone(root: &Table, setting: &Setting, place: Place) -> Option<Fault> {
+    let Value::Table(factors) = &root.get("factor")?.node.value else { return None };
+    let is_plain = !setting.is_level && factor_of(&setting.key).is_none();
+    let key = &setting.key;
+    (is_plain && factors.get(key).is_some()).then(|| Fault {
+        message: format!(
+            "`{key}` is a factor of the plan: its levels take the place of this value"
+        ),
+        place,
+        also: None,
+        hint: Some(format!("--set 'factor.{key}={}'", setting.value)),
+    })
 }
 
 /// The parts of a key's path. What stands behind a map of a role is one name, dots and all:

@@ -88,31 +88,41 @@ pub(crate) struct Rate {
     pub(crate) drained: u64,
 }
 
-impl Rate {
-    /// That of stretches with their starts, of a measured phase after whose end the load was
-    /// watched for so long, with a median response time. A window that would go beyond what was
-    /// watched begins earlier. `None` where no stretch has counts.
-    pub(crate) fn of(
-        stretches: &[(u64, Answered)],
-        phase: &Range<u64>,
-        (median_ns, watched_ns): (u64, u64),
-    ) -> Option<Self> {
-        let total: u64 = stretches.iter().map(|(_, of)| of.total()).sum();
+/// Counts the answers of stretches for a rate.
+pub(crate) struct Counting {
+    length_ns: u64,
+    window: Range<u64>,
+    total: u64,
+    before: (f64, f64),
+}
+
+impl Counting {
+    /// For a measured phase, with a window that begins so much later: a median response time, or as
+    /// long as the load was watched after the phase, where that is less.
+    pub(crate) fn new(phase: Range<u64>, later_ns: u64) -> Self {
         let length_ns = phase.end.saturating_sub(phase.start);
-        if total == 0 || length_ns == 0 {
+        let window = phase.start + later_ns..phase.end + later_ns;
+        Self { length_ns, window, total: 0, before: (0.0, 0.0) }
+    }
+
+    /// Counts those of a stretch that began then.
+    pub(crate) fn add(&mut self, start_ns: u64, of: &Answered) {
+        self.total += of.total();
+        self.before.0 += of.before(start_ns, self.window.start);
+        self.before.1 += of.before(start_ns, self.window.end);
+    }
+
+    /// The rate; `None` where no answer was counted, or no time passed.
+    pub(crate) fn rate(&self) -> Option<Rate> {
+        if self.total == 0 || self.length_ns == 0 {
             return None;
         }
-        let shift_ns = median_ns.min(watched_ns);
-        let before = |moment_ns: u64| {
-            let all = stretches.iter().filter(|(start_ns, _)| *start_ns < moment_ns);
-            all.map(|(start_ns, of)| of.before(*start_ns, moment_ns)).sum::<f64>()
-        };
-        let until_end = before(phase.end + shift_ns);
-        let within = until_end - before(phase.start + shift_ns);
+        let (from, until) = self.before;
+        let (within, total) = (until - from, self.total as f64);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-        let drained = (total as f64 - until_end).round().max(0.0) as u64;
-        let per_s = within * 1e9 / length_ns as f64;
-        Some(Self { per_s, share: within / total as f64, drained })
+        let drained = (total - until).round().max(0.0) as u64;
+        let per_s = within * 1e9 / self.length_ns as f64;
+        Some(Rate { per_s, share: within / total, drained })
     }
 }
 
@@ -124,13 +134,15 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
     const MS: u64 = 1_000_000;
 
-    /// The stretches of answers at these moments.
-    fn stretches(moments: impl Iterator<Item = u64>) -> Vec<(u64, Answered)> {
+    /// The rate of answers at these moments, of a phase and a window that much later.
+    fn of(moments: impl Iterator<Item = u64>, phase: Range<u64>, later_ns: u64) -> Option<Rate> {
         let mut all: std::collections::BTreeMap<u64, Answered> = std::collections::BTreeMap::new();
         for at in moments {
             all.entry(at / SECOND * SECOND).or_default().note(at % SECOND);
         }
-        all.into_iter().collect()
+        let mut counting = Counting::new(phase, later_ns);
+        all.iter().for_each(|(start_ns, of)| counting.add(*start_ns, of));
+        counting.rate()
     }
 
     /// The rate of requests at these times, answered at those.
@@ -140,8 +152,7 @@ mod tests {
         let last = answers.iter().map(|(_, done)| *done).max().unwrap();
         let median = times[times.len() / 2];
         let watched = last.saturating_sub(length_ns);
-        let of = stretches(answers.iter().map(|(_, done)| *done));
-        Rate::of(&of, &(0..length_ns), (median, watched)).unwrap()
+        of(answers.iter().map(|(_, done)| *done), 0..length_ns, median.min(watched)).unwrap()
     }
 
     /// A server of so many requests a second, one after the other, asked at these moments.
@@ -192,11 +203,11 @@ mod tests {
 
     #[test]
     fn a_load_that_is_cut_off_shows_what_came_until_then() {
-        let of = stretches((1..150).map(|n| n * 20 * MS));
-        let cut = Rate::of(&of, &(0..3 * SECOND), (2 * SECOND, 0)).unwrap();
+        let moments = || (1..150).map(|n| n * 20 * MS);
+        let cut = of(moments(), 0..3 * SECOND, 0).unwrap();
         assert!((cut.per_s - 149.0 / 3.0).abs() < 0.1, "{cut:?}");
-        assert_eq!(Rate::of(&[], &(0..SECOND), (0, 0)), None);
-        assert_eq!(Rate::of(&of, &(0..0), (0, 0)), None);
+        assert_eq!(of(std::iter::empty(), 0..SECOND, 0), None);
+        assert_eq!(of(moments(), 0..0, 0), None);
     }
 
     proptest! {

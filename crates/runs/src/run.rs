@@ -521,12 +521,6 @@ impl Run {
         schema::select(&self.opened.database, table, columns).map_err(self.unreadable())
     }
 
-    /// Columns of a table, as a statement names them.
-    pub(crate) fn columns(&self, table: &str, columns: &[&str]) -> Result<String, RunError> {
-        let columns = columns.iter().copied();
-        schema::select(&self.opened.database, table, columns).map_err(self.unreadable())
-    }
-
     /// One figure or several of the database, as one row.
     pub(crate) fn query<T>(
         &self,

@@ -16,8 +16,10 @@
 //!   SLO, which a clause has wherever it does not hang on the generator: [`crate::verdicts`].
 
 mod answers;
+mod rate;
 mod verdicts;
 
+use rate::rate;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use verdicts::Judged;
@@ -28,7 +30,6 @@ use plimsoll_stats::percentiles::Percentiles;
 use plimsoll_stats::slo::{Slo, Watched};
 use plimsoll_units::show_count;
 
-use crate::answered::{Answered, Rate};
 use crate::by_name;
 use crate::database::{int, uint};
 use crate::error::RunError;
@@ -36,7 +37,6 @@ use crate::hlog;
 use crate::meta::Ended;
 use crate::row::{self, Scale};
 use crate::run::Run;
-use crate::schema::ANSWERED;
 use crate::summary::{
     Bytes, Cause, Connections, GOES_ON, Generator, Host, RunIdentity, SCHEMA, Spread, Summary,
     WarmUp, seconds,
@@ -61,19 +61,17 @@ const SPINS_IN_REAL_TIME: &str = "the generator spins with real-time priority: t
 /// Where the run cannot be read.
 pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     let (load, _moment) = (run.load()?, run.as_of_one_moment()?);
-    let span = run.measured()?;
+    let (span, books) = (run.measured()?, run.name_books()?);
     let seconds_of = Seconds::read(run, &span)?;
     let log = Log::read(run, &span, &seconds_of.stalled)?;
     let ended = run.end().map(|end| &end.ended);
     let (counters, mut warnings) = counted(run, &log, &seconds_of, &span)?;
     let mut invalid_because = complaints(&log, &seconds_of);
     let (healthy, duration_s) = (invalid_because.is_empty(), seconds(span.end - span.start));
-    let rate = rate(run, &span, &log, &counters)?;
-    let rate_mean = rate.map(|rate| rate.per_s);
+    let rate = rate(run, &span, log.measured(Tag::Response), &counters)?;
     let (slo, watched) = slo_of(run, &span, &mut warnings)?;
     let setting = answers::Setting { log: &log, seconds: &seconds_of, ended, healthy };
     let answers = answers::judged(run, &span, slo.as_ref(), &setting)?;
-    let books = run.name_books()?;
     let judged = Judged {
         counters: &counters,
         rate,
@@ -106,7 +104,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         succeeded: counters.succeeded,
         redirects: counters.redirects,
         in_flight_at_end: counters.errors_of(ErrorKind::InFlightAtEnd),
-        rate_mean,
+        rate_mean: rate.map(|rate| rate.per_s),
         drained: rate.map_or(0, |rate| rate.drained),
         status: counters.status.iter().map(|(code, n)| (code.to_string(), *n)).collect(),
         errors: errors(&counters),
@@ -130,32 +128,6 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         websocket: websocket(run)?,
         warm_up: warm_up(run, &log)?,
     })
-}
-
-/// The rate at which answers came; `None` where a single request was due, or no time passed. Runs of
-/// an earlier version do not say when answers came within a second: theirs is completed / duration.
-fn rate(
-    run: &Run,
-    span: &Range<u64>,
-    log: &Log,
-    counters: &Counters,
-) -> Result<Option<Rate>, RunError> {
-    let duration_s = seconds(span.end - span.start);
-    if counters.offered < 2 || duration_s <= 0.0 {
-        return Ok(None);
-    }
-    let mut stretches = Vec::new();
-    let columns = run.columns("interval", &["start_ns", ANSWERED])?;
-    run.for_each_row(&format!("SELECT {columns} FROM interval ORDER BY rowid"), &[], |row| {
-        let start_ns = row.get(0).map(uint).map_err(run.unreadable())?;
-        let text = row.get_ref(1).ok().and_then(|text| text.as_str().ok());
-        stretches.extend(text.and_then(Answered::parse).map(|of| (start_ns, of)));
-        Ok(())
-    })?;
-    let watched_ns = run.covered_ns()?.saturating_sub(span.end);
-    let median_ns = log.measured(Tag::Response).value_at_quantile(0.5).unwrap_or(0);
-    let of_total = Rate { per_s: float(counters.completed) / duration_s, share: 1.0, drained: 0 };
-    Ok(Some(Rate::of(&stretches, span, (median_ns, watched_ns)).unwrap_or(of_total)))
 }
 
 /// What came of WebSockets, where there were any.
@@ -578,11 +550,6 @@ fn warm_up(run: &Run, log: &Log) -> Result<Option<WarmUp>, RunError> {
         succeeded: counters.succeeded,
         response_us: Percentiles::of(&log.warm_up_response),
     }))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "no run counts 2^53 requests")]
-fn float(n: u64) -> f64 {
-    n as f64
 }
 
 impl Run {

@@ -1,6 +1,6 @@
 //! Descriptors, memory, processors and clocks.
 
-use super::{Facts, Finding, Fit, Wants, sysctl};
+use super::{Facts, Finding, Fit, Wants, own, sysctl};
 use crate::Ticks;
 use crate::memory::bytes_of;
 use plimsoll_units::{show_count, show_share, show_size};
@@ -17,6 +17,11 @@ fn wanted(wants: Wants) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "far below 2^53")]
     let wanted = (wants.connections as f64 * 1.1 + SPARE).round() as u64;
     wanted
+}
+
+/// A number of processors to a hundredth.
+fn round(processors: f64) -> f64 {
+    (100.0 * processors).round() / 100.0
 }
 
 pub(super) fn descriptors(facts: &Facts<'_>, wants: Wants) -> Vec<Finding> {
@@ -38,15 +43,16 @@ pub(super) fn descriptors(facts: &Facts<'_>, wants: Wants) -> Vec<Finding> {
     let own = match limits {
         None => own,
         Some((soft, hard)) => {
-            own.found(format_args!("{}, at most {}", show_count(soft), show_count(hard))).unless(
-                soft >= need,
-                Fit::Unfit,
-                match hard >= need {
-                    true => format!("ulimit -n {need}"),
-                    // Nobody but the kernel's own limit hinders root then.
-                    false => format!("prlimit --pid $$ --nofile={need}:{need}"),
-                },
-            )
+            let own = own.found(format_args!("{}, at most {}", show_count(soft), show_count(hard)));
+            match hard >= need {
+                // A load raises the soft limit by itself; many servers do not.
+                true => own.unless(soft >= need, Fit::Doubtful, format!("ulimit -n {need}")),
+                // Nobody but the kernel's own limit hinders root then.
+                false => {
+                    let change = format!("prlimit --pid $$ --nofile={need}:{need}");
+                    own.unless(false, Fit::Unfit, change)
+                }
+            }
         }
     };
     let all = Finding::new(
@@ -76,12 +82,17 @@ pub(super) fn memory(facts: &Facts<'_>, wants: Wants) -> Vec<Finding> {
         "a connection takes about 18 kB of kernel and server together",
         format_args!("{} within 70% of what is free", show_size(need)),
     );
+    let within = own::memory_left(facts);
     let free = match bytes_of(&info, "MemAvailable") {
-        Some(bytes) => free.found(format_args!("{} free", show_size(bytes))).unless(
-            need as f64 <= bytes as f64 * 0.7,
-            Fit::Unfit,
-            "",
-        ),
+        Some(bytes) => {
+            let (bytes, whose) = match within.filter(|left| *left < bytes) {
+                Some(left) => (left, " in its control group"),
+                None => (bytes, ""),
+            };
+            let fits = need as f64 <= bytes as f64 * 0.7;
+            let found = free.found(format_args!("{} free{whose}", show_size(bytes)));
+            found.unless(fits, Fit::Unfit, "")
+        }
         None => free,
     };
     let swap = Finding::new("swap", "a server whose pages are on a disk answers late", "unused");
@@ -148,5 +159,18 @@ pub(super) fn processors(facts: &Facts<'_>) -> Vec<Finding> {
         ),
         None => governor,
     };
-    vec![steal, clock, governor]
+    let time = Finding::new(
+        "processor time",
+        "what a process would take beyond its quota waits for the next period",
+        "no quota",
+    );
+    let time = match (own::processors(facts), ticks.is_some()) {
+        (Some(processors), _) => {
+            let found = time.found(format_args!("{} processors", round(processors)));
+            found.unless(false, Fit::Doubtful, "")
+        }
+        (None, true) => time.found("no quota"),
+        (None, false) => time,
+    };
+    vec![steal, time, clock, governor]
 }

@@ -103,6 +103,39 @@ fn a_flag_for_a_factor_chooses_its_levels() {
     assert_eq!(one.factors[1].keys(), ["load.timeout", "load.drain"]);
 }
 
+/// A level with a comma is one level where the plan has it, or in quotes.
+#[test]
+fn a_level_with_a_comma_is_one() {
+    let text = "[target]\nurl = 'http://127.0.0.1:1/'\n[load]\nrate = '1/s'\nfor = '1s'\n[factor]\n\
+                'target.headers.Accept-Encoding' = ['identity', 'gzip, br']\n";
+    let levels = |value: &str| {
+        let plan = with(text, &[("factor.target.headers.Accept-Encoding", value)]);
+        plan.factors[0].levels.clone()
+    };
+    for one in ["gzip, br", "\"gzip, br\"", "['gzip, br']"] {
+        assert_eq!(levels(one), ["gzip, br"], "{one}");
+    }
+    assert_eq!(levels("\"a, b\""), ["a, b"]);
+    assert_eq!(levels("identity, gzip"), ["identity", "gzip"]);
+    assert_eq!(levels("['gzip, br', 'identity']"), ["gzip, br", "identity"]);
+}
+
+/// A value under a factor would change nothing: its levels are what is tried.
+#[test]
+fn a_flag_for_a_key_that_is_a_factor_is_refused() {
+    let text = "[target]\nurl = 'http://127.0.0.1:1/'\n[load]\nrate = '1/s'\nfor = '1s'\n[factor]\n\
+                'load.rate' = ['40/s', '60/s']\n";
+    let refused = crate::parse_with(text, "plan.toml", &[flag("load.rate", "99/s")]);
+    let told = refused.unwrap_err().to_string();
+    for part in ["`load.rate` is a factor", "--set 'factor.load.rate=99/s'"] {
+        assert!(told.contains(part), "{told}");
+    }
+    // What its level is set by is none.
+    let level = Setting::level("load.rate", "60/s", "factor load.rate");
+    assert!(crate::parse_with(text, "plan.toml", &[level]).is_ok());
+    assert_eq!(with(text, &[("load.for", "2s")]).factors[0].levels.len(), 2);
+}
+
 #[test]
 fn a_level_that_a_factor_does_not_have_is_told_with_those_that_it_has() {
     for (value, says) in [("mny", "did you mean `many`"), ("many,none at all", "few, many")] {
