@@ -186,9 +186,7 @@ fn the_day_is_told_by_the_clock_of_what_was_recorded() {
     let of_day = plan("rate = '2/s'\nfor = '4h'", "starts_at = '18:30'", policy);
     place.write("day.toml", of_day);
     place.plimsoll(&["simulate", "day.toml", "--out", "kept", "--quiet"]).ended_with(0);
-    let folder = std::fs::read_dir(place.path("kept")).unwrap().flatten().next().unwrap().path();
-    let is_run = |path: &std::path::Path| path.join("run.sqlite").is_file();
-    let run = if is_run(&folder) { folder } else { folder.join("cells/0001") };
+    let run = place.runs("kept").pop().unwrap();
     let text = format!("trace = '{}'", run.display());
     place.write("plan.toml", plan(&text, "", policy));
     assert_eq!(first(&["plan.toml"]), "00:30:00 2 → 4 4 from 19:00 on");

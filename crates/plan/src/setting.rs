@@ -151,10 +151,11 @@ pub(crate) fn lay_over(
     faults
 }
 
-/// What is wrong with a flag for a key that is a factor: the factor's levels would take its place.
+/// What is wrong with `--set` for a key that is a factor: the factor's levels would take its place.
 fn of_factor_alone(root: &Table, setting: &Setting, place: Place) -> Option<Fault> {
     let Value::Table(factors) = &root.get("factor")?.node.value else { return None };
-    let is_plain = !setting.is_level && factor_of(&setting.key).is_none();
+    let is_set = setting.origin.starts_with("--set ") && !setting.is_level;
+    let is_plain = is_set && factor_of(&setting.key).is_none();
     let key = &setting.key;
     (is_plain && factors.get(key).is_some()).then(|| Fault {
         message: format!(

@@ -9,7 +9,7 @@ use plimsoll_runs::Kind as RunKind;
 use plimsoll_runs::experiment::Cell;
 use plimsoll_testbed::outline::Planned;
 
-use super::{Ask, Of, PARTS, Ready, Scaled, With, clusters, execute_designed, pools};
+use super::{Ask, Of, PARTS, Ready, Scaled, With, clusters, execute_designed, figures, pools};
 use crate::adaptive;
 use crate::bench::{self, Bench, Text};
 use crate::between;
@@ -138,6 +138,7 @@ impl Designed {
 
 impl Design {
     fn of(varied: &Varied, kind: RunKind) -> Result<Self, ExperimentError> {
+        figures::check(varied.experiment.as_ref())?;
         let (all, refused) = (factors::combinations(varied)?, factors::refused(varied)?);
         let left_out = refused.into_iter().map(|(of, count)| left_out(&of, count));
         let mut notes: Vec<String> = left_out.collect();
@@ -215,6 +216,9 @@ pub(super) fn bench(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError
         true => live_only(plan).into_iter().collect(),
         false => servers::unused(plan),
     };
+    if kind == RunKind::Load {
+        notes.extend(figures::too_few(varied.experiment.as_ref(), &plans));
+    }
     let (mut lengths, mut own) = (Vec::new(), BTreeMap::new());
     for (plan, of) in plans.iter().zip(&design.all) {
         let prepared = whole(ask, plan)?;

@@ -122,10 +122,11 @@ fn a_level_with_a_comma_is_one() {
 
 /// A value under a factor would change nothing: its levels are what is tried.
 #[test]
-fn a_flag_for_a_key_that_is_a_factor_is_refused() {
+fn what_is_set_of_a_key_that_is_a_factor_is_refused() {
     let text = "[target]\nurl = 'http://127.0.0.1:1/'\n[load]\nrate = '1/s'\nfor = '1s'\n[factor]\n\
                 'load.rate' = ['40/s', '60/s']\n";
-    let refused = crate::parse_with(text, "plan.toml", &[flag("load.rate", "99/s")]);
+    let set = Setting::from_pair("load.rate=99/s").unwrap();
+    let refused = crate::parse_with(text, "plan.toml", &[set]);
     let told = refused.unwrap_err().to_string();
     for part in ["`load.rate` is a factor", "--set 'factor.load.rate=99/s'"] {
         assert!(told.contains(part), "{told}");

@@ -50,9 +50,9 @@ const FORM: [(&[&str], &str); 17] = [
     (
         &[],
         "schema warnings run duration_s warmup_s drain_s offered sent completed succeeded \
-         redirects in_flight_at_end rate_mean status errors reasons blame bytes connections \
-         response_us succeeded_us service_us ttfb_us connect_us connection_wait_us availability \
-         generator host slo warm_up",
+         redirects in_flight_at_end rate_mean drained status errors reasons blame bytes \
+         connections response_us succeeded_us service_us ttfb_us connect_us \
+         connection_wait_us availability generator host slo warm_up",
     ),
     (
         &["run"],
