@@ -59,7 +59,10 @@ fn the_page_cache_is_dropped_and_a_service_restarted_before_each_cell() {
         assert_eq!(done[0], "the service was restarted");
         assert!(done[1].starts_with("the page cache was dropped, in "), "{done:?}");
     }
-    assert_eq!(std::fs::read_to_string(place.path("restarts")).unwrap(), "restarted\n".repeat(2));
+    // A cell that a busy host has made invalid is executed once more.
+    let restarts = std::fs::read_to_string(place.path("restarts")).unwrap();
+    assert!(restarts.lines().all(|line| line == "restarted"), "{restarts}");
+    assert!((2..=4).contains(&restarts.lines().count()), "{restarts}");
 }
 
 /// Of cells of fixed length on servers of the program it is one length, which is that of the loads

@@ -276,7 +276,8 @@ fn a_changed_plan_is_refused_with_what_differs_and_adopted_where_that_is_wanted(
     refused.says(&["another plan", "factor.load.users: [1, 2, 4, 8], was [1, 2, 4]", "--adopt"]);
     let of = document(&place, &["--adopt", "--budget", "1h"], 0);
     assert_eq!(of["experiment"]["cells_done"], 4, "{of}");
-    for cell in &done {
+    // One that a busy host has made invalid is executed once more.
+    for cell in done.iter().filter(|of| of["valid"] == true) {
         let same = cells(&of).into_iter().find(|of| of["factors"] == cell["factors"]).unwrap();
         assert_eq!(same["figures"], cell["figures"], "a cell that was equal ran again");
     }

@@ -162,10 +162,16 @@ fn a_broadcast_reaches_all_and_its_latency_is_told() {
     for none in ["lost", "doubled", "disorder", "skipped"] {
         assert_eq!(of[none], 0, "{none}: {of}");
     }
-    assert_eq!(of["latency_us"]["count"].as_u64().unwrap() + of["ahead"].as_u64().unwrap(), 24);
+    assert_eq!(timed(of) + of["ahead"].as_u64().unwrap(), 24);
     assert_eq!(of["spread_us"]["count"], 3, "of each of the three: {of}");
     assert_eq!(named(&heard, "news")["kind"], "broadcast");
     assert_eq!(named(&heard, "news")["count"], 24);
+}
+
+/// Broadcasts of which it is known how long they took, or that a busy host has kept from being
+/// read.
+fn timed(of: &Value) -> u64 {
+    of["latency_us"]["count"].as_u64().unwrap() + of["unread"].as_u64().unwrap_or(0)
 }
 
 /// What is counted is of the whole run, as connections are; times are of the measured phase, as all
@@ -185,10 +191,11 @@ fn broadcasts_of_the_warm_up_are_counted_and_in_no_time() {
     let number = |of: &Value| of.as_u64().unwrap();
     let [all, measured, spreads] =
         [&of["received"], &of["latency_us"]["count"], &of["spread_us"]["count"]].map(number);
-    assert_eq!(measured + number(&of["ahead"]), number(&news["count"]), "{document:#}");
+    assert_eq!(timed(of) + number(&of["ahead"]), number(&news["count"]), "{document:#}");
     assert!(measured < all && spreads > 0, "{document:#}");
-    // One of each pair may have come before the phase, and those of the end may be cut.
-    assert!(2 * spreads <= measured + 2, "{document:#}");
+    // One of a pair may have come before the phase, and those of the end may be cut: of how many
+    // pairs hangs on when the host let them be read.
+    assert!(spreads <= measured, "{document:#}");
 }
 
 #[test]
