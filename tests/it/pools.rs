@@ -279,6 +279,8 @@ fn what_fails_is_replaced_and_what_is_lost_is_counted() {
     let place = Place::new();
     place.write("plan.toml", one_policy("start = 2", "kind = 'fixed'\ninstances = 2"));
     let mut going = place.run_for_ever(&["--json"]);
+    // Before the load has begun, a pool without a balancer is none.
+    let cell = place.loads(&mut going);
     let pid_of = |name: &str| wait_for(name, || servers(&place).get(name).copied());
     let (first, second) = (pid_of("web-1"), pid_of("web-2"));
     // One is killed, one takes connections and answers nothing.
@@ -297,7 +299,6 @@ fn what_fails_is_replaced_and_what_is_lost_is_counted() {
         servers(&place).get("balancer-1").is_some_and(|pid| *pid != balancer).then_some(())
     });
     // It is whole again when two take requests, and in time most requests are served.
-    let cell = place.loads(&mut going);
     let total = || Run::open(&cell).unwrap().total(Phase::Measured).unwrap();
     let is_whole =
         || Run::open(&cell).unwrap().decisions().unwrap().last()?.before.eq(&2).then_some(());

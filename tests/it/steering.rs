@@ -257,8 +257,10 @@ fn a_budget_ends_before_the_cell_that_would_exceed_it() {
     assert!((1..3).contains(&done) && whole["complete"] == false, "{whole}");
     let seen = status(&place).unwrap();
     assert!(seen["reason"].as_str().unwrap().contains("budget of 2.5 s"), "{seen}");
-    // Time between sessions does not count, that of earlier ones does.
-    assert_eq!(document(&place, &[], 4)["experiment"]["cells_done"], done);
+    // Time between sessions does not count, that of earlier ones does: there is no room for both
+    // of the others.
+    let again = document(&place, &[], 4)["experiment"]["cells_done"].as_u64().unwrap();
+    assert!((done..3).contains(&again), "{again} after {done}");
     assert_eq!(document(&place, &["--budget", "1h"], 0)["experiment"]["cells_done"], 3);
 }
 
