@@ -279,8 +279,11 @@ fn a_changed_plan_is_refused_with_what_differs_and_adopted_where_that_is_wanted(
     let of = document(&place, &["--adopt", "--budget", "1h"], 0);
     assert_eq!(of["experiment"]["cells_done"], 4, "{of}");
     // One that a busy host has made invalid is executed once more.
-    for cell in done.iter().filter(|of| of["valid"] == true) {
+    for cell in &done {
         let same = cells(&of).into_iter().find(|of| of["factors"] == cell["factors"]).unwrap();
+        if same["failures"] != cell["failures"] {
+            continue;
+        }
         assert_eq!(same["figures"], cell["figures"], "a cell that was equal ran again");
     }
     assert_eq!(place.runs("runs").len(), 1);
