@@ -87,7 +87,10 @@ fn row<'a>(answered: &Answered<'a>, told: &mut Told, name: &'a mut Vec<u8>) -> O
     };
     let object = match answered.site {
         b"" => url,
-        site => address::join(Some(site), url, None, name),
+        site => {
+            name.clear();
+            address::join(Some(site), url, None, name)
+        }
     };
     let size = answered.bytes.filter(|_| !BODILESS.contains(&status));
     let (second, client) = (Some(answered.second), Some(answered.client));

@@ -12,7 +12,7 @@ fn is_whole(text: &[u8]) -> bool {
     })
 }
 
-/// The parts in one, in `out`: `h.example/a?b`. Hosts are the same in upper and lower case; an
+/// The parts in one, behind what stands in `out`: `h.example/a?b`. Hosts are the same in upper and lower case; an
 /// empty part and `-` are none, and a whole URL has its host already.
 pub(super) fn join<'a>(
     host: Option<&[u8]>,
@@ -21,7 +21,6 @@ pub(super) fn join<'a>(
     out: &'a mut Vec<u8>,
 ) -> &'a [u8] {
     let told = |part: &&[u8]| !matches!(*part, b"" | b"-");
-    out.clear();
     if let Some(host) = host.filter(told).filter(|_| !is_whole(path)) {
         out.extend(host.iter().map(u8::to_ascii_lowercase));
         if !path.starts_with(b"/") {

@@ -49,6 +49,9 @@ const LOOKUPS: [&str; 13] = [
     "get_lease",
 ];
 
+/// Between a volume and what lies on it: no text has it.
+const BEHIND_VOLUME: u8 = 0x1f;
+
 /// Whether an operation of this name asks for an object, in upper or lower case.
 #[must_use]
 pub fn is_lookup(operation: &[u8]) -> bool {
@@ -175,8 +178,13 @@ fn row<'a>(
             Some(value::second_of_day(date, time).ok_or("a date or a time that is none")?)
         }
     };
+    name.clear();
+    for volume in found.volumes.into_iter().flatten() {
+        name.extend_from_slice(volume);
+        name.push(BEHIND_VOLUME);
+    }
     let object = match (found.host, found.query) {
-        (None, None) => object,
+        (None, None) if name.is_empty() => object,
         (host, query) => address::join(host, object, query, name),
     };
     Ok(Row { object, size, second, client: found.client })

@@ -7,6 +7,7 @@
 //! | 8, 12 or 14 digits that are a date from 1990 to 2100 | `YYYYMMDD`, `YYYYMMDDhhmm`, `YYYYMMDDhhmmss` |
 //! | a number below 10⁸ | seconds |
 //! | up to 10¹¹, 10¹⁴, 10¹⁷, beyond | seconds, milli-, micro-, nanoseconds since 1970 |
+//! | that is from 1990 to 2100 in units of 100 ns since 1601, or since the year 1 | these: file times of Windows, ticks of .NET |
 //!
 //! 10⁸ seconds since 1970 are a day in 1973; 10¹¹ are the year 5138, and as milliseconds 1973. What
 //! a name did not say is told by [`Clock::remark`].
@@ -23,6 +24,13 @@ const LEAST_NS: i128 = LEAST_US * 1_000;
 /// Times whose unit is named count from 1970 where they come to a day from 1990 to 2100.
 const CALENDAR_NS: std::ops::Range<i128> = 631_152_000 * SECOND_NS..4_102_444_800 * SECOND_NS;
 
+/// Units of 100 ns, and from when they may count: what that is called, and nanoseconds before 1970.
+const HUNDRED_NS: i128 = 100;
+const HUNDREDS_SINCE: [(&str, i128); 2] = [
+    ("100 ns since 1601", 11_644_473_600 * SECOND_NS),
+    ("100 ns since the year 1", 62_135_596_800 * SECOND_NS),
+];
+
 /// What times are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Clock {
@@ -32,6 +40,8 @@ pub(super) enum Clock {
     Digits(usize),
     /// Numbers of units of so many nanoseconds.
     Numbers { unit_ns: i128, told: Told },
+    /// Numbers of 100 ns since so many nanoseconds before 1970, which is called so.
+    Hundreds { name: &'static str, before_ns: i128 },
 }
 
 /// How the unit of a number is known.
@@ -58,6 +68,11 @@ impl Clock {
             return Some(Self::Digits(text.len()));
         }
         let whole = decimal(text, SECOND_NS)? / SECOND_NS;
+        let is_of_our_times =
+            |(_, before): &(&str, i128)| CALENDAR_NS.contains(&(whole * HUNDRED_NS - before));
+        if let Some((name, before_ns)) = HUNDREDS_SINCE.into_iter().find(is_of_our_times) {
+            return Some(Self::Hundreds { name, before_ns });
+        }
         match whole {
             ..LEAST_EPOCH => numbers(SECOND_NS, Told::Assumed),
             LEAST_EPOCH..LEAST_MS => numbers(SECOND_NS, Told::BySize("seconds")),
@@ -73,6 +88,7 @@ impl Clock {
             Self::Dates => date_time(text).and_then(Moment::date_ns),
             Self::Digits(len) => digits(text).filter(|_| text.len() == len),
             Self::Numbers { unit_ns, .. } => decimal(text, unit_ns),
+            Self::Hundreds { before_ns, .. } => Some(decimal(text, HUNDRED_NS)? - before_ns),
         }
     }
 
@@ -81,6 +97,7 @@ impl Clock {
         match self {
             Self::Dates => date_time(text),
             Self::Digits(_) => self.read(text).map(Moment::Date),
+            Self::Hundreds { .. } => self.read(text).map(|ns| Moment::Zoned(ns, 0)),
             Self::Numbers { told, .. } => {
                 let ns = self.read(text)?;
                 let is_since_1970 = match told {
@@ -93,12 +110,20 @@ impl Clock {
         }
     }
 
+    /// Whether a time that nothing is said of may be one of a spreadsheet: days since the end of
+    /// 1899, from 1990 to 2100, and a part of a day.
+    pub(super) fn may_be_days(self, text: &str) -> bool {
+        let is_assumed = matches!(self, Self::Numbers { told: Told::Assumed, .. });
+        let days = self.read(text).map_or(0, |ns| ns / SECOND_NS);
+        is_assumed && text.contains('.') && (32_874..73_051).contains(&days)
+    }
+
     /// What a time of this kind is called.
     pub(super) fn wanted(self) -> &'static str {
         match self {
             Self::Dates => "a date-time, as in the rows before",
             Self::Digits(_) => "a date in digits, as before",
-            Self::Numbers { .. } => "a number, as before",
+            Self::Numbers { .. } | Self::Hundreds { .. } => "a number, as before",
         }
     }
 
@@ -115,6 +140,7 @@ impl Clock {
             Self::Numbers { told: Told::BySize(unit), .. } => {
                 format!("{unit} since 1970: {first} is {}", date())
             }
+            Self::Hundreds { name, .. } => format!("{name}: {first} is {}", date()),
             Self::Numbers { told: Told::Assumed, .. } => {
                 "seconds, as its name has no unit; `--columns time_ms,…` gives another".to_owned()
             }
@@ -193,6 +219,8 @@ mod tests {
             ("1772524800000", "milliseconds since 1970"),
             ("1772524800000000", "microseconds since 1970"),
             ("1772524800000000000", "nanoseconds since 1970"),
+            ("134169984000000000", "100 ns since 1601"),
+            ("639081216000000000", "100 ns since the year 1"),
             ("20260303080000", "(YYYYMMDDhhmmss)"),
             ("202603030800", "(YYYYMMDDhhmm)"),
         ] {

@@ -7,7 +7,7 @@
 //! | count | `count`, `requests`, `hits`, `calls`, `queries`, `messages`, `n`, `total` |
 //!
 //! A date-time needs no unit. A time in numbers has that of its name: `time_ms`, `time_us`,
-//! `time_ns`, `minute…`, `hour…`; else see `clock`. A time column without a rate or a count: each
+//! `time_100ns`, `time_ns`, `minute…`, `hour…`, `time_d`; else see `clock`. A time column without a rate or a count: each
 //! row is one request, unless another column may be a rate or a count: `value`, as Grafana writes
 //! it, could be either, and so could the only other column where it holds numbers.
 
@@ -190,11 +190,13 @@ fn rate_seconds(name: &str) -> Option<f64> {
 /// Nanoseconds of the unit that a name says, if it does.
 fn unit_ns(name: &str) -> Option<u64> {
     match name {
+        name if name.ends_with("_100ns") => Some(100),
         name if name.ends_with("_ns") => Some(1),
         name if name.ends_with("_us") => Some(1_000),
         name if name.ends_with("_ms") => Some(1_000_000),
         name if name.starts_with("minute") || name.ends_with("_m") => Some(60 * SECOND_NS),
         name if name.starts_with("hour") || name.ends_with("_h") => Some(3600 * SECOND_NS),
+        name if name.ends_with("_d") || name.ends_with("_days") => Some(24 * 3600 * SECOND_NS),
         name if name.starts_with("second") || name.ends_with("_s") => Some(SECOND_NS),
         _ => None,
     }

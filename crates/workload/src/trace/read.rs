@@ -141,9 +141,16 @@ fn of_table(
     columns: &Columns,
     interval_ns: Option<u64>,
 ) -> Result<Trace, TraceError> {
-    let Table { remark, starts, times, values, .. } = table;
-    if times.is_empty() {
+    let Table { remark, starts, times, values, days, .. } = table;
+    let Some(last_ns) = times.last() else {
         return Err(TraceError::Empty { name: name.to_owned() });
+    };
+    if let Some(first) = days.filter(|_| times.len() > 1 && *last_ns < REQUESTS_PER_NS) {
+        let wanted = "rows that take longer than a second, or a time column with a unit";
+        let error = ParseError::new(wanted, &first, 0, first.len());
+        let hint = "these look like the days of a spreadsheet: call the column time_d, in the \
+                    first line or in --columns; seconds are time_s";
+        return Err(TraceError::Columns { error: error.hint(hint) });
     }
     let mut remarks: Vec<String> = remark.into_iter().collect();
     let rows = match columns.value {
@@ -196,6 +203,8 @@ struct Table {
     /// The first time, in nanoseconds, and when that is.
     origin: Option<i128>,
     starts: Option<Moment>,
+    /// The first time, where it may be one of a spreadsheet: days since 1899, with a fraction.
+    days: Option<String>,
     /// Nanoseconds since the first.
     times: Vec<u64>,
     values: Vec<f64>,
@@ -277,6 +286,7 @@ impl Table {
             return Err(Some(columns.neither(*column, name, header)));
         }
         self.remark = clock.remark(&columns.time_name, time);
+        self.days = clock.may_be_days(time).then(|| time.to_owned());
         self.clock = Some(clock);
         Ok(clock)
     }

@@ -4,16 +4,19 @@
 //! | --- | --- |
 //! | object | `object`, `obj`, `key`, `obj_id`, `object_id`, `objectid`, `id`, `url`, `uri`, `item`, `item_id`, `content_id`, `block`, `lba`, `name`, `path`, `hash`, `cs-uri-stem` |
 //! | size | `size`, `bytes`, `obj_size`, `object_size`, `size_bytes`, `bytes_sent`, `body_bytes_sent`, `content_length`, `length`, `value_size`, `response_size`, `sc-bytes` |
-//! | time | `time`, `timestamp`, `ts`, `t`, `date`, `datetime`, `date_time`, `clock`, `clock_time`, `epoch`, `unix_time`, `second`, `seconds`, `start_time`, `arrival_time`, with or without a unit: `_s`, `_ms`, `_us`, `_ns`, `_unix` |
+//! | time | `time`, `timestamp`, `ts`, `t`, `date`, `datetime`, `date_time`, `clock`, `clock_time`, `epoch`, `unix_time`, `second`, `seconds`, `start_time`, `arrival_time`, with or without a unit: `_s`, `_ms`, `_us`, `_100ns`, `_ns`, `_unix` |
 //! | client | `client`, `client_id`, `user`, `user_id`, `ip`, `client_ip`, `remote_addr`, `c-ip` |
+//! | volume | `volume`, `volume_id`, `vol`, `disk`, `disk_id`, `disk_number`, `asu`, `lun` |
 //! | host | `host`; always an object's: `cs(host)`, `cs-host`, `x-host-header`, `http_host`, `vhost`, `virtual_host`, `server_name` |
 //! | query | `cs-uri-query`, `query`, `query_string` |
 //! | operation | `op`, `operation`, `op_type`, `operation_type`, `verb`, `method`, `http_method`, `request_method`, `cs-method`, `command`, `cmd` |
 //!
 //! Of several columns that could be the same, the one counts whose name comes first here. Upper
 //! case, blanks, quotes and a `#` before the first name do not matter. A `host` is the object's
-//! where the object is a path or a URL, else the client. Other columns are passed over, a status
-//! too, and named ([`super::super::Told::passed_over`]).
+//! where the object is a path or a URL, else the client. Volumes are part of the object: the same
+//! block of two volumes is two objects; there may be several columns of them, as of a host and its
+//! disk. Other columns are passed over, a status too, and named
+//! ([`super::super::Told::passed_over`]).
 
 use std::str::FromStr;
 
@@ -82,6 +85,9 @@ const HOST: [&str; 8] = [
     "virtual_host",
     "server_name",
 ];
+/// Each is a part of the object.
+const VOLUME: [&str; 8] =
+    ["volume", "volume_id", "vol", "disk", "disk_id", "disk_number", "asu", "lun"];
 const QUERY: [&str; 3] = ["cs-uri-query", "query", "query_string"];
 const OPERATION: [&str; 11] = [
     "op",
@@ -101,7 +107,7 @@ const OPERATION: [&str; 11] = [
 const ADDRESSES: [&str; 4] = ["url", "uri", "path", "cs-uri-stem"];
 
 /// Units at the end of a time's name: how many make a second.
-const UNITS: [(&str, Option<TimeUnit>); 9] = [
+const UNITS: [(&str, Option<TimeUnit>); 10] = [
     ("_s", Some(TimeUnit::PerSecond(1))),
     ("_sec", Some(TimeUnit::PerSecond(1))),
     ("_seconds", Some(TimeUnit::PerSecond(1))),
@@ -109,6 +115,7 @@ const UNITS: [(&str, Option<TimeUnit>); 9] = [
     ("_msec", Some(TimeUnit::PerSecond(1_000))),
     ("_us", Some(TimeUnit::PerSecond(1_000_000))),
     ("_usec", Some(TimeUnit::PerSecond(1_000_000))),
+    ("_100ns", Some(TimeUnit::PerSecond(10_000_000))),
     ("_ns", Some(TimeUnit::PerSecond(1_000_000_000))),
     ("_unix", None),
 ];
@@ -130,6 +137,8 @@ pub struct Columns {
     pub host: Option<HostColumn>,
     /// What follows the `?` of a URL.
     pub query: Option<usize>,
+    /// What objects lie on: the same name on two of them is two objects.
+    pub volumes: [Option<usize>; VOLUMES],
     /// What was done with the object: look-ups count.
     pub operation: Option<usize>,
     /// Whether the object's name says that it is a path or a URL.
@@ -144,8 +153,9 @@ pub struct TimeColumn {
     /// The column.
     pub column: usize,
     /// How its numbers count. Where that is not known, most of the first rows tell: numbers from
-    /// 10^11 on are milliseconds, from 10^14 microseconds, from 10^17 nanoseconds, and those of
-    /// fourteen digits that make a date are one.
+    /// 10^11 on are milliseconds, from 10^14 microseconds, from 10^17 nanoseconds, or 100 of them
+    /// since 1601 or since the year 1 where that comes to our times; and those of fourteen digits
+    /// that make a date are one.
     pub unit: Option<TimeUnit>,
 }
 
@@ -181,8 +191,8 @@ pub enum HostOf {
 pub enum ColumnsError {
     /// A word that names none.
     #[error(
-        "expected time (time_s, time_ms, time_us, time_ns), object, size, client, host, query, op, \
-         or - for a column that does not matter, found {0:?}"
+        "expected time (time_s, time_ms, time_us, time_ns, time_100ns), object, size, client, host, \
+         volume, query, op, or - for a column that does not matter, found {0:?}"
     )]
     Unknown(String),
     /// None with objects.
@@ -193,8 +203,10 @@ pub enum ColumnsError {
     Twice(String),
 }
 
-/// How many kinds of columns there are.
-pub(super) const PLACES: usize = 8;
+/// How many columns of volumes there may be.
+pub(super) const VOLUMES: usize = 3;
+/// How many columns are read at most.
+pub(super) const PLACES: usize = 8 + VOLUMES;
 
 /// What a column is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -204,6 +216,7 @@ enum Role {
     Time(Option<TimeUnit>),
     Client,
     Host,
+    Volume,
     Query,
     Operation,
 }
@@ -211,7 +224,7 @@ enum Role {
 /// Every name that is known, without those that end in a unit.
 #[cfg(test)]
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    let all = [&OBJECT[..], &SIZE, &CLIENT, &HOST, &QUERY, &OPERATION, &TIME];
+    let all = [&OBJECT[..], &SIZE, &CLIENT, &HOST, &VOLUME, &QUERY, &OPERATION, &TIME];
     all.into_iter().flatten().copied()
 }
 
@@ -223,6 +236,7 @@ fn role(name: &str) -> Option<(Role, usize)> {
         (Role::Size, &SIZE),
         (Role::Client, &CLIENT),
         (Role::Host, &HOST),
+        (Role::Volume, &VOLUME),
         (Role::Query, &QUERY),
         (Role::Operation, &OPERATION),
     ];
@@ -256,7 +270,7 @@ impl Columns {
     /// number, which is no name.
     pub(super) fn of_names<'a>(names: impl Iterator<Item = &'a str>) -> Option<Self> {
         let mut columns = Self { object: usize::MAX, ..Self::default() };
-        let mut ranks = [usize::MAX; 7];
+        let mut ranks = [usize::MAX; 8];
         for (column, name) in names.enumerate() {
             columns.width = column + 1;
             let name = clean(name);
@@ -268,7 +282,10 @@ impl Columns {
                 columns.date = Some(column);
             }
             let known = &mut ranks[role.place()];
-            if rank < *known {
+            if role == Role::Volume {
+                // One too many is passed over, as any column without a use.
+                columns.set(role, column, &name);
+            } else if rank < *known {
                 *known = rank;
                 columns.set(role, column, &name);
             }
@@ -289,6 +306,10 @@ impl Columns {
             Role::Size => self.size.replace(column).is_some(),
             Role::Client => self.client.replace(column).is_some(),
             Role::Time(unit) => self.time.replace(TimeColumn { column, unit }).is_some(),
+            Role::Volume => {
+                let free = self.volumes.iter_mut().find(|volume| volume.is_none());
+                free.map(|volume| *volume = Some(column)).is_none()
+            }
             Role::Query => self.query.replace(column).is_some(),
             Role::Operation => self.operation.replace(column).is_some(),
             Role::Host => {
@@ -300,6 +321,7 @@ impl Columns {
 
     /// All columns that are read.
     pub(super) fn used(&self) -> [Option<usize>; PLACES] {
+        let [first, second, third] = self.volumes;
         [
             Some(self.object),
             self.size,
@@ -309,6 +331,9 @@ impl Columns {
             self.query,
             self.operation,
             self.date,
+            first,
+            second,
+            third,
         ]
     }
 
@@ -340,6 +365,7 @@ impl Role {
             Self::Host => 4,
             Self::Query => 5,
             Self::Operation => 6,
+            Self::Volume => 7,
         }
     }
 }
@@ -441,6 +467,9 @@ mod tests {
             ..Columns::default()
         };
         assert_eq!(columns, expected);
+        let columns: Columns = "time_100ns,volume,volume,op,object,size".parse().unwrap();
+        assert_eq!(columns.time, time(0, Some(10_000_000)));
+        assert_eq!((columns.volumes, columns.object), ([Some(1), Some(2), None], 4));
         let columns: Columns = "date,time,key".parse().unwrap();
         assert_eq!((columns.date, columns.time), (Some(0), time(1, None)));
         let columns: Columns = "date,key".parse().unwrap();
@@ -452,6 +481,7 @@ mod tests {
             ("time,size", "objects"),
             ("", "objects"),
             ("object,key", "once"),
+            ("asu,lun,disk,vol,key", "once"),
             ("object,colour", "colour"),
         ] {
             let error = text.parse::<Columns>().unwrap_err().to_string();

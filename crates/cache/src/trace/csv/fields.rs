@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::columns::{Columns, PLACES};
+use super::columns::{Columns, PLACES, VOLUMES};
 
 /// The place of a column that does not matter, behind those of [`Columns::used`].
 const IGNORED: usize = PLACES;
@@ -21,15 +21,16 @@ pub(super) struct Found<'a> {
     pub query: Option<&'a [u8]>,
     pub operation: Option<&'a [u8]>,
     pub date: Option<&'a [u8]>,
+    pub volumes: [Option<&'a [u8]>; VOLUMES],
 }
 
 impl<'a> Found<'a> {
     /// Of fields in the order of [`Columns::used`].
     fn of(
-        [object, size, time, client, host, query, operation, date, _]: [Option<&'a [u8]>;
-            PLACES + 1],
+        [object, size, time, client, host, query, operation, date, first, second, third, _]: [Option<&'a [u8]>; PLACES + 1],
     ) -> Self {
-        Self { object, size, time, client, host, query, operation, date }
+        let volumes = [first, second, third];
+        Self { object, size, time, client, host, query, operation, date, volumes }
     }
 }
 

@@ -251,6 +251,13 @@ impl Layout {
         if !is_of_day {
             self.pass_over_date();
         }
+        let volumes = self.columns.volumes.into_iter().flatten().count();
+        if volumes > 0 {
+            self.taken.push(format!(
+                "{volumes} column{} of volumes: the same object on two of them is two objects",
+                if volumes == 1 { "" } else { "s" }
+            ));
+        }
         self.take_host(is_address);
         let known = self.columns.time.and_then(|time| time.unit);
         self.unit = known.or_else(|| most(&units)).unwrap_or(DEFAULT_UNIT);
@@ -277,7 +284,9 @@ impl Layout {
         } else if self.columns.client.is_none() {
             (self.columns.host, self.columns.client) = (None, Some(host.column));
             self.taken.push(
-                "column host is taken for the client, as objects are no paths or URLs".to_owned(),
+                "column host is taken for the client, as objects are no paths or URLs; where it is \
+                 part of the object, call it volume in --columns"
+                    .to_owned(),
             );
         } else {
             self.columns.host = None;
@@ -301,12 +310,13 @@ fn words_of(unit: TimeUnit) -> String {
         TimeUnit::PerSecond(1) => "seconds",
         TimeUnit::PerSecond(1_000) => "milliseconds since 1970",
         TimeUnit::PerSecond(1_000_000) => "microseconds since 1970",
+        TimeUnit::PerSecond(value::HUNDREDS) => "100 ns since 1601 or the year 1",
         TimeUnit::PerSecond(_) => "nanoseconds since 1970",
         TimeUnit::Digits => "dates in fourteen digits, as 20260701120000",
     };
     format!(
         "times are taken for {unit}, which the table does not say: if they are not, name the \
-         column time_s, time_ms, time_us or time_ns, in the first line or in --columns"
+         column time_s, time_ms, time_us, time_100ns or time_ns, in the first line or in --columns"
     )
 }
 

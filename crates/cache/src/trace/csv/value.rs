@@ -8,6 +8,8 @@ use super::columns::TimeUnit;
 pub(super) const DEFAULT_UNIT: TimeUnit = TimeUnit::PerSecond(1);
 
 const NS_PER_S: i128 = 1_000_000_000;
+/// So many 100 ns make a second.
+pub(super) const HUNDREDS: u64 = 10_000_000;
 
 /// The size in a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +61,19 @@ pub(super) fn unit_of(text: &[u8]) -> Option<TimeUnit> {
         1..100_000_000_000 => DEFAULT_UNIT,
         100_000_000_000..100_000_000_000_000 => TimeUnit::PerSecond(1_000),
         100_000_000_000_000..100_000_000_000_000_000 => TimeUnit::PerSecond(1_000_000),
+        _ if hundreds_since(number) > 0 => TimeUnit::PerSecond(HUNDREDS),
         _ => TimeUnit::PerSecond(1_000_000_000),
     })
+}
+
+/// Where numbers of 100 ns begin, seconds before 1970: in 1601, as Windows has file times, or in
+/// the year 1, as .NET has ticks, where that comes to a day from 1990 to 2100; else in 1970.
+fn hundreds_since(number: u64) -> i64 {
+    match number / HUNDREDS {
+        12_275_625_600..15_746_918_400 => 11_644_473_600,
+        62_766_748_800..66_238_041_600 => 62_135_596_800,
+        _ => 0,
+    }
 }
 
 /// The second of a time: a number in its unit, with or without a fraction, or a date as
@@ -71,7 +84,8 @@ pub(super) fn second(text: &[u8], unit: TimeUnit) -> Option<i64> {
         TimeUnit::Digits => return of_digits(text),
     };
     if let Some(number) = digits(text) {
-        return i64::try_from(number / unit).ok();
+        let since = if unit == HUNDREDS { hundreds_since(number) } else { 0 };
+        return Some(i64::try_from(number / unit).ok()? - since);
     }
     let text = std::str::from_utf8(text).ok()?;
     if let Ok(number) = text.parse::<f64>() {
@@ -138,6 +152,8 @@ mod tests {
             ("0", 1, Some(0)),
             ("893973604", 1, Some(893_973_604)),
             ("1500", 1000, Some(1)),
+            ("128166372003061629", 10_000_000, Some(1_172_163_600)),
+            ("25000000", 10_000_000, Some(2)),
             ("1286536309.586", 1, Some(1_286_536_309)),
             ("-0.5", 1, Some(-1)),
             ("1.5e3", 1, Some(1500)),
@@ -174,6 +190,9 @@ mod tests {
             ("1286536309586", Some(1_000)),
             ("1286536309586123", Some(1_000_000)),
             ("1286536309586123456", Some(1_000_000_000)),
+            // 2007 and 2026.
+            ("128166372003061629", Some(10_000_000)),
+            ("639000000000000000", Some(10_000_000)),
             ("1998-04-30", None),
             ("x", None),
         ] {
