@@ -25,6 +25,7 @@ pub(crate) mod least_squares;
 mod local;
 mod moments;
 mod next_window;
+mod pauses;
 mod residuals;
 
 use crate::goal::Goal;
@@ -394,7 +395,7 @@ impl Adaptive {
                 }
                 self.blind += u32::from(self.fit.is_none());
                 self.calibrate();
-                if self.leave_far_off() {
+                if self.find_pauses() || self.leave_far_off() {
                     self.state = State::Search;
                     return;
                 }

@@ -44,6 +44,9 @@ impl Adaptive {
 
     /// How many units a window above the line takes.
     pub(super) fn units_above(&self, rate: f64) -> f64 {
+        if let Some(units) = self.units_for_pauses() {
+            return units;
+        }
         if rate < FAR_ABOVE * self.line() { 1.0 } else { LONGER }
     }
 

@@ -9,7 +9,8 @@
 //! near the line alone ([`super::local`]), and cuts no window short: to end a window where a pause
 //! begins is to choose.
 
-use super::local::Local;
+use super::local::{FLAT, Local, STEEP};
+use super::pauses::{LEAST_WINDOWS, Pauses};
 use super::residuals::Expectation;
 use super::{AGAIN, Adaptive, MOST_SECONDS, State};
 use crate::bracket::Bracket;
@@ -30,6 +31,8 @@ const REFUSED_SHARE: f64 = 0.25;
 /// it does not.
 const MOST_LOCAL_S: f64 = 400.0;
 const LEAST_LOCAL: u32 = 8;
+/// Before so many, where they are as long as several pauses of the server are apart.
+const FEW_LOCAL: u32 = 5;
 /// Its windows are at these shares of the line, in turn; at the second ones where it is not known
 /// to this.
 const SHARES: [f64; 3] = [0.93, 1.02, 0.98];
@@ -40,9 +43,12 @@ const WIDE: f64 = 0.12;
 const USUAL: f64 = 4.0;
 const LONGER: f64 = 16.0;
 /// A line whose logit rises by more than this over ln λ is looked at from nearer.
-const STEEP: f64 = 14.0;
+const TOO_STEEP: f64 = 14.0;
 /// A hold that broke is a bound: windows after it are this far below.
 const BELOW_BROKEN: f64 = 0.99;
+/// Where the server pauses and no long window broke the SLO, the next one is so much higher.
+const HIGHER: f64 = 1.4;
+
 /// How a search goes on that has no curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct WithoutCurve {
@@ -53,6 +59,9 @@ pub(super) struct WithoutCurve {
     windows: u32,
     /// How long its windows are.
     units: f64,
+    /// The pauses of the server, where it makes some; what is said then goes by windows that are
+    /// longer than these are apart.
+    pauses: Option<Pauses>,
 }
 
 /// A load line with its interval.
@@ -69,10 +78,49 @@ impl Adaptive {
             // What was set aside as a disturbance is the server's.
             self.windows.append(&mut self.set_aside);
             self.windows.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
-            let line = Local::of(&self.windows, &self.goal());
+            let line = Local::of(&self.windows, &self.goal(), STEEP);
             let (since_s, units) = (self.seconds, USUAL);
-            self.without_curve = Some(WithoutCurve { line, since_s, windows: 0, units });
+            let (windows, pauses) = (0, None);
+            self.without_curve = Some(WithoutCurve { line, since_s, windows, units, pauses });
+            self.find_pauses();
         }
+    }
+
+    /// Goes on without a curve, and by long windows, where the server pauses every so often.
+    pub(super) fn find_pauses(&mut self) -> bool {
+        if self.without_curve.is_some_and(|of| of.pauses.is_some()) {
+            return false;
+        }
+        let mut all = [&self.windows[..], &self.set_aside].concat();
+        all.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
+        let Some(pauses) = Pauses::of(&all, &self.goal()) else { return false };
+        self.leave_curve();
+        let (since_s, unit_s) = (self.seconds, self.unit_s());
+        if let Some(without) = &mut self.without_curve {
+            without.units = without.units.max(pauses.window_s() / unit_s);
+            (without.pauses, without.windows, without.since_s) = (Some(pauses), 0, since_s);
+        }
+        true
+    }
+
+    /// Whether what was seen may be pauses of the server, and too few to tell.
+    fn may_pause(&self) -> bool {
+        let mut all = [&self.windows[..], &self.set_aside].concat();
+        all.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
+        Pauses::may_be(&all, &self.goal())
+    }
+
+    /// How many units a window takes, where the server pauses.
+    pub(super) fn units_for_pauses(&self) -> Option<f64> {
+        self.without_curve.filter(|of| of.pauses.is_some()).map(|of| of.units)
+    }
+
+    /// The windows that tell what the server can do: all, or those that pauses are not too far
+    /// apart for.
+    fn telling(&self) -> Vec<Window> {
+        let pauses = self.without_curve.and_then(|of| of.pauses);
+        let is_telling = |of: &&Window| pauses.is_none_or(|pauses| pauses.is_whole(of));
+        self.windows.iter().filter(is_telling).cloned().collect()
     }
 
     /// Fits anew what goes without a curve; whether that is how the search goes.
@@ -81,8 +129,15 @@ impl Adaptive {
             self.leave_curve();
         }
         let goal = self.goal();
-        let Some(without) = &mut self.without_curve else { return false };
-        without.line = Local::of(&self.windows, &goal);
+        if self.without_curve.is_none() {
+            return false;
+        }
+        let pauses = self.without_curve.and_then(|of| of.pauses);
+        let steepness = if pauses.is_some() { FLAT } else { STEEP };
+        let line = Local::of(&self.telling(), &goal, steepness);
+        if let Some(without) = &mut self.without_curve {
+            without.line = line;
+        }
         true
     }
 
@@ -116,6 +171,9 @@ impl Adaptive {
     /// The load line of the curve, or of what is seen near it.
     fn estimated(&self) -> Option<Line> {
         if let Some(without) = &self.without_curve {
+            if without.pauses.is_some() && self.telling().len() < LEAST_WINDOWS {
+                return None;
+            }
             let line = without.line.as_ref()?;
             let (per_s, half) = (line.line_per_s, line.half_width());
             return Some(Line { per_s, half, ci95: line.ci95() });
@@ -130,9 +188,10 @@ impl Adaptive {
         let (rate, units) = match &without.line {
             Some(line) => {
                 let shares = if line.half_width() <= WIDE { SHARES } else { WIDE_SHARES };
-                let narrower = (STEEP / line.steepness).min(1.0);
+                let narrower = (TOO_STEEP / line.steepness).min(1.0);
                 ((1.0 + narrower * (shares[at] - 1.0)) * line.line_per_s, without.units)
             }
+            None if without.pauses.is_some() => (self.rate_for_pauses(), without.units),
             None => {
                 let kept = self.kept.unwrap_or_else(|| self.within());
                 ((kept * self.broken(kept)).sqrt().min(1.5 * kept), 2.0)
@@ -140,6 +199,15 @@ impl Adaptive {
         };
         let most = self.lowest_broken().map_or(f64::INFINITY, |rate| BELOW_BROKEN * rate);
         (rate.min(most).min(self.most()).max(super::LEAST_RATE), units * self.unit_s())
+    }
+
+    /// The next rate where the server pauses and no window that is long enough has broken the SLO:
+    /// above those that there are. Where there are none, all windows together say where to look.
+    fn rate_for_pauses(&self) -> f64 {
+        let highest = self.telling().iter().map(|of| of.rate_per_s).reduce(f64::max);
+        let guess = || Local::of(&self.windows, &self.goal(), FLAT).map(|line| line.line_per_s);
+        let rate = highest.map(|rate| HIGHER * rate).or_else(guess);
+        rate.unwrap_or_else(|| self.within())
     }
 
     /// The highest rate of a window that was not beyond the SLO, below what was clearly too much.
@@ -162,12 +230,15 @@ impl Adaptive {
     /// After a window of a search without a curve.
     pub(super) fn searched_without_curve(&mut self, clearly: bool) -> State {
         let (wanted, seconds) = (self.wanted(), self.seconds);
+        self.find_pauses();
+        let is_known = self.known().is_some();
         let Some(without) = &mut self.without_curve else { return State::Search };
         without.windows += 1;
         let lasted = seconds - without.since_s;
         let is_over = lasted >= MOST_LOCAL_S || seconds >= MOST_SECONDS;
         let precise = without.line.as_ref().is_some_and(|line| line.half_width() <= wanted);
-        let (is_known, enough) = (without.line.is_some(), without.windows >= LEAST_LOCAL);
+        let enough =
+            without.windows >= if without.pauses.is_some() { FEW_LOCAL } else { LEAST_LOCAL };
         match () {
             () if enough && !is_known && is_over => State::Done,
             () if is_known && enough && (precise || is_over) => self.begin_hold(),
@@ -183,11 +254,17 @@ impl Adaptive {
         if let Some(broken) = self.lowest_broken() {
             rate = rate.min(BELOW_BROKEN * broken);
         }
-        let longest = self.windows.iter().filter(|window| window.phase != Phase::Hold);
-        let longest = longest.map(|window| window.seconds).fold(0.0, f64::max);
+        State::Hold { rate, seconds: self.hold_s(rate), is_most: false }
+    }
+
+    /// For how long a rate is held, seconds.
+    fn hold_s(&self, rate: f64) -> f64 {
+        let windows = self.windows.iter().filter(|window| window.phase != Phase::Hold);
+        let longest = windows.map(|window| window.seconds).fold(0.0, f64::max);
         // What is due within the last bound is not counted.
-        let seconds = hold::seconds_for(rate, longest) + self.bound_s();
-        State::Hold { rate, seconds, is_most: false }
+        let pauses = self.without_curve.and_then(|of| of.pauses);
+        let least = pauses.map_or(0.0, Pauses::window_s);
+        hold::seconds_for(rate, longest).max(least) + self.bound_s()
     }
 
     /// After the window of a hold, which joined the fit.
@@ -222,8 +299,7 @@ impl Adaptive {
 
     /// Holds the highest rate allowed, at which the ramp ended.
     pub(super) fn hold_most(&self, rate: f64) -> State {
-        let seconds = hold::seconds_for(rate, 4.0 * self.unit_s()) + self.bound_s();
-        State::Hold { rate, seconds, is_most: true }
+        State::Hold { rate, seconds: self.hold_s(rate), is_most: true }
     }
 
     /// After the highest rate allowed was held.
@@ -264,15 +340,18 @@ impl Adaptive {
         });
         let Some((clumps, true)) = seen else { return false };
         self.leave_curve();
-        if let Some(without) = self.without_curve.as_mut().filter(|_| clumps) {
-            without.units = LONGER;
+        let unit_s = self.unit_s();
+        if let Some(without) =
+            self.without_curve.as_mut().filter(|of| clumps && of.pauses.is_none())
+        {
+            (without.units, without.pauses) = (LONGER, Some(Pauses::within(LONGER * unit_s)));
         }
         true
     }
 
     /// Whether what the windows show is another line than this one.
     pub(super) fn disagrees(&self) -> bool {
-        self.expectation().is_some_and(|expected| expected.differs(&self.windows))
+        self.expectation().is_some_and(|expected| expected.differs(&self.telling()))
     }
 
     /// What the line says of windows.
@@ -310,9 +389,10 @@ impl Adaptive {
     }
 
     fn found_near_the_line(&self) -> Found {
-        let bracket = Bracket::of(&self.windows, &self.holds, &self.goal());
+        let (telling, pauses) = (self.telling(), self.without_curve.and_then(|of| of.pauses));
+        let bracket = Bracket::of(&telling, &self.holds, &self.goal());
         let mut found = Found {
-            lower_bound_per_s: self.kept,
+            lower_bound_per_s: if pauses.is_some() { bracket.held_per_s } else { self.kept },
             held_per_s: bracket.held_per_s,
             broken_per_s: bracket.broken_per_s,
             holds: self.holds.clone(),
@@ -327,7 +407,22 @@ impl Adaptive {
             found.notes.push(text.to_owned());
             return found;
         }
+        found.notes.extend(pauses.map(|of| {
+            let every_s = of.every_s;
+            format!(
+                "the server stands still about every {every_s:.1} s: what it can do is told by \
+                 windows of several times that alone"
+            )
+        }));
         let Some(line) = self.known() else { return found };
+        if pauses.is_none() && self.state != State::Done && self.may_pause() {
+            found.notes.push(
+                "the SLO broke now and then far below the line, as where a server stands still: the \
+                 search ended before it was known what it can do then"
+                    .to_owned(),
+            );
+            return found;
+        }
         (found.estimate_per_s, found.ci95) = (Some(line.per_s), Some(line.ci95));
         found.disagrees = self.disagrees();
         if self.without_curve.is_some() {

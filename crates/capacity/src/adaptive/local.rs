@@ -19,8 +19,10 @@ use crate::hold::batches;
 use crate::window::{Phase, Window};
 use plimsoll_stats::interval::student;
 
-/// What ln b is taken to be, and how far it may lie from that, before anything is seen.
-const STEEPNESS: (f64, f64) = (1.4, 1.0);
+/// What ln b is taken to be, and how far it may lie from that, before anything is seen: of a server
+/// that is loaded too much, and of one that pauses, which does so at any rate.
+pub(super) const STEEP: (f64, f64) = (1.4, 1.0);
+pub(super) const FLAT: (f64, f64) = (-0.5, 0.7);
 /// Bounds of ln b.
 const STEEPNESSES: (f64, f64) = (-1.2, 6.0);
 /// The logit is no straight line: at a distance of one in ln λ it is off by so much.
@@ -58,8 +60,8 @@ pub(super) struct Local {
 
 impl Local {
     /// The line of the clause that is broken first; `None` where none is broken anywhere.
-    pub(super) fn of(windows: &[Window], goal: &Goal) -> Option<Self> {
-        let lines = goal.clauses().filter_map(|clause| Seen::of(windows, clause)?.fit());
+    pub(super) fn of(windows: &[Window], goal: &Goal, steepness: (f64, f64)) -> Option<Self> {
+        let lines = goal.clauses().filter_map(|clause| Seen::of(windows, clause)?.fit(steepness));
         lines.min_by(|a, b| a.line_per_s.total_cmp(&b.line_per_s))
     }
 
@@ -162,8 +164,8 @@ impl Seen {
         logistic(logit(self.allowed) + z[1].exp() * (x - z[0])).clamp(1e-9, 1.0 - 1e-9)
     }
 
-    fn fit(&self) -> Option<Local> {
-        let mut z = [self.first_guess(), STEEPNESS.0];
+    fn fit(&self, steepness: (f64, f64)) -> Option<Local> {
+        let mut z = [self.first_guess(), steepness.0];
         // No farther than what was seen reaches.
         let ends = [self.points.first()?.x, self.points.last()?.x];
         let (least, most) = (ends[0] - BEYOND, ends[1] + BEYOND);
@@ -171,7 +173,7 @@ impl Seen {
         let mut second = [[0.0; 2]; 2];
         for round in 0..ROUNDS {
             let gradient;
-            (gradient, second) = self.derivatives(z, scatter.0);
+            (gradient, second) = self.derivatives(z, scatter.0, steepness);
             let inverse = inverse(second)?;
             let step = |k: usize| -(inverse[k][0] * gradient[0] + inverse[k][1] * gradient[1]);
             z[0] = (z[0] + step(0).clamp(-0.1, 0.1)).clamp(least, most);
@@ -194,10 +196,15 @@ impl Seen {
 
     /// Half the gradient of the weighted squares over (ln line, ln b), and half their second
     /// derivatives.
-    fn derivatives(&self, z: [f64; 2], scatter: f64) -> ([f64; 2], [[f64; 2]; 2]) {
+    fn derivatives(
+        &self,
+        z: [f64; 2],
+        scatter: f64,
+        steepness: (f64, f64),
+    ) -> ([f64; 2], [[f64; 2]; 2]) {
         let b = z[1].exp();
-        let prior = 1.0 / (STEEPNESS.1 * STEEPNESS.1);
-        let mut gradient = [0.0, prior * (z[1] - STEEPNESS.0)];
+        let prior = 1.0 / (steepness.1 * steepness.1);
+        let mut gradient = [0.0, prior * (z[1] - steepness.0)];
         let mut second = [[0.0, 0.0], [0.0, prior]];
         for point in &self.points {
             let p = self.share(z, point.x);
@@ -280,7 +287,7 @@ mod tests {
     fn lines_of_a_refusing_server_scatter_as_they_claim() {
         let (mut off, mut covered) = (0.0, 0);
         for seed in 0..40 {
-            let local = Local::of(&windows(seed, 24), &GOAL).unwrap();
+            let local = Local::of(&windows(seed, 24), &GOAL, STEEP).unwrap();
             off += (local.line_per_s / 89.5).ln() / 40.0;
             let (low, high) = local.ci95();
             covered += u32::from(low < 89.5 && 89.5 < high);
@@ -294,15 +301,15 @@ mod tests {
     fn where_nothing_is_beyond_there_is_no_line() {
         let mut none = windows(1, 3);
         none.iter_mut().for_each(|window| (window.beyond, window.counted_failed) = (0, 0));
-        assert_eq!(Local::of(&none, &GOAL), None);
-        assert_eq!(Local::of(&[], &GOAL), None);
+        assert_eq!(Local::of(&none, &GOAL, STEEP), None);
+        assert_eq!(Local::of(&[], &GOAL, STEEP), None);
     }
 
     #[test]
     fn the_clause_that_breaks_first_counts() {
         let windows = windows(2, 24);
         let both = Goal { most_errors: Some(0.05), ..GOAL };
-        let (one, other) = (Local::of(&windows, &GOAL), Local::of(&windows, &both));
+        let (one, other) = (Local::of(&windows, &GOAL, STEEP), Local::of(&windows, &both, STEEP));
         assert!(other.unwrap().line_per_s < one.unwrap().line_per_s);
     }
 }

@@ -10,6 +10,7 @@ mod hand;
 mod infer;
 mod ladder;
 mod orders;
+mod pauses;
 mod pooled;
 mod saturation;
 mod stalls;
