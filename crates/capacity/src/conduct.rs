@@ -4,7 +4,7 @@
 use crate::guard::{Guard, Ruling};
 use crate::search::{Found, Search, Step};
 use crate::verdict;
-use crate::window::{Offer, SLICE_S, Verdict, Window};
+use crate::window::{Offer, Phase, SLICE_S, Verdict, Window};
 
 /// What can offer windows: a simulation, or the load engine.
 pub trait Site {
@@ -138,9 +138,9 @@ pub fn conduct<W: Site>(
     let mut conductor = Conductor { guard: Guard::default(), limited: 0, lost: 0, windows: vec![] };
     let mut step = search.next(None);
     let ended = loop {
-        let offer = match &step {
+        let (offer, asked_s) = match &step {
             Step::Done(found) => break verdict::ending(found),
-            Step::Offer(offer) => conductor.within(*offer, limits),
+            Step::Offer(offer) => (conductor.within(*offer, limits), offer.seconds),
         };
         let window = world.window(&offer)?;
         if world.is_stopped() {
@@ -165,7 +165,9 @@ pub fn conduct<W: Site>(
         if let Some(ended) = ended {
             break ended;
         }
-        if matches!(step, Step::Offer(_)) && conductor.is_over(limits) {
+        // A hold that the search's time cut short is no end by itself.
+        let is_cut = offer.phase == Phase::Hold && offer.seconds < asked_s;
+        if (is_cut || matches!(step, Step::Offer(_))) && conductor.is_over(limits) {
             break Ended::Budget;
         }
     };

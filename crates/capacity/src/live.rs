@@ -13,7 +13,8 @@ use crate::window::{Offer, Second, Watch as Overload, Window};
 use plimsoll_load::run::{Seconds, Watch, Wish};
 use plimsoll_load::session::Load;
 use plimsoll_load::{Config, SLICE_NS, Session, SessionError, Slice, Times};
-use plimsoll_runs::{ErrorKind, Interval, Sample, Sink, SinkError, Tag};
+use plimsoll_runs::summary::Connections;
+use plimsoll_runs::{ErrorKind, Interval, Reasons, Sample, Sink, SinkError, Tag};
 use plimsoll_stats::Histogram;
 use plimsoll_units::failure::{Failure, Kind};
 use plimsoll_workload::arrivals::Arrivals;
@@ -72,6 +73,8 @@ pub struct Live<'a> {
     /// The end of the last slice.
     now_ns: u64,
     windows: Vec<Counted>,
+    connections: Connections,
+    refusals: Reasons,
     stopped: bool,
     answered: bool,
 }
@@ -101,9 +104,26 @@ impl<'a> Live<'a> {
             slo,
             now_ns: 0,
             windows: Vec::new(),
+            connections: Connections::default(),
+            refusals: Reasons::default(),
             stopped: false,
             answered: false,
         })
+    }
+
+    /// What is to be said of attempts to connect that failed.
+    #[must_use]
+    pub fn refused(&self) -> Option<String> {
+        let causes = self.refusals.first().into_iter().map(|cause| cause.text.clone());
+        plimsoll_runs::refused(&self.connections, &causes.collect::<Vec<_>>())
+    }
+
+    /// Counts connections that were opened in a stretch, and what was refused.
+    fn count_connections(&mut self, interval: &Interval) {
+        self.connections.opened += interval.opened;
+        self.connections.failed += interval.connect_failed;
+        self.connections.peak = self.connections.peak.max(interval.connections);
+        self.refusals.add(&interval.refusals);
     }
 
     /// The next slice; `None` when the user wants it to end.
@@ -124,6 +144,7 @@ impl<'a> Live<'a> {
                 self.count(sample);
             }
             self.now_ns = taken.interval.start_ns + taken.interval.len_ns;
+            self.count_connections(&taken.interval);
             let wish = self.seconds.add(&taken.interval, self.sink, self.watch)?;
             return Ok((wish == Wish::Continue).then_some(taken));
         }
@@ -225,6 +246,7 @@ impl Site for Live<'_> {
             for sample in &taken.samples {
                 self.count(sample);
             }
+            self.count_connections(&taken.interval);
             let wish = self.seconds.add(&taken.interval, self.sink, self.watch)?;
             if wish == Wish::Abort {
                 self.session.abort();

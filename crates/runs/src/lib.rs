@@ -96,7 +96,7 @@ pub use row::{HostRow, IntervalRow};
 pub use run::Run;
 pub use series::SeriesRow;
 pub use sink::Sink;
-pub use summarise::summarise;
+pub use summarise::{refused, summarise};
 pub use summary::Summary;
 pub use tag::{Named, Tag, TagName};
 pub use users::UserCounts;

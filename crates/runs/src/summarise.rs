@@ -38,8 +38,8 @@ use crate::meta::Ended;
 use crate::row::{self, Scale};
 use crate::run::Run;
 use crate::summary::{
-    Bytes, Cause, Connections, GOES_ON, Generator, Host, RunIdentity, SCHEMA, Spread, Summary,
-    WarmUp, seconds,
+    Bytes, Connections, GOES_ON, Generator, Host, RunIdentity, SCHEMA, Spread, Summary, WarmUp,
+    seconds,
 };
 use crate::summary_file;
 use crate::users::UserCounts;
@@ -144,7 +144,8 @@ fn counted(
 ) -> Result<(Counters, Vec<String>), RunError> {
     let mut counters = run.total(Phase::Measured)?;
     let mut warnings = warnings(run, log, span)?;
-    warnings.extend(refused(&seconds_of.connections, &run.refusals()?));
+    let causes: Vec<String> = run.refusals()?.into_iter().map(|cause| cause.text).collect();
+    warnings.extend(refused(&seconds_of.connections, &causes));
     warnings.extend(redirected(&counters));
     match run.goes_on() {
         true => leave_out_under_way(&mut counters),
@@ -452,14 +453,14 @@ fn host(run: &Run, log: &Log, span: &Range<u64>) -> Result<Host, RunError> {
     Ok(Host { steal_share: steal(run, span)?, timer_late_us })
 }
 
-/// What is to be said of attempts to connect that failed.
-fn refused(connections: &Connections, causes: &[Cause]) -> Option<String> {
+/// What is to be said of attempts to connect that failed, with their causes.
+#[must_use]
+pub fn refused(connections: &Connections, causes: &[String]) -> Option<String> {
     if connections.failed == 0 {
         return None;
     }
     let tried = show_count(connections.failed + connections.opened);
     let (failed, peak) = (show_count(connections.failed), show_count(connections.peak));
-    let causes: Vec<&str> = causes.iter().map(|cause| cause.text.as_str()).collect();
     let causes = if causes.is_empty() { String::new() } else { format!(": {}", causes.join("; ")) };
     Some(format!(
         "{failed} of {tried} attempts to connect failed, and at most {peak} connections were open \

@@ -360,7 +360,9 @@ fn run(
 ) -> Result<Outcome, ExperimentError> {
     let mut search = method.start();
     let mut world = Live::start(config, method.slo(), recording, steering)?;
-    Ok(conduct(search.as_mut(), &mut world, limits, on_window)?)
+    let mut outcome = conduct(search.as_mut(), &mut world, limits, on_window)?;
+    outcome.found.notes.extend(world.refused());
+    Ok(outcome)
 }
 
 /// A line for each window, as soon as it is judged.
