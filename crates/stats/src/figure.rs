@@ -17,7 +17,7 @@ mod rounds;
 mod unit;
 
 pub(crate) use families::candidates;
-pub use families::{FAMILIES, Family, Of, family, fits};
+pub use families::{FAMILIES, Family, Member, Of, family, fits};
 pub use registry::*;
 pub use rounds::{Means, Round, Rounds, is_of_collectors};
 pub use unit::Unit;

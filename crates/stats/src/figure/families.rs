@@ -15,7 +15,7 @@ pub enum Of {
     /// The host; or another one that an agent watches, or the network that an instance has of its
     /// own, as `instance.NAME.` before the name says.
     Host,
-    /// A part of the host, by the label that tells parts apart.
+    /// A part of the host, or of another one, by the label that tells parts apart.
     Part(&'static str),
     /// An instance.
     Instance,
@@ -37,9 +37,18 @@ pub struct Family {
     pub formula: &'static str,
 }
 
+/// What tells a member of a family from others; empty where nothing has to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Member<'a> {
+    /// The instance.
+    pub instance: &'a str,
+    /// The part of a host, or the series.
+    pub part: &'a str,
+}
+
 /// Stands in names and labels for what tells members apart.
 const NAME: &str = "NAME";
-/// Before the name of a service's figure, for one of its instances.
+/// Before the name of a figure of a service or a host, for one of its instances.
 const INSTANCE: &str = "instance.";
 /// The command that prints them.
 const COMMANDS: &str = "run";
@@ -302,48 +311,47 @@ pub(super) static FORMULAS: LazyLock<Vec<Option<Formula>>> =
     LazyLock::new(|| FAMILIES.iter().map(|of| Formula::parse(of.formula).ok()).collect());
 
 impl Family {
-    /// The name of a member: of a service, of one of its instances where one is given.
+    /// The name of a member.
     #[must_use]
-    pub fn member(&self, name: &str) -> String {
-        match self.of {
-            Of::Service | Of::Host if !name.is_empty() => {
-                format!("{INSTANCE}{name}.{}", self.figure.name)
-            }
-            _ => self.figure.name.replace(NAME, name),
-        }
+    pub fn name_of(&self, member: Member<'_>) -> String {
+        let Member { instance, part } = member;
+        let is_instance = self.of == Of::Instance;
+        let own = self.figure.name.replace(NAME, if is_instance { instance } else { part });
+        if is_instance || instance.is_empty() { own } else { format!("{INSTANCE}{instance}.{own}") }
     }
 
-    /// What tells a member from others, by its name; empty where nothing has to. `None` of a name
-    /// that is no member's.
+    /// The member of a name; `None` where it is no member's.
     #[must_use]
-    pub fn part<'a>(&self, word: &'a str) -> Option<&'a str> {
-        let between = |before: &str, after: &str| {
-            let part = word.strip_prefix(before)?.strip_suffix(after)?;
-            let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.:*".contains(c);
-            (!part.is_empty() && part.chars().all(is_name)).then_some(part)
+    pub fn member<'a>(&self, word: &'a str) -> Option<Member<'a>> {
+        let is_name = |text: &&str| {
+            let may_be = |c: char| c.is_ascii_alphanumeric() || "-_.:*".contains(c);
+            !text.is_empty() && text.chars().all(may_be)
         };
-        let (before, after) = match self.figure.name.split_once(NAME) {
-            Some(around) => around,
-            None if word == self.figure.name => return Some(""),
-            None if !matches!(self.of, Of::Service | Of::Host) => return None,
-            None => {
-                let part = between(INSTANCE, self.figure.name)?.strip_suffix('.')?;
-                return (!part.is_empty() && !part.contains('.')).then_some(part);
-            }
+        let of_instance = match self.of {
+            Of::Host | Of::Part(_) | Of::Service => word.strip_prefix(INSTANCE),
+            Of::Instance | Of::Series => None,
         };
-        let refused: &[char] = match self.of {
-            Of::Series => &['*', '.'],
-            Of::Instance => &['.'],
-            _ => &[],
+        let (instance, own) = match of_instance {
+            Some(rest) => rest.split_once('.').filter(|(instance, _)| is_name(instance))?,
+            None => ("", word),
         };
-        between(before, after).filter(|part| !part.contains(refused))
+        let Some((before, after)) = self.figure.name.split_once(NAME) else {
+            return (own == self.figure.name).then_some(Member { instance, part: "" });
+        };
+        let part = own.strip_prefix(before)?.strip_suffix(after).filter(is_name)?;
+        match self.of {
+            Of::Series if part.contains(['*', '.']) => None,
+            Of::Instance if part.contains('.') => None,
+            Of::Instance => Some(Member { instance: part, part: "" }),
+            _ => Some(Member { instance, part }),
+        }
     }
 
     /// The member with a name of its own, which is kept from then on.
     fn figure_of(&'static self, word: &str) -> Option<&'static Figure> {
         static MEMBERS: Mutex<BTreeMap<String, &'static Figure>> = Mutex::new(BTreeMap::new());
-        let part = self.part(word).filter(|part| !part.contains('*'))?;
-        if part.is_empty() {
+        let member = self.member(word).filter(|_| !word.contains('*'))?;
+        if word == self.figure.name {
             return Some(&self.figure);
         }
         let mut members = MEMBERS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -354,10 +362,12 @@ impl Family {
             return None;
         }
         let keep = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+        let Member { instance, part } = member;
         let label = match self.of {
-            Of::Service | Of::Host => format!("{part} {}", self.figure.label),
-            _ => self.figure.label.replace(NAME, part),
+            Of::Instance => self.figure.label.replace(NAME, instance),
+            _ => format!("{instance} {}", self.figure.label.replace(NAME, part)),
         };
+        let label = label.trim_start().to_owned();
         let Figure { unit, better, about, commands, .. } = self.figure;
         let (name, label) = (keep(word.to_owned()), keep(label));
         let figure = Box::leak(Box::new(Figure { name, label, unit, better, about, commands }));
@@ -370,7 +380,7 @@ impl Family {
 /// others.
 #[must_use]
 pub fn family(word: &str) -> Option<&'static Family> {
-    FAMILIES.iter().find(|family| family.part(word).is_some())
+    FAMILIES.iter().find(|family| family.member(word).is_some())
 }
 
 /// The figure that is a member of that name.
@@ -397,15 +407,17 @@ pub fn fits(pattern: &str, name: &str) -> bool {
 
 /// The names that a mistyped one may have been meant to be.
 pub(crate) fn candidates(word: &str) -> Vec<String> {
-    // What stands between the first two points, or the second two, is what tells members apart.
-    let mut parts = word.split('.');
-    let (_, second, third) = (parts.next(), parts.next(), parts.next());
-    let with = |part: Option<&str>| {
-        let part = part.unwrap_or(NAME).to_owned();
-        FAMILIES.iter().map(move |family| family.member(&part))
+    // What stands between the first two points, or the second two, is what tells members apart;
+    // behind an instance, what stands between the fourth and the fifth.
+    let words: Vec<&str> = word.split('.').collect();
+    let at = |place: usize| words.get(place).copied().unwrap_or(NAME);
+    let of = |instance, part| {
+        let member = Member { instance, part };
+        FAMILIES.iter().map(move |family| family.name_of(member))
     };
     let alone = FAMILIES.iter().map(|family| family.figure.name.to_owned());
-    alone.chain(with(second)).chain(with(third)).collect()
+    let of_host = of("", at(1)).chain(of("", at(2)));
+    alone.chain(of_host).chain(of(at(1), at(4))).collect()
 }
 
 #[cfg(test)]
@@ -421,33 +433,46 @@ mod tests {
 
     #[test]
     fn members_are_found_by_their_names() {
-        for (word, family_name, part) in [
-            ("host.cpu", "host.cpu", ""),
-            ("host.disk.sda1.busy", "host.disk.NAME.busy", "sda1"),
-            ("host.network.eth0.100.sent", "host.network.NAME.sent", "eth0.100"),
-            ("host.processes", "host.processes", ""),
-            ("host.processes.php-fpm", "host.processes.NAME", "php-fpm"),
-            ("instance.web-1.cpu", "instance.NAME.cpu", "web-1"),
-            ("instance.web*.cpu", "instance.NAME.cpu", "web*"),
-            ("instance.web-1.memory", "instance.NAME.memory", "web-1"),
-            ("instance.web-1.redis.memory", "redis.memory", "web-1"),
-            ("nginx.requests", "nginx.requests", ""),
-            ("instance.web-1.nginx.requests", "nginx.requests", "web-1"),
-            ("instance.web7.host.cpu", "host.cpu", "web7"),
-            ("instance.*.host.tcp.time_wait", "host.tcp.time_wait", "*"),
-            ("series.jobs_total", "series.NAME", "jobs_total"),
+        for (word, family_name, instance, part) in [
+            ("host.cpu", "host.cpu", "", ""),
+            ("host.disk.sda1.busy", "host.disk.NAME.busy", "", "sda1"),
+            ("host.network.eth0.100.sent", "host.network.NAME.sent", "", "eth0.100"),
+            ("host.processes", "host.processes", "", ""),
+            ("host.processes.php-fpm", "host.processes.NAME", "", "php-fpm"),
+            ("instance.web-1.cpu", "instance.NAME.cpu", "web-1", ""),
+            ("instance.web*.cpu", "instance.NAME.cpu", "web*", ""),
+            ("instance.web-1.memory", "instance.NAME.memory", "web-1", ""),
+            ("instance.web-1.redis.memory", "redis.memory", "web-1", ""),
+            ("nginx.requests", "nginx.requests", "", ""),
+            ("instance.web-1.nginx.requests", "nginx.requests", "web-1", ""),
+            ("instance.web7.host.cpu", "host.cpu", "web7", ""),
+            ("instance.*.host.tcp.time_wait", "host.tcp.time_wait", "*", ""),
+            ("instance.w.host.network.eth0.100.sent", "host.network.NAME.sent", "w", "eth0.100"),
+            ("instance.w.host.disk.*.busy", "host.disk.NAME.busy", "w", "*"),
+            ("instance.w.host.processes.php-fpm", "host.processes.NAME", "w", "php-fpm"),
+            ("series.jobs_total", "series.NAME", "", "jobs_total"),
         ] {
             let found = family(word).unwrap_or_else(|| panic!("{word}"));
-            assert_eq!((found.figure.name, found.part(word)), (family_name, Some(part)), "{word}");
+            let member = Member { instance, part };
+            assert_eq!((found.figure.name, found.member(word)), (family_name, Some(member)));
             if !word.contains('*') {
-                assert_eq!(found.member(part), word);
+                assert_eq!(found.name_of(member), word);
                 let figure = super::super::named(word).unwrap();
                 assert_eq!((figure.name, figure.unit), (word, found.figure.unit));
             }
         }
-        for word in ["host.cpux", "instance..cpu", "instance.web 1.cpu", "web-1.nginx.requests"] {
+        for word in [
+            "host.cpux",
+            "instance..cpu",
+            "instance.web 1.cpu",
+            "web-1.nginx.requests",
+            "instance.w.host.network.sent",
+            "instance..host.disk.sda.busy",
+        ] {
             assert_eq!(family(word), None, "{word}");
         }
+        let label = super::super::named("instance.w.host.disk.sda.busy").unwrap().label;
+        assert_eq!(label, "w sda busy");
         assert_eq!(super::super::named("instance.web*.cpu"), None, "a pattern is no figure");
         assert_eq!(super::super::named("instance.web-1.cpu").unwrap().label, "web-1 CPU");
     }
@@ -480,5 +505,7 @@ mod tests {
         assert_eq!(nearest("instance.web-1.cup").as_deref(), Some("instance.web-1.cpu"));
         assert_eq!(nearest("memcached.hit_ration").as_deref(), Some("memcached.hit_ratio"));
         assert_eq!(nearest("host.disk.sda.busi").as_deref(), Some("host.disk.sda.busy"));
+        let of_agent = nearest("instance.w.host.disk.sda.busi");
+        assert_eq!(of_agent.as_deref(), Some("instance.w.host.disk.sda.busy"));
     }
 }

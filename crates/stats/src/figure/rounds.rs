@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::families::{FAMILIES, FORMULAS, Family, Of};
+use super::families::{FAMILIES, FORMULAS, Family, Member, Of};
 use super::formula::{Formula, Selector};
 
 /// The labels of a series, by name.
@@ -112,9 +112,9 @@ impl Rounds {
         let mut figures = BTreeMap::new();
         for (family, formula) in FAMILIES.iter().zip(FORMULAS.iter()) {
             let Some(formula) = formula else { continue };
-            for part in self.parts(family, formula) {
-                let value = self.value(family, formula, &part);
-                figures.extend(value.map(|value| (family.member(&part), value)));
+            for member in self.members(family, formula) {
+                let value = self.value(family, formula, member);
+                figures.extend(value.map(|value| (family.name_of(member), value)));
             }
         }
         for name in self.series.keys().filter(|name| self.is_own(name)) {
@@ -133,28 +133,38 @@ impl Rounds {
         self.asked.contains(name) || !is_of_collectors(name)
     }
 
-    /// What tells the members of a family apart in this round.
-    fn parts(&self, family: &Family, formula: &Formula) -> BTreeSet<String> {
-        let (label, of_all) = match family.of {
-            Of::Series => return [String::new()].into(),
-            Of::Part(label) => (label, false),
-            Of::Instance => (INSTANCE, false),
-            Of::Service | Of::Host => (INSTANCE, true),
-        };
-        let name = formula.selectors().first().map(|of| of.name.clone()).unwrap_or_default();
-        let tracks = self.series.get(&name).into_iter().flatten();
+    /// The members of a family in this round.
+    fn members(&self, family: &Family, formula: &Formula) -> BTreeSet<Member<'_>> {
+        let of_all = matches!(family.of, Of::Service | Of::Host | Of::Series);
+        let all = of_all.then(Member::default);
+        let name = formula.selectors().first().map(|of| of.name.as_str()).unwrap_or_default();
+        let tracks = self.series.get(name).into_iter().flatten();
         let here = tracks.filter(|(_, track)| track.round == self.round);
-        let parts = here.filter_map(|(labels, _)| labels.get(label)).cloned();
-        parts.chain(of_all.then(String::new)).collect()
+        let members = here.filter_map(|(labels, _)| {
+            let label = |name: &str| labels.get(name).map(String::as_str);
+            let instance = label(INSTANCE);
+            match family.of {
+                Of::Series => None,
+                Of::Part(name) => {
+                    Some(Member { instance: instance.unwrap_or_default(), part: label(name)? })
+                }
+                Of::Instance | Of::Service | Of::Host => {
+                    Some(Member { instance: instance?, part: "" })
+                }
+            }
+        });
+        members.chain(all).collect()
     }
 
-    fn value(&self, family: &Family, formula: &Formula, part: &str) -> Option<f64> {
-        let has = |labels: &Labels, name: &str| labels.get(name).is_some_and(|text| text == part);
+    fn value(&self, family: &Family, formula: &Formula, member: Member<'_>) -> Option<f64> {
+        let Member { instance, part } = member;
+        let label = |labels: &Labels, name: &str, text: &str| {
+            labels.get(name).map(String::as_str).unwrap_or_default() == text
+        };
         let is_of = |labels: &Labels| match family.of {
-            Of::Host if part.is_empty() => !labels.contains_key(INSTANCE),
-            Of::Part(label) => !labels.contains_key(INSTANCE) && has(labels, label),
-            Of::Instance | Of::Host => has(labels, INSTANCE),
-            Of::Service => part.is_empty() || has(labels, INSTANCE),
+            Of::Part(name) => label(labels, INSTANCE, instance) && label(labels, name, part),
+            Of::Instance | Of::Host => label(labels, INSTANCE, instance),
+            Of::Service => instance.is_empty() || label(labels, INSTANCE, instance),
             Of::Series => true,
         };
         formula.value(&|of, is_rate| self.sum(of, is_rate, &is_of))
@@ -302,7 +312,11 @@ mod tests {
         };
         net(1, 0.0);
         let figures = net(2, 100.0);
-        let wanted = [("host.network.eth0.received", 100.0), ("instance.web-1.received", 200.0)];
+        let wanted = [
+            ("host.network.eth0.received", 100.0),
+            ("instance.web-1.host.network.eth0.received", 200.0),
+            ("instance.web-1.received", 200.0),
+        ];
         assert_eq!(figures, wanted.map(|(name, value)| (name.to_owned(), value)).into());
     }
 
