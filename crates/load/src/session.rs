@@ -169,6 +169,7 @@ impl Session {
             commands: (0..count).map(|_| AtomicBool::new(false)).collect(),
             serial: AtomicU32::new(0),
             open: AtomicU32::new(0),
+            first: AtomicU32::new(0),
             users: numbers(load),
         });
         let (filled_in, filled) = channel();

@@ -27,44 +27,76 @@ use plimsoll_runs::{ErrorKind, Phase, Tag};
 use rustix::event::epoll::{self, EventFlags};
 use rustix::net::sockopt;
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// Said of what would be on a connection that is renewed; nothing is.
 const RENEWED: &str = "the connection was closed by us to be opened anew";
 /// Said of a request that has to be sent again where there may be no more connections.
 const NO_ROOM: &str = "closed as it was sent, and there is no room for another connection";
+/// Events are waited for so long at most while connections are opened; other threads are looked at
+/// so often.
+const LONGEST_WAIT_NS: u64 = 10_000_000;
+const SHORT_WAIT: Duration = Duration::from_micros(200);
 const FIRST_BACK_OFF_NS: u64 = 10_000_000;
 const LAST_BACK_OFF_NS: u64 = 100_000_000;
 
 impl<D: Driver> Worker<D> {
     /// Opens the connections that are open from the start; says why one could not be.
+    ///
+    /// The first one of each thread comes before the second of any: those are the ones that carry a
+    /// light load, and a server of few workers may serve no others.
     pub(super) fn connect_all(&mut self) -> Option<(ErrorKind, io::Error)> {
-        let least = self.connections.len();
+        let all = self.connections.len();
         let pending = (Config::MAX_CONNECTING / self.line.share.of).max(1) as usize;
-        let (mut next, mut tries) = (0, 0);
-        let told = &self.line.shared.clone().commands[self.line.share.index as usize];
-        // Told something so early, it can only be to end.
-        while self.open as usize + self.failures < least && !told.load(Ordering::Acquire) {
-            while next < least && self.opening.len() < pending && tries < least {
-                self.begin_to_open(u32::try_from(next).unwrap_or(u32::MAX));
-                next += 1;
-                tries += 1;
-            }
-            if self.opening.is_empty() && next >= least {
-                break;
-            }
-            let poll = self.poll_for_connections();
-            self.take_events(poll);
-            self.send_gathered();
-            self.expire_opening();
+        if self.line.share.of > 1 {
+            self.connect(0..all.min(1), 1);
+            self.await_first();
+            self.connect(all.min(1)..all, pending);
+        } else {
+            self.connect(0..all, pending);
         }
         self.first_failure.take()
     }
 
-    fn poll_for_connections(&mut self) -> usize {
+    /// Opens these connections, so many of them at a time.
+    fn connect(&mut self, of: Range<usize>, pending: usize) {
+        let mut next = of.start;
+        let told = &self.line.shared.clone().commands[self.line.share.index as usize];
+        // Told something so early, it can only be to end.
+        while self.open as usize + self.failures < of.end && !told.load(Ordering::Acquire) {
+            while next < of.end && self.opening.len() < pending {
+                self.begin_to_open(u32::try_from(next).unwrap_or(u32::MAX));
+                next += 1;
+            }
+            if self.opening.is_empty() && next >= of.end {
+                break;
+            }
+            let events = self.wait_for_connections();
+            self.take_events(events);
+            self.send_gathered();
+            self.expire_opening();
+        }
+    }
+
+    /// Waits until each thread has opened its first connection, or could not, for as long as an
+    /// attempt may take.
+    fn await_first(&mut self) {
+        let shared = self.line.shared.clone();
+        let told = &shared.commands[self.line.share.index as usize];
+        let until = self.clock.now().saturating_add(self.config.timeout_ns);
+        shared.first.fetch_add(1, Ordering::AcqRel);
+        let is_alone = || shared.first.load(Ordering::Acquire) < self.line.share.of;
+        while is_alone() && !told.load(Ordering::Acquire) && self.clock.now() < until {
+            std::thread::sleep(SHORT_WAIT);
+        }
+    }
+
+    fn wait_for_connections(&mut self) -> usize {
         self.epoll_events.clear();
         let spare = rustix::buffer::spare_capacity(&mut self.epoll_events);
-        let wait = crate::clock::timespec(10_000_000);
+        let wait = crate::clock::timespec(LONGEST_WAIT_NS);
         let events = epoll::wait(&self.epoll, spare, Some(&wait)).unwrap_or(0);
         self.now = self.clock.now();
         events

@@ -86,6 +86,8 @@ pub(crate) struct Shared {
     pub(crate) serial: AtomicU32,
     /// Connections that are open, of all threads.
     pub(crate) open: AtomicU32,
+    /// Threads whose first connection is open, or could not be opened.
+    pub(crate) first: AtomicU32,
     /// The numbers of users.
     pub(crate) users: Arc<Numbers>,
 }
