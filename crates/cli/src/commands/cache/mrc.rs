@@ -37,8 +37,9 @@ pub(super) fn run(args: &CacheMrc) -> Result<Exit> {
     let sampling = Sampling::new(rate, read("--seed", &args.seed, count)?).map_err(usage)?;
     let points = points(&args.points)?;
     crate::files::check_report(args.report.as_deref())?;
-    let interrupts = Interrupts::watch()?;
     let opened = open(&args.trace, &args.reading)?;
+    // An interrupt while the trace is read ends the program.
+    let interrupts = Interrupts::watch()?;
     let capacities = capacities(args, &sizes, points, &opened)?;
     let quiet = args.quiet || args.json;
     let screen = Screen::new(quiet, &interrupts).of_steps("curves");

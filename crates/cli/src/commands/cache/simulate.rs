@@ -35,9 +35,10 @@ pub(super) fn run(args: &CacheSimulate, text: Option<&str>) -> Result<Exit> {
     crate::files::check_report(args.report.as_deref())?;
     let cache = &plan.cache;
     let threads = threads(args.threads.as_deref())?;
-    let interrupts = Interrupts::watch()?;
     let TraceFile { file, format, columns, .. } = plan.trace.clone();
     let opened = open(&file, &TraceFlags { format, columns })?;
+    // An interrupt while the trace is read ends the program.
+    let interrupts = Interrupts::watch()?;
     let comparison = comparison(cache, &opened.trace)?;
     let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("replays");
     let bounds = bounds(cache, &comparison, &opened.trace)?;

@@ -64,8 +64,9 @@ pub(crate) fn run(args: &Simulate) -> Result<Exit> {
     crate::files::check_report(args.report.as_deref())?;
     crate::files::check_single(cases.iter().any(|case| case.whole.is_designed()), "simulate")?;
     let threads = threads(args.threads.as_deref())?;
-    let interrupts = Interrupts::watch()?;
     let models = models(&cases)?;
+    // An interrupt while logs and traces are read ends the program.
+    let interrupts = Interrupts::watch()?;
     let record = record(args, &cases, &models)?;
     let (began_ns, began_cpu_ns) = (unix_ns(), plimsoll_load::clock::process_cpu_ns());
     let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("replications");

@@ -53,11 +53,12 @@ pub(super) fn run(args: &CacheSimulate, text: &str) -> Result<Exit> {
     let cells = cells(&plan, PARTS).map_err(usage)?;
     crate::files::check_report(args.report.as_deref())?;
     let threads = threads(args.threads.as_deref())?;
-    let interrupts = Interrupts::watch()?;
     let mut asked = match &plan.asked {
         CacheRequests::Recorded(trace) => recorded(trace, plan.seed)?,
         CacheRequests::Made(of) => replication(of, plan.seed, 0)?,
     };
+    // An interrupt while the trace is read ends the program.
+    let interrupts = Interrupts::watch()?;
     asked.requests.notes.extend(too_small_of(&cells, &asked.requests.trace));
     let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("clusters");
     let all = cells.len() as u64 * u64::from(plan.repeat);
