@@ -61,7 +61,8 @@ pub enum Cause {
 /// See [`Refused`].
 pub fn value_of(text: &str) -> Result<Option<String>, Refused> {
     let settings = settings_of(text)?;
-    if settings.of(NAME).next().is_none() {
+    // Also as a default: `: "${NAME:=DIRECT}"`.
+    if !settings.names.contains(NAME) {
         return Ok(None);
     }
     let mut values = values_of(text, &settings.names)?;

@@ -160,7 +160,7 @@ fn options(args: &ShoalServer) -> Result<Options> {
         operator_socket: args.operator_socket.clone(),
         external_ips: external(&args.external_ip)?,
         auth: args.auth.into(),
-        keys: table(args.keys.as_deref(), Keys::read)?,
+        keys: keys(args.keys.as_deref())?,
         keys_file: args.keys.clone(),
         rate: args.announce_rate,
         peers: args.peer.clone(),
@@ -231,6 +231,17 @@ fn verification(args: &Verify) -> Result<Option<Verification>> {
 }
 
 /// What a file of lines says; nothing without a file.
+fn keys(path: Option<&Path>) -> Result<Keys> {
+    let keys = table(path, Keys::read)?;
+    match path {
+        Some(path) if keys.iter().next().is_none() => {
+            let text = "--keys PATH: it holds no key: an empty list would lock every agent out";
+            Err(UsageError(text.replace("PATH", &path.display().to_string())).into())
+        }
+        _ => Ok(keys),
+    }
+}
+
 fn table<T, E>(path: Option<&Path>, parse: impl Fn(&str) -> Result<T, E>) -> Result<T>
 where
     E: std::error::Error + Send + Sync + 'static,
