@@ -50,7 +50,7 @@ use crate::world::{is_cold, load, sources};
 /// What is left out of the text that a cell goes by.
 const OF_ALL: [&str; 2] = ["experiment", "factor"];
 /// What does not change what a cell comes to.
-const NO_MATTER: [&str; 5] = ["name", "repeat", "seed", "experiment", "factor"];
+const NO_MATTER: [&str; 6] = ["name", "repeat", "seed", "folder", "experiment", "factor"];
 
 /// A plan's text, with what is laid over it.
 #[derive(Debug, Clone)]

@@ -250,9 +250,12 @@ impl<'a> Record<'a> {
                     planned.map_err(|error| self.changed(error, journal))?
                 }
             };
-            let text = &self.opening.of.plan_text;
-            if journal.meta().plan_text != *text {
-                journal.set_plan(text)?;
+            let Opening { plan_file, of: Subject { plan_text, .. }, .. } = &self.opening;
+            if journal.meta().plan_text != *plan_text {
+                journal.set_plan(plan_text)?;
+            }
+            if journal.meta().plan_file != *plan_file && !plan_file.is_empty() {
+                journal.set_plan_file(plan_file)?;
             }
             let done: BTreeSet<u32> = journal
                 .cells()?

@@ -189,6 +189,17 @@ pub(super) fn ready(
     (asks, installs): (bool, bool),
     here: &Path,
 ) -> Result<Ready> {
+    asked(flags, shadow, (asks, installs), here, Ready::of)
+}
+
+/// What `of` makes of the plan of a command line.
+pub(super) fn asked<T>(
+    flags: &PlanFlags,
+    shadow: Option<Shadow>,
+    (asks, installs): (bool, bool),
+    here: &Path,
+    of: impl FnOnce(&Ask<'_>) -> Result<T, ExperimentError>,
+) -> Result<T> {
     let Text { text, origin, settings, testbed, .. } =
         plan_text(&flags.plan, &flags.set, flags.testbed.as_deref())?;
     let ask = Ask {
@@ -203,7 +214,7 @@ pub(super) fn ready(
         scale: flags.scale.as_deref().map(scale).transpose()?,
         place: place(here),
     };
-    Ok(Ready::of(&ask)?)
+    Ok(of(&ask)?)
 }
 
 /// The text of a plan with what a command line lays over it.
@@ -288,9 +299,12 @@ fn record<'a>(
             let id = opening.id.clone();
             Ok((Record::new(opening), id))
         }
-        Some(Unfinished { journal, left, of }) => {
+        Some(Unfinished { journal, left, of, moved_from }) => {
             let path = journal.folder().display();
             say(&format!("going on with {path}: {left} of {of} cells are left"));
+            if let Some(before) = moved_from {
+                say(&format!("its plan was {before} before; --new begins another experiment"));
+            }
             let id = journal.meta().id.clone();
             Ok((Record::resume(opening, journal)?, id))
         }

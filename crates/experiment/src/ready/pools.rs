@@ -130,7 +130,7 @@ impl Combinations {
         for levels in &self.all {
             let (Case { plan, .. }, named) = self.at(levels)?;
             let (text, files) = beside(plan)?;
-            let text = identity(&alone(plan, named), here) + &text;
+            let text = identity(&alone(plan, named)) + &text;
             own.insert(levels.clone(), Own::new(&text, [files_of(plan), files].concat()));
         }
         let (first, _) = self.at(self.all.first().unwrap_or(&Levels::new()))?;

@@ -263,6 +263,16 @@ impl Journal {
         }
     }
 
+    /// States where the plan is, where it was moved.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn set_plan_file(&mut self, path: &str) -> Result<(), RunError> {
+        self.fact("plan_file", path)?;
+        path.clone_into(&mut self.meta.plan_file);
+        Ok(())
+    }
+
     /// Begins an attempt at a cell, `started_ns` after the experiment's start. Its run, where it
     /// has one, is written by [`crate::RunWriter::create_cell`].
     ///

@@ -66,7 +66,7 @@ pub fn subject(plan: &Plan, prepared: &Prepared, here: &Path) -> Subject {
         what: prepared.subject.clone(),
         about: String::new(),
         plan_text: plan.to_toml_from(here),
-        identity: identity(plan, here),
+        identity: identity(plan),
         own: BTreeMap::new(),
         files: files_of(plan),
         slo: plan.measure.slo.as_ref().map(ToString::to_string),
@@ -75,9 +75,9 @@ pub fn subject(plan: &Plan, prepared: &Prepared, here: &Path) -> Subject {
 }
 
 /// The text of all of a plan that the figures of its cells depend on, beside their levels and
-/// seeds.
-pub(crate) fn identity(plan: &Plan, here: &Path) -> String {
-    Plan { name: None, repeat: 1, seed: 0, ..plan.clone() }.to_toml_from(here)
+/// seeds, wherever its folder lies.
+pub(crate) fn identity(plan: &Plan) -> String {
+    Plan { name: None, repeat: 1, seed: 0, ..plan.clone() }.to_toml()
 }
 
 impl Load<'_> {

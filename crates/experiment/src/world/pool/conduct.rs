@@ -102,7 +102,7 @@ pub fn subject_of(plan: &Plan, cases: &[(&Plan, &Model)], here: &Path) -> Subjec
         what: format!("a pool, {} requests in {}", show_count(requests), show_duration(long)),
         about: serde_json::to_string(&words::about(cases)).unwrap_or_default(),
         plan_text: plan.to_toml_from(here),
-        identity: identity(plan, here),
+        identity: identity(plan),
         own: BTreeMap::new(),
         files: files_of(plan),
         slo: plan.measure.slo.as_ref().map(ToString::to_string),

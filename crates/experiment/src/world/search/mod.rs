@@ -103,7 +103,7 @@ pub fn subject(plan: &Plan, prepared: &Prepared, asked: &Asked, place: &Place<'_
         what: prepared.subject.clone(),
         about: String::new(),
         plan_text: plan.to_toml_from(place.here),
-        identity: identity(plan, place.here),
+        identity: identity(plan),
         own: BTreeMap::new(),
         files: files_of(plan),
         slo: Some(asked.slo.clone()),
