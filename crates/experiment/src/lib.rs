@@ -40,6 +40,7 @@ pub mod speed;
 pub mod starter;
 pub mod status;
 pub mod steps;
+pub mod touches;
 pub mod until;
 mod vocabulary;
 pub mod walk;

@@ -78,14 +78,14 @@ pub struct Ask<'a> {
 }
 
 impl<'a> Ask<'a> {
-    fn written(&self) -> Written<'a> {
+    pub(crate) fn written(&self) -> Written<'a> {
         Written::text(self.text, self.origin, self.settings)
             .on(self.testbed)
             .within(self.place.environment)
     }
 
     /// The plan that is asked for, its durations scaled.
-    fn plan(&self) -> Result<Plan, ExperimentError> {
+    pub(crate) fn plan(&self) -> Result<Plan, ExperimentError> {
         let read = if self.is_simulated { plans::read_simulated } else { plans::read };
         let plan = read(&self.written())?;
         let Some(share) = self.scale else { return Ok(plan) };

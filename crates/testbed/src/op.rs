@@ -203,7 +203,23 @@ pub enum Op {
     },
 }
 
-/// As `check` prints it: what is done, a line each.
+impl Op {
+    /// What is done, with the whole text of a file that is written and is no secret: what a shell
+    /// or a server is told by it.
+    #[must_use]
+    pub(crate) fn whole(&self) -> String {
+        let mut told = self.to_string();
+        if let Self::Write { text, is_secret: false, .. } = self {
+            for line in text.lines() {
+                told.push_str("\n  | ");
+                told.push_str(line);
+            }
+        }
+        told
+    }
+}
+
+/// What is done, a line each.
 impl std::fmt::Display for Op {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

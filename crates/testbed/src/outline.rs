@@ -28,6 +28,15 @@ pub struct Planned {
     pub ops: Vec<Op>,
 }
 
+impl Planned {
+    /// What it does, one text each: with the whole text of files that are written and hold no
+    /// secret.
+    #[must_use]
+    pub fn does(&self) -> Vec<String> {
+        self.ops.iter().map(Op::whole).collect()
+    }
+}
+
 /// What is done for a bed, and where its instances will stand.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outline {

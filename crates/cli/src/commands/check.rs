@@ -1,6 +1,6 @@
 //! `plimsoll check`: what a plan would do; nothing is started.
 
-use super::run::{MANY_CELLS, ready};
+use super::run::{MANY_CELLS, asked};
 use crate::exit::Exit;
 use crate::place::place;
 use crate::run_args::Check;
@@ -11,6 +11,7 @@ use plimsoll_experiment::estimate::Span;
 use plimsoll_experiment::money::Cost;
 use plimsoll_experiment::ready::Ready;
 use plimsoll_experiment::record::CellPlan;
+use plimsoll_experiment::touches::{Read, Touches};
 use plimsoll_testbed::outline::Planned;
 use plimsoll_testbed::provider::Most;
 use plimsoll_units::{show_count, show_duration};
@@ -24,16 +25,23 @@ const MAX_CELLS: usize = 20;
 /// Runs the command.
 pub(crate) fn run(args: &Check) -> Result<Exit> {
     let here = std::env::current_dir()?;
-    let ready = ready(&args.of, None, (false, false), &here)?;
+    let (ready, touches) = asked(&args.of, None, (false, false), &here, |ask| {
+        Ok((Ready::of(ask)?, Touches::of(ask)?))
+    })?;
     let between = ready.between(&place(&here))?;
     let cost = ready.cost()?;
     let cost = cost.as_ref();
-    let document = || format!("{:#}\n", document(&ready, &between, cost));
-    print(&if args.json { document() } else { shown(&ready, &between, cost) })?;
+    let document = || format!("{:#}\n", document(&ready, &between, cost, &touches));
+    print(&if args.json { document() } else { shown(&ready, &between, cost, &touches) })?;
     Ok(Exit::Held)
 }
 
-fn document(ready: &Ready, between: &Between, cost: Option<&Cost>) -> serde_json::Value {
+fn document(
+    ready: &Ready,
+    between: &Between,
+    cost: Option<&Cost>,
+    touches: &Touches,
+) -> serde_json::Value {
     let cell = |cell: &CellPlan| {
         json!({
             "cell": cell.number, "factors": cell.factors, "replication": cell.replication,
@@ -58,6 +66,7 @@ fn document(ready: &Ready, between: &Between, cost: Option<&Cost>) -> serde_json
             "role": of.role, "instances": of.instances, "wanted": of.wanted,
             "hosts": of.hosts.iter().map(most_json).collect::<Vec<_>>(),
         })),
+        "touches": touches,
         "between": between.each,
         "standing": between.standing.iter().map(step_json).collect::<Vec<_>>(),
         "steps": ready.steps.iter().map(step_json).collect::<Vec<_>>(),
@@ -79,7 +88,7 @@ fn step_json(step: &Planned) -> serde_json::Value {
     json!({
         "name": step.name, "instance": step.instance, "host": step.host,
         "class": step.class.name(),
-        "after": step.after, "does": step.ops.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "after": step.after, "does": step.does(),
     })
 }
 
@@ -103,7 +112,7 @@ fn shown_cost(cost: &Cost) -> String {
     format!("{most}, for up to {instances} instances at once; its budget is {budget:.2} {currency}")
 }
 
-fn shown(ready: &Ready, between: &Between, cost: Option<&Cost>) -> String {
+fn shown(ready: &Ready, between: &Between, cost: Option<&Cost>, touches: &Touches) -> String {
     let mut out = String::new();
     let mut row = |name: &str, text: &str| {
         let _ = writeln!(out, "{name:<11} {text}");
@@ -135,6 +144,7 @@ fn shown(ready: &Ready, between: &Between, cost: Option<&Cost>) -> String {
         let more = show_count((ready.cells.len() - MAX_CELLS) as u64);
         row("  …", &format!("{more} more: --json has all"));
     }
+    show_touches(touches, &mut row);
     for (at, line) in between.each.iter().enumerate() {
         row(if at == 0 { "before each" } else { "" }, line);
     }
@@ -144,8 +154,8 @@ fn shown(ready: &Ready, between: &Between, cost: Option<&Cost>) -> String {
         row("", "");
         let on = step.host.as_ref().map(|host| format!(", on the host {host}")).unwrap_or_default();
         row(&format!("  {of}"), &format!("{} ({}){on}{when}", step.name, step.class.name()));
-        for op in &step.ops {
-            op.to_string().lines().for_each(|line| row("", line));
+        for of in step.does() {
+            of.lines().for_each(|line| row("", line));
         }
     }
     if ready.most_cells() > MANY_CELLS {
@@ -155,6 +165,29 @@ fn shown(ready: &Ready, between: &Between, cost: Option<&Cost>) -> String {
         row("note", note);
     }
     out
+}
+
+/// What is executed, read, taken from the environment and reached beside the steps of servers.
+fn show_touches(touches: &Touches, row: &mut impl FnMut(&str, &str)) {
+    let read = |of: &Read| {
+        let outside = if of.is_outside { ", outside of the plan's folder" } else { "" };
+        format!("{}{outside}", of.path.display())
+    };
+    let reads: Vec<String> = touches.reads.iter().map(read).collect();
+    let all = [
+        ("executes", &touches.executes),
+        ("starts with", &touches.starts_with),
+        ("recipes", &touches.recipes),
+        ("reads", &reads),
+        ("takes", &touches.variables),
+        ("reaches", &touches.reaches),
+    ];
+    for (name, lines) in all {
+        for (at, line) in lines.iter().enumerate() {
+            let of = if name == "takes" { "the environment variable " } else { "" };
+            row(if at == 0 { name } else { "" }, &format!("{of}{line}"));
+        }
+    }
 }
 
 /// How long something takes, as far as that is known.

@@ -167,6 +167,8 @@ struct Counted {
     received: u64,
     /// From when they were sent.
     latency: Compact,
+    /// Receipts that lay unread, so that it is not known when they came.
+    unread: u64,
     /// From the first to the last receipt of each.
     spread: Compact,
     busy_ns: u64,
@@ -224,6 +226,7 @@ impl Seen {
             step.sent += slice.websocket.sent;
             step.received += broadcast.received;
             step.latency.add(&broadcast.latency);
+            step.unread += broadcast.unread;
             step.busy_ns += slice.busy_ns;
             step.thread_ns += slice.thread_ns;
         }
@@ -258,6 +261,7 @@ impl Seen {
         let is_to_all = settings.kind == Kind::Broadcast;
         let step = |of: &Counted| Step {
             latency_us: is_to_all.then(|| of.latency.percentiles()),
+            unread: of.unread,
             spread_us: is_to_all.then(|| of.spread.percentiles()),
             generator_busy_share: of.busy_ns as f64 / of.thread_ns.max(1) as f64,
             ..Step::of(settings, of.clients, &of.round_trips(), of.failed)

@@ -69,6 +69,9 @@ pub struct Step {
     pub round_trip_us: RoundTrip,
     /// From when a broadcast was made ready at its sender to its receipt, by each client.
     pub latency_us: Option<Percentiles>,
+    /// Receipts of which it is not known when they came, as they lay unread while the generator
+    /// stood still.
+    pub unread: u64,
     /// From the first to the last receipt of each broadcast.
     pub spread_us: Option<Percentiles>,
     /// The share of its time for which the generator's threads were busy.
@@ -102,6 +105,7 @@ impl Step {
             failed,
             round_trip_us: RoundTrip { p50: us(0.5), p95: us(0.95), max: us(1.0) },
             latency_us: None,
+            unread: 0,
             spread_us: None,
             generator_busy_share: 0.0,
             within: is_all.then(|| p95.is_some_and(|p95| p95 <= settings.limit_ns)),
