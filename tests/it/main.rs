@@ -38,6 +38,7 @@ mod encrypted;
 mod exit_codes;
 mod experiments;
 mod figures;
+mod first_words;
 mod following;
 mod for_ever;
 mod forward_proxies;

@@ -188,6 +188,11 @@ impl<'a> Section<'a> {
         Some(first)
     }
 
+    /// Whether the section stands on the command line, rather than in a plan.
+    pub(crate) fn is_typed(&self) -> bool {
+        !self.broken && self.reading.is_flag(self.place)
+    }
+
     /// Notes that something is missing from the section; `key` and `value` show how to say it.
     pub(crate) fn missing(&self, what: &str, key: &str, value: &str) {
         if !self.broken {

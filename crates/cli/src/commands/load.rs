@@ -28,7 +28,7 @@ use plimsoll_report::ci::Checks;
 use plimsoll_runs::experiment::Layout;
 use plimsoll_runs::{Phase, Run, Tag};
 use plimsoll_stats::interval::QuantileBatches;
-use plimsoll_units::{show_count, show_duration, show_rate, show_share};
+use plimsoll_units::{count, show_count, show_duration, show_rate, show_share};
 use std::fmt::Write;
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
@@ -172,9 +172,39 @@ fn conclude(
 }
 
 fn read_plan(args: &Load) -> Result<Plan> {
-    read_plan_of(args.target.as_ref(), &args.set, |plan| {
+    let flags = |plan: Option<&Plan>| {
         [super::clean::settings(args), args.flags.settings_beside(plan)].concat()
+    };
+    let users = users_meant(args, &flags(None));
+    if let Some(users) = &users {
+        say(&format!(
+            "note: -c {users} without a rate means --users {users}: each user waits for its \
+             answer, then asks again"
+        ));
+    }
+    read_plan_of(args.target.as_ref(), &args.set, |plan| {
+        let mut settings = flags(plan);
+        let connections = settings.iter_mut().filter(|of| of.key == "load.connections");
+        connections.filter(|_| users.is_some()).for_each(|of| of.key = "load.users".to_owned());
+        settings
     })
+}
+
+/// The users that `-c N` means beside `-n` or `--for`, as it does for wrk, hey, ab and oha; `None`
+/// where something else says how much load there is.
+fn users_meant(args: &Load, flags: &[Setting]) -> Option<String> {
+    const SHAPES: [&str; 6] =
+        ["load.rate", "load.schedule", "load.users", "load.trace", "load.profile", "target.replay"];
+    if args.target.as_deref().is_some_and(files::is_plan) {
+        return None;
+    }
+    let set = args.set.iter().filter_map(|pair| Setting::from_pair(pair).ok());
+    let keys: Vec<String> = flags.iter().cloned().chain(set).map(|of| of.key).collect();
+    let has_shape = keys.iter().any(|key| SHAPES.iter().any(|shape| key.starts_with(shape)));
+    let ends = ["load.requests", "load.for"].iter().any(|end| keys.iter().any(|key| key == end));
+    let connections = flags.iter().rfind(|of| of.key == "load.connections")?;
+    let is_count = count(&connections.value).is_ok();
+    (ends && !has_shape && is_count).then(|| connections.value.clone())
 }
 
 /// The plan that a command line means: a URL or a plan file, with flags laid over it, and the pairs

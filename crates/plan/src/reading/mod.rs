@@ -114,7 +114,7 @@ impl Reading {
         match (self.is_flag(place), key) {
             (false, _) => format!("for example {key} = \"{value}\""),
             (true, "url") => format!("for example {value}"),
-            (true, _) => format!("for example --{} {value}", key.replace('_', "-")),
+            (true, _) => format!("for example --{} {}", key.replace('_', "-"), typed(value)),
         }
     }
 
@@ -297,6 +297,12 @@ impl Reading {
         }
         Some(text)
     }
+}
+
+/// A value as a shell takes it for one word.
+fn typed(value: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,%+@".contains(c);
+    if value.chars().all(is_plain) { value.to_owned() } else { format!("'{value}'") }
 }
 
 /// The values of a list; a single value is a list of one, and that of a flag may be several, with

@@ -257,11 +257,7 @@ impl LoadShape {
     /// Whether a log's own times may hold: only of a replay, and with nothing that shapes a load.
     pub(crate) fn check_own_times(section: &Section<'_>, is_replay: bool) -> Option<()> {
         if !is_replay {
-            section.missing(
-                "one of `schedule`, `rate`, `trace`, `profile` and `users`",
-                "schedule",
-                "500/s for 30s",
-            );
+            miss_load(section);
             return None;
         }
         let mut right = true;
@@ -275,6 +271,22 @@ impl LoadShape {
         }
         right.then_some(())
     }
+}
+
+/// Notes that nothing says how much load there is.
+fn miss_load(section: &Section<'_>) {
+    if !section.is_typed() {
+        let what = "one of `schedule`, `rate`, `trace`, `profile` and `users`";
+        section.missing(what, "schedule", "500/s for 30s");
+        return;
+    }
+    let ends = section.has("for") || section.has("requests");
+    let hint = match ends {
+        true => "for example --rate 100/s, or --users 50",
+        false => "for example --rate 100/s --for 30s, or --users 50 --for 30s",
+    };
+    let message = "expected one of --rate, --users, --schedule, --trace and --profile, found none";
+    section.fault("schedule", message, Some(hint));
 }
 
 /// A schedule that offers something.

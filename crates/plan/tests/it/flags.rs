@@ -283,11 +283,25 @@ fn what_is_missing_is_missing_from_the_command_line() {
         errors.to_string(),
         "the command line: expected `url`, found none\n\
          hint: for example http://127.0.0.1:8080/\n\n\
-         the command line: expected one of `schedule`, `rate`, `trace`, `profile` and `users`, \
-         found none\nhint: for example --schedule 500/s for 30s"
+         the command line: expected one of --rate, --users, --schedule, --trace and --profile, \
+         found none\nhint: for example --rate 100/s --for 30s, or --users 50 --for 30s"
     );
     let error = &errors.errors[0];
     assert_eq!((error.at.line, error.at.column), (None, None));
+}
+
+#[test]
+fn an_example_for_the_command_line_is_one_word_to_a_shell() {
+    let without = |settings: &[(&str, &str)]| {
+        let settings: Vec<_> = settings.iter().map(|(key, value)| flag(key, value)).collect();
+        crate::assemble(&settings).unwrap_err().to_string()
+    };
+    let url = ("target.url", "http://h/");
+    let hint = "hint: for example --rate 100/s, or --users 50";
+    assert!(without(&[url, ("load.requests", "9")]).ends_with(hint));
+    assert!(without(&[url, ("load.for", "9s")]).ends_with(hint));
+    let users = without(&[url, ("load.users", "9")]);
+    assert!(users.ends_with("hint: for example --for 30s"), "{users}");
 }
 
 #[test]

@@ -1,0 +1,74 @@
+//! What newcomers type first, in the words of other tools, and the hints that they get: each hint
+//! is typed as it stands, by a shell, and works.
+
+use crate::place::Place;
+use crate::program::{Done, PLIMSOLL};
+use std::path::Path;
+
+/// A few requests, which end a load soon whatever else is said of its length.
+const FEW: &str = "-n 20 --quiet";
+
+/// Runs a line as a shell takes it; the program is found by its name.
+fn shell(place: &Place, line: &str) -> Done {
+    let mut command = place.command("sh", &["-c", line]);
+    let folder = Path::new(PLIMSOLL).parent().unwrap().display().to_string();
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{folder}:{path}"));
+    place.start(command).wait()
+}
+
+/// The hint that was given, without the word before it.
+fn hint(done: &Done) -> &str {
+    let line = done.err.lines().find_map(|line| line.strip_prefix("hint: "));
+    line.unwrap_or_else(|| panic!("no hint in:\n{}", done.err))
+}
+
+/// The ways that a hint names, joined by `, or `.
+fn ways(done: &Done) -> Vec<String> {
+    let hint = hint(done).trim_start_matches("for example ");
+    hint.split(", or ").map(str::to_owned).collect()
+}
+
+#[test]
+fn a_load_that_says_nothing_of_how_much_is_told_what_to_type() {
+    let place = Place::new();
+    let target = place.calm();
+    let url = target.url();
+    let bare = place.load(&[&url]).ended_with(2);
+    assert_eq!(ways(&bare), ["--rate 100/s --for 30s", "--users 50 --for 30s"]);
+    for way in ways(&bare) {
+        shell(&place, &format!("plimsoll load {url} {way} {FEW}")).ran();
+    }
+    let counted = place.load(&[&url, "-n", "20"]).ended_with(2);
+    assert_eq!(ways(&counted), ["--rate 100/s", "--users 50"]);
+    for way in ways(&counted) {
+        shell(&place, &format!("plimsoll load {url} {way} {FEW}")).ran();
+    }
+    let users = place.load(&[&url, "--users", "2"]).ended_with(2);
+    let way = &ways(&users)[0];
+    shell(&place, &format!("plimsoll load {url} --users 2 {way} {FEW}")).ran();
+}
+
+#[test]
+fn connections_beside_a_number_of_requests_are_users_and_that_is_said() {
+    let place = Place::new();
+    let target = place.calm();
+    let url = target.url();
+    let said = "note: -c 5 without a rate means --users 5";
+    for ends in [["-n", "20"], ["--for", "1s"]] {
+        let load = [&["load", &url, "-c", "5"], &ends[..]].concat();
+        let done = place.plimsoll(&[&load[..], &["--json"]].concat()).ran();
+        assert!(done.err.starts_with(said), "{}", done.err);
+        assert_eq!(done.json()["schema"], 1, "the document stays one");
+        let plan = place.plimsoll(&[&load[..], &["--print-plan"]].concat()).ended_with(0);
+        plan.prints(&["users = 5\n", "connections = 5\n"]);
+    }
+    for shape in [["--rate", "20/s"], ["--users", "2"], ["--set", "load.users=2"]] {
+        let load = [&["load", &url, "-c", "5", "-n", "20"], &shape[..]].concat();
+        let plan = place.plimsoll(&[&load[..], &["--print-plan"]].concat()).ended_with(0);
+        assert!(plan.err.is_empty(), "{}", plan.err);
+        plan.prints(&["connections = 5\n"]);
+    }
+    // A pool that grows is none of users.
+    place.load(&[&url, "-c", "5..9", "-n", "20"]).ended_with(2).says(&["--users 50"]);
+}
