@@ -3,6 +3,7 @@
 
 use crate::place::Place;
 use crate::program::{Done, PLIMSOLL};
+use plimsoll_testing::Weight;
 use std::path::Path;
 
 /// A few requests, which end a load soon whatever else is said of its length.
@@ -71,4 +72,21 @@ fn connections_beside_a_number_of_requests_are_users_and_that_is_said() {
     }
     // A pool that grows is none of users.
     place.load(&[&url, "-c", "5..9", "-n", "20"]).ended_with(2).says(&["--users 50"]);
+}
+
+#[test]
+fn slos_as_other_tools_write_them_are_told_how_they_are_written_here() {
+    let place = Place::weighing(Weight::WAITS);
+    for (theirs, ours) in [
+        ("p(95)<200ms", "p95<200ms"),
+        ("p95<200ms and errors<1%", "p95<200ms,errors<1%"),
+        ("p95<200ms && errors<1%", "p95<200ms,errors<1%"),
+        ("p95<200", "200ms"),
+    ] {
+        let load = "load http://127.0.0.1:1/ --rate 5/s --for 1s --check --slo";
+        let done = shell(&place, &format!("plimsoll {load} '{theirs}'")).ended_with(2);
+        assert!(hint(&done).contains(ours), "{}", done.err);
+        let ours = if ours == "200ms" { format!("p95<{ours}") } else { ours.to_owned() };
+        shell(&place, &format!("plimsoll {load} '{ours}'")).ended_with(0);
+    }
 }

@@ -46,6 +46,7 @@
 //! part taken off ([`OwnPart`]). Only where the two differ there is no verdict.
 
 mod evaluate;
+mod foreign;
 mod judge;
 mod lasting;
 mod parse;

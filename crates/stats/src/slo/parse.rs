@@ -5,6 +5,7 @@ use std::time::Duration;
 use plimsoll_units as units;
 use units::ParseError;
 
+use super::foreign::{as_ours, by_commas, conjunction, in_milliseconds};
 use super::lasting::nanoseconds;
 use super::{Bound, Clause, Comparison, Figure, Metric, Timing};
 use crate::figure::{self, Better, Unit};
@@ -187,7 +188,7 @@ fn clause_of_all(whole: &str, purpose: Purpose) -> Result<Clause, ParseError> {
         let found = text.trim();
         return Err(ParseError::new(wanted, found, word_at, found.len()).hint(METRICS));
     }
-    let metric = metric(word).map_err(|error| error.shifted(word_at))?;
+    let metric = metric(word).map_err(|error| as_ours(error, word, text).shifted(word_at))?;
     let operator_at = text.find(is_operator).unwrap_or(text.len());
     let after = &text[operator_at..];
     let operator = &after[..after.find(|c| !is_operator(c)).unwrap_or(after.len())];
@@ -199,6 +200,10 @@ fn clause_of_all(whole: &str, purpose: Purpose) -> Result<Clause, ParseError> {
         }
     })?;
     let (bound_text, bound_at) = trimmed(text, operator_at + operator.len(), text.len());
+    if let Some((at, len)) = conjunction(bound_text).filter(|_| purpose == Purpose::Objective) {
+        let error = ParseError::new("one clause", &bound_text[at..at + len], bound_at + at, len);
+        return Err(error.hint(format!("join by a comma: {}", by_commas(whole))));
+    }
     let bound = bound(bound_text, metric).map_err(|error| error.shifted(bound_at))?;
     let bound_text: String = bound_text.chars().filter(|c| !c.is_whitespace()).collect();
     let mut expr = format!("{word}{}{bound_text}", comparison.text());
@@ -267,7 +272,7 @@ fn metric(word: &str) -> Result<Metric, ParseError> {
     }
 }
 
-fn is_number(text: &str) -> bool {
+pub(super) fn is_number(text: &str) -> bool {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     text.len() <= 16 && digits(whole) && digits(fraction)
@@ -356,7 +361,8 @@ fn bound(text: &str, metric: Metric) -> Result<Bound, ParseError> {
     match metric.figure().unit {
         unit if matches!(metric, Metric::Watched(_)) => unit.read(text).map(Bound::Value),
         Unit::Micros => {
-            let ns = units::duration(text)?.as_nanos();
+            let ns =
+                units::duration(text).map_err(|error| in_milliseconds(error, text))?.as_nanos();
             Ok(Bound::Time(u64::try_from(ns).unwrap_or(u64::MAX)))
         }
         // What is counted may be bounded as a share too: lost<0.1%.
@@ -501,7 +507,7 @@ mod tests {
     }
 
     /// Text, offending part, and a word of the hint.
-    const WRONG: [(&str, &str, &str); 44] = [
+    const WRONG: [(&str, &str, &str); 48] = [
         ("'log in: p99<5ms", "'log in: p99<5ms", "doubled"),
         ("'log in' p99<5ms", "p99<5ms", ""),
         (": p99<5ms", "", ""),
@@ -521,7 +527,11 @@ mod tests {
         ("p9999<5ms", "p9999", "write p99.99"),
         ("p101<5ms", "p101", "p99.9"),
         ("p0<5ms", "p0", "p99.9"),
-        ("p99<200", "200", "200s is 200 seconds"),
+        ("p99<200", "200", "200ms is 200 milliseconds"),
+        ("p(95)<200ms", "p(95)", "write p95<200ms"),
+        ("p(99.9) < 200ms && errors<1%", "p(99.9)", "write p99.9 < 200ms,errors<1%"),
+        ("p95<200ms and errors<1%", "and", "join by a comma: p95<200ms,errors<1%"),
+        ("p95<200ms&&errors<1% && max<1s", "&&", "a comma: p95<200ms,errors<1%,max<1s"),
         ("p99<", "", ""),
         ("p99", "", "p99<200ms"),
         ("p99=5ms", "=", "p99<200ms"),
