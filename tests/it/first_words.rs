@@ -75,6 +75,21 @@ fn connections_beside_a_number_of_requests_are_users_and_that_is_said() {
 }
 
 #[test]
+fn what_a_load_would_do_is_said_without_a_network() {
+    let place = Place::weighing(Weight::WAITS);
+    place.write(
+        "users.toml",
+        "hosts = [\"api.invalid\"]\n[[step]]\nget = \"http://api.invalid/\"\n",
+    );
+    let load = "load http://no-such-host.invalid/ --rate 5/s --for 1s --check";
+    for more in ["", "--scenario users.toml", "--addresses spread", "--from-address ::1"] {
+        shell(&place, &format!("plimsoll {load} {more}")).ended_with(0).prints(&["requests     5"]);
+    }
+    let load: Vec<&str> = load.split(' ').filter(|word| *word != "--check").collect();
+    place.plimsoll(&load).ended_with(4).says(&["no-such-host.invalid"]);
+}
+
+#[test]
 fn slos_as_other_tools_write_them_are_told_how_they_are_written_here() {
     let place = Place::weighing(Weight::WAITS);
     for (theirs, ours) in [

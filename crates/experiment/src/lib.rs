@@ -51,7 +51,7 @@ pub mod wsbench;
 pub use again::again;
 pub use check::Check;
 pub use error::ExperimentError;
-pub use prepare::{Prepared, prepare};
+pub use prepare::{Prepared, outlined, prepare};
 pub use steps::clean::{Cleaned, clean};
 pub use steps::fill::{Filled, fill};
 pub use vocabulary::VOCABULARY;

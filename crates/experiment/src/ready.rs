@@ -27,7 +27,7 @@ use crate::estimate::{self, Cells, Span};
 use crate::locks::Locks;
 use crate::money::{self, Cost};
 use crate::plans;
-use crate::prepare::{Place, Prepared, prepare};
+use crate::prepare::{Place, Prepared, outlined, prepare};
 use crate::ready::designed::Designed;
 pub use crate::ready::most::Scaled;
 use crate::record::{CellPlan, Record, Subject};
@@ -82,6 +82,13 @@ impl<'a> Ask<'a> {
         Written::text(self.text, self.origin, self.settings)
             .on(self.testbed)
             .within(self.place.environment)
+    }
+
+    /// A plan with what it names. Nothing is asked of its target, and no name is looked up, where
+    /// it is only checked or simulated.
+    fn prepared(&self, plan: &Plan) -> Result<Prepared, ExperimentError> {
+        let is_live = self.asks && !self.is_simulated;
+        if is_live { prepare(plan, &self.place, true) } else { outlined(plan, &self.place) }
     }
 
     /// The plan that is asked for, its durations scaled.
@@ -192,7 +199,7 @@ impl Ready {
             // What cannot be watched is refused before anything is asked.
             sources(&plan, &[], ask.place.system)?;
         }
-        let mut prepared = prepare(&plan, &ask.place, ask.asks && !ask.is_simulated)?;
+        let mut prepared = ask.prepared(&plan)?;
         prepared.notes.extend(instance.as_ref().and_then(|_| simulated::live_only(&plan)));
         let subject = load::subject(&plan, &prepared, ask.place.here);
         let (cells, notes) = (load::cells(&plan).collect(), prepared.notes.clone());

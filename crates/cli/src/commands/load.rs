@@ -21,7 +21,7 @@ use plimsoll_experiment::plans;
 use plimsoll_experiment::prepare::Prepared;
 use plimsoll_experiment::record::{Keeps, Opening, Record};
 use plimsoll_experiment::world::load::{Load as World, cells, subject};
-use plimsoll_experiment::{Check, ExperimentError, prepare};
+use plimsoll_experiment::{Check, ExperimentError, outlined, prepare};
 use plimsoll_plan::{Plan, Setting, Written};
 use plimsoll_report::Source;
 use plimsoll_report::ci::Checks;
@@ -64,10 +64,10 @@ pub(crate) fn run(args: &Load) -> Result<Exit> {
 fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
     let here = std::env::current_dir()?;
     let place = place(&here);
-    let prepared = prepare(plan, &place, !args.check)?;
     if args.check {
-        return check(&prepared, args.json);
+        return check(&outlined(plan, &place)?, args.json);
     }
+    let prepared = prepare(plan, &place, true)?;
     let mut interrupts = Interrupts::watch()?;
     if plan.load.shape.is_for_ever() {
         interrupts = interrupts.bound_to_parent();

@@ -1,6 +1,7 @@
 //! Where connections go: the plan's own addresses first, then the system's resolver, once. Of
 //! several addresses of a name it is the first that lets itself be connected to.
 
+use super::Contact;
 use crate::error::ExperimentError;
 use plimsoll_load::Endpoint;
 use plimsoll_plan::{Addresses, Target};
@@ -18,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) fn resolve(
     target: &Target,
     url: &Url,
-    ask: bool,
+    contact: Contact,
     notes: &mut Vec<String>,
 ) -> Result<(Endpoint, Vec<SocketAddr>), ExperimentError> {
     if let Some(path) = &url.unix {
@@ -27,10 +28,10 @@ pub(super) fn resolve(
     let mut all = Vec::new();
     for proxy in &target.through {
         let url = Url { host: proxy.host.clone(), port: proxy.port, ..url.clone() };
-        all.extend(addresses(target, &url, ask, notes)?);
+        all.extend(addresses(target, &url, contact, notes)?);
     }
     if target.through.is_empty() {
-        all = addresses(target, url, ask, notes)?;
+        all = addresses(target, url, contact, notes)?;
     }
     if all.len() > 1 {
         let listed: Vec<String> = all.iter().map(SocketAddr::to_string).collect();
@@ -40,12 +41,13 @@ pub(super) fn resolve(
     Ok((Endpoint::Tcp(first), all))
 }
 
-/// The addresses of a host, at least one; one alone unless they are to be spread over. With `ask`,
-/// of several one that answers; `notes` hears of those that did not.
+/// The addresses of a host, at least one; one alone unless they are to be spread over. Where the
+/// target may be asked, of several one that answers; `notes` hears of those that did not. Where not
+/// even names may be looked up, the address of one that is not this host's own is unspecified.
 fn addresses(
     target: &Target,
     url: &Url,
-    ask: bool,
+    contact: Contact,
     notes: &mut Vec<String>,
 ) -> Result<Vec<SocketAddr>, ExperimentError> {
     let spreads = target.addresses == Addresses::Spread;
@@ -58,6 +60,10 @@ fn addresses(
     }
     if let Ok(address) = url.host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, url.port)]);
+    }
+    if contact == Contact::Nothing {
+        let unknown = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), url.port);
+        return Ok(vec![loopback(url).next().unwrap_or(unknown)]);
     }
     let error = |source| ExperimentError::Name { host: url.host.clone(), source };
     let looked_up = (url.host.as_str(), url.port).to_socket_addrs();
@@ -75,7 +81,8 @@ fn addresses(
     if spreads {
         return Ok(found);
     }
-    let chosen = if ask { answering(&url.host, &found, notes) } else { None };
+    let asks = contact == Contact::Target;
+    let chosen = if asks { answering(&url.host, &found, notes) } else { None };
     Ok(vec![chosen.unwrap_or(first)])
 }
 
@@ -91,9 +98,11 @@ pub(super) fn sources(
         Endpoint::Tcp(first) => Some(*first),
         Endpoint::Unix(_) => None,
     };
+    // The address of a name that is not looked up is of any family.
+    let is_known = first.is_none_or(|first| !first.ip().is_unspecified());
     for own in from {
         let mut theirs = first.iter().chain(others);
-        if !theirs.any(|address| address.is_ipv4() == own.is_ipv4()) {
+        if is_known && !theirs.any(|address| address.is_ipv4() == own.is_ipv4()) {
             return Err(ExperimentError::Conflict(format!(
                 "connect from {own}: {endpoint} is of another family of addresses"
             )));

@@ -90,12 +90,37 @@ impl Place<'_> {
     }
 }
 
+/// What of the network is used to make a plan ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Contact {
+    /// Nothing at all.
+    Nothing,
+    /// Names are looked up.
+    Names,
+    /// The target is asked, too.
+    Target,
+}
+
+/// Makes a plan ready as far as that goes without the network, to say what it would do: it cannot
+/// be executed so, as no name in it is looked up.
+///
+/// # Errors
+/// [`ExperimentError`].
+pub fn outlined(plan: &Plan, place: &Place<'_>) -> Result<Prepared, ExperimentError> {
+    made(plan, place, Contact::Nothing)
+}
+
 /// Makes a plan ready: reads the files it names, resolves its names. With `ask` the target is asked
 /// first: by one TLS handshake where the plan leaves the protocol to it, a store for one record.
 ///
 /// # Errors
 /// [`ExperimentError`]: nothing has been sent.
 pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, ExperimentError> {
+    made(plan, place, if ask { Contact::Target } else { Contact::Names })
+}
+
+fn made(plan: &Plan, place: &Place<'_>, contact: Contact) -> Result<Prepared, ExperimentError> {
+    let ask = contact == Contact::Target;
     let redacted = plan.redacted();
     if !redacted.is_empty() {
         return Err(ExperimentError::Redacted { keys: redacted.join(", ") });
@@ -104,7 +129,7 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
     let asked = requests::read(plan, place, &mut notes)?;
     let url = asked.requests.list.first().map(|request| request.url.clone());
     let url = url.ok_or(ExperimentError::NoTarget)?;
-    let (endpoint, way) = way(plan, &url, place, ask, &mut notes)?;
+    let (endpoint, way) = way(plan, &url, place, contact, &mut notes)?;
     let offer = offer::make(plan, &asked, &mut notes)?;
     let secure = url.scheme.is_secure;
     let certificate = CertificateEnd::default();
@@ -112,7 +137,7 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
     let to = tls::To { endpoint: &endpoint, proxies: way.proxies.as_ref() };
     let (tls, protocol) = tls::spoken(plan, &url, to, secure && ask, &certificate)?;
     let warmup_ns = nanoseconds(plan.load.longest_warm_up());
-    let users = scenario::users(plan, (&url, protocol), place, ask, &certificate, &mut notes)?;
+    let users = scenario::users(plan, (&url, protocol), place, contact, &certificate, &mut notes)?;
     let called = users.as_ref().map_or(asked.called, |users| scenario::called(&users.scenario));
     let connections = connections(plan, users.as_ref());
     let threads = threads::count(plan, offer::peak_of(&offer), place.cores);
@@ -169,10 +194,11 @@ fn way(
     plan: &Plan,
     url: &Url,
     place: &Place<'_>,
-    ask: bool,
+    contact: Contact,
     notes: &mut Vec<String>,
 ) -> Result<(Endpoint, Way), ExperimentError> {
-    let (endpoint, others) = endpoint::resolve(&plan.target, url, ask, notes)?;
+    let (endpoint, others) = endpoint::resolve(&plan.target, url, contact, notes)?;
+    let ask = contact == Contact::Target;
     let from = endpoint::sources(&plan.load.from_address, &endpoint, &others, ask)?;
     let proxies = through::proxies(&plan.target, url, place)?;
     Ok((endpoint, Way { others: others.into(), from: from.into(), proxies }))

@@ -2,7 +2,7 @@
 //! addresses, its steps and groups get the numbers of their names.
 
 use super::requests::Called;
-use super::{Place, endpoint, tls};
+use super::{Contact, Place, endpoint, tls};
 use crate::again::files_of_scenario;
 use crate::error::ExperimentError;
 use plimsoll_load::{Endpoint, Protocol, Tls, Users};
@@ -89,7 +89,7 @@ pub(super) fn users(
     plan: &Plan,
     (url, protocol): (&Url, Protocol),
     place: &Place<'_>,
-    ask: bool,
+    contact: Contact,
     end: &CertificateEnd,
     notes: &mut Vec<String>,
 ) -> Result<Option<Users>, ExperimentError> {
@@ -104,7 +104,7 @@ pub(super) fn users(
     let scenario = scenario.shared(url, plan.seed);
     let others = scenario.origins().iter().skip(1);
     let others = others
-        .map(|url| other(plan, (url, protocol), ask, end, notes))
+        .map(|url| other(plan, (url, protocol), contact, end, notes))
         .collect::<Result<_, _>>()?;
     Ok(Some(Users { scenario, others, connect_rate: plan.load.connect_rate }))
 }
@@ -114,11 +114,11 @@ pub(super) fn users(
 fn other(
     plan: &Plan,
     (url, protocol): (&Url, Protocol),
-    ask: bool,
+    contact: Contact,
     end: &CertificateEnd,
     notes: &mut Vec<String>,
 ) -> Result<(Endpoint, Option<Tls>), ExperimentError> {
-    let (endpoint, _) = endpoint::resolve(&plan.target, url, ask, notes)?;
+    let (endpoint, _) = endpoint::resolve(&plan.target, url, contact, notes)?;
     // The name that the plan gives is that of the target.
     let http = if protocol == Protocol::Http2 { Http::Two } else { Http::One };
     let target = plimsoll_plan::Target { sni: None, http, ..plan.target.clone() };

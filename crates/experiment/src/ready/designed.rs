@@ -17,7 +17,7 @@ use crate::control::Control;
 use crate::error::ExperimentError;
 use crate::factors::{self, Combination, levels_of};
 use crate::images;
-use crate::prepare::{Prepared, prepare};
+use crate::prepare::{Prepared, outlined, prepare};
 use crate::record::{CellPlan, Subject};
 use crate::rounds::Rounds;
 use crate::servers;
@@ -283,7 +283,11 @@ fn refuse_other_world(plan: &Plan, is_simulated: bool) -> Result<(), ExperimentE
 
 /// The plan of a combination, ready to be executed; what it lacks is told.
 fn whole(ask: &Ask<'_>, plan: &Plan) -> Result<Prepared, ExperimentError> {
-    let prepared = prepare(plan, &ask.place, false)?;
+    let is_live = ask.asks && !ask.is_simulated;
+    let prepared = match is_live {
+        true => prepare(plan, &ask.place, false)?,
+        false => outlined(plan, &ask.place)?,
+    };
     if let Some(search) = &plan.search {
         Asked::of(plan)?;
         let conflict = |text: &str| Err(ExperimentError::Conflict(text.to_owned()));
