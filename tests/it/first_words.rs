@@ -75,6 +75,51 @@ fn connections_beside_a_number_of_requests_are_users_and_that_is_said() {
 }
 
 #[test]
+fn words_of_other_tools_are_answered_with_options_that_work() {
+    let place = Place::new();
+    let target = place.calm();
+    let url = target.url();
+    place.write("users.toml", "[[step]]\nget = \"/\"\n");
+    let cases = [
+        ("-r 20", "--connect-rate 20/s", "--users 2 --scenario users.toml"),
+        ("-o json", "--json", "--rate 100/s"),
+        ("-o page.html", "--report FILE", "--rate 100/s"),
+        ("-v", "--samples", "--rate 100/s"),
+        ("-b a=b", "-H 'Cookie: NAME=VALUE'", "--rate 100/s"),
+        ("--format json", "--out FOLDER", "--rate 100/s"),
+        ("--ramp-up 10s", "--connect-rate 20/s", "--users 2 --scenario users.toml"),
+        ("-L", "--follow 5", "--rate 100/s"),
+    ];
+    for (word, tip, beside) in cases {
+        let load = format!("plimsoll load {url} {beside}");
+        let done = shell(&place, &format!("{load} {word}")).ended_with(2);
+        done.says(&["  tip: ", tip, "Usage: plimsoll load"]);
+        shell(&place, &format!("{load} {tip} {FEW}")).ran();
+    }
+    for old in ["-s", "-d", "-f"] {
+        let client = ["shoal", "client", "--server", "http://127.0.0.1:1/", old];
+        let done = place.plimsoll(&client).ended_with(2);
+        done.says(&["  tip: ", "Usage: plimsoll shoal client"]);
+    }
+}
+
+#[test]
+fn what_a_search_would_do_is_said_and_printed_without_a_network() {
+    let place = Place::weighing(Weight::WAITS);
+    let search = ["capacity", "http://no-such-host.invalid/", "--slo", "p99<1s", "--repeat", "3"];
+    let done = place.plimsoll(&[&search[..], &["--check"]].concat()).ended_with(0);
+    done.prints(&["search, live: http://no-such-host.invalid/", "SLO         p99<1s"]);
+    done.prints(&["cells       3"]);
+    let plan = place.plimsoll(&[&search[..], &["--print-plan"]].concat()).ended_with(0);
+    place.write("plan.toml", &plan.out);
+    let checked = place.plimsoll(&["capacity", "plan.toml", "--check", "--json"]).ended_with(0);
+    assert_eq!(checked.json()["most_cells"], 3);
+    let done = place.plimsoll(&["check", "plan.toml"]).ended_with(0);
+    done.prints(&["search, live: http://no-such-host.invalid/"]);
+    assert!(place.runs("runs").is_empty(), "a run folder was left");
+}
+
+#[test]
 fn what_a_load_would_do_is_said_without_a_network() {
     let place = Place::weighing(Weight::WAITS);
     place.write(
@@ -87,6 +132,23 @@ fn what_a_load_would_do_is_said_without_a_network() {
     }
     let load: Vec<&str> = load.split(' ').filter(|word| *word != "--check").collect();
     place.plimsoll(&load).ended_with(4).says(&["no-such-host.invalid"]);
+}
+
+#[test]
+fn status_follow_and_stop_look_where_runs_were_kept() {
+    let place = Place::new();
+    let target = place.calm();
+    place.load(&[&target.url(), "--rate", "20/s", "--for", "1s", "--out", "one"]).ran();
+    let run = place.runs("one").pop().unwrap();
+    let name = run.file_name().unwrap().to_str().unwrap();
+    for of in [&["--out", "one"][..], &[name, "--out", "one"]] {
+        let status = place.plimsoll(&[&["status"], of].concat()).ended_with(0);
+        status.prints(&[name, "complete"]);
+        place.plimsoll(&[&["follow"], of].concat()).ended_with(0).prints(&["complete"]);
+        place.plimsoll(&[&["stop"], of].concat()).ended_with(2).says(&["nobody executes it"]);
+    }
+    let none = place.plimsoll(&["status", "--out", "two"]).ended_with(2);
+    none.says(&["there is none in two"]);
 }
 
 #[test]

@@ -243,6 +243,12 @@ pub(crate) struct Capacity {
     /// Set any value of the plan
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Say what the plan would do; send nothing
+    #[arg(long, conflicts_with = "resume")]
+    pub(crate) check: bool,
+    /// Print the complete plan that the command line means; send nothing
+    #[arg(long, conflicts_with = "resume")]
+    pub(crate) print_plan: bool,
     /// Folder for runs
     #[arg(long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) out: PathBuf,

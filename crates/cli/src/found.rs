@@ -64,20 +64,31 @@ pub(crate) fn experiment_of(run: &Path, cell: u32) -> Option<PathBuf> {
     is_its.then_some(group)
 }
 
-/// The experiment or single run that is meant: without a name the last one that goes on, else the
-/// last.
-pub(crate) fn executed(named: Option<&Path>) -> Result<PathBuf> {
+/// The experiment or single run that is meant, by its path, or by its id or name in a folder for
+/// runs; without one the last one there that goes on, else the last.
+pub(crate) fn executed(named: Option<&Path>, root: &Path) -> Result<PathBuf> {
     if let Some(path) = named {
-        return journal(path).map_or_else(|| one(Some(path)), Ok);
+        let is_name = path.components().count() == 1 && !path.exists();
+        let in_root = match journal(&root.join(path)) {
+            None if is_name => called(path, root)?.pop(),
+            found => found.filter(|_| is_name),
+        };
+        let found = in_root.or_else(|| journal(path));
+        return found.map_or_else(|| one(Some(path)), Ok);
     }
-    let mut all = if Path::new(RUNS).is_dir() { all(Path::new(RUNS))? } else { Vec::new() };
+    let mut all = match (is_run(root), root.is_dir()) {
+        (true, _) => vec![root.to_owned()],
+        (false, true) => within(root)?,
+        (false, false) => Vec::new(),
+    };
     let goes_on = |path: &PathBuf| match is_experiment(path) {
         true => is_held(path).unwrap_or(false),
         false => is_written(path).unwrap_or(false),
     };
     let held = all.iter().rposition(goes_on);
     let meant = held.or(all.len().checked_sub(1)).map(|place| all.swap_remove(place));
-    let text = format!("find an experiment or a run: there is none in {RUNS}; name its folder");
+    let root = root.display();
+    let text = format!("find an experiment or a run: there is none in {root}; name its folder");
     meant.ok_or_else(|| UsageError(text).into())
 }
 
@@ -104,7 +115,7 @@ pub(crate) fn all(path: &Path) -> Result<Vec<PathBuf>> {
     }
     let mut found = if path.is_dir() { within(path)? } else { group(path) };
     if found.is_empty() && !path.is_dir() {
-        found = called(path)?;
+        found = called(path, Path::new(RUNS))?;
     }
     // A folder that is no run and holds none is named for what it lacks when it is opened.
     if found.is_empty() && path.is_dir() {
@@ -166,9 +177,8 @@ fn group(path: &Path) -> Vec<PathBuf> {
     found.into_iter().map(|(_, path)| path).filter(|path| is_run(path)).collect()
 }
 
-/// The runs with an id, of a group, or of a name, in the folder for runs.
-fn called(name: &Path) -> Result<Vec<PathBuf>> {
-    let root = Path::new(RUNS);
+/// The runs with an id, of a group, or of a name, in a folder for runs.
+fn called(name: &Path, root: &Path) -> Result<Vec<PathBuf>> {
     let Some(name) = name.to_str().filter(|name| !name.contains('/')) else {
         return Ok(Vec::new());
     };

@@ -36,7 +36,11 @@ fn main() -> std::process::ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            let error = peers::advise(error, std::env::args().nth(1).as_deref());
+            let words: Vec<String> = std::env::args_os()
+                .skip(1)
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect();
+            let error = peers::advise(error, &words);
             // Help and version are no errors: clap prints them where they belong.
             let _ = error.print();
             return if error.use_stderr() { Exit::Usage } else { Exit::Held }.into();

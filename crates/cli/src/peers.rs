@@ -10,9 +10,14 @@ const BODY_FILE: &str = "a file as the body is --body-file FILE";
 const DURATION: &str = "how long is --for DURATION, such as --for 30s";
 const USERS: &str = "a closed loop of N users is --users N; connections are -c N";
 const RATE: &str = "the rate is --rate RATE, such as --rate 500/s";
+const RAMP: &str = "a rate that rises is --schedule 'RATE..RATE in D'; users of a --scenario begin \
+                    by and by with --connect-rate RATE, such as --connect-rate 20/s";
+const REDIRECTS: &str = "redirects are followed by --follow N, such as --follow 5";
+const WRITTEN: &str = "the summary as JSON is --json, the page --report FILE, and runs are kept in \
+                       --out FOLDER";
 
-/// Words of wrk, wrk2, hey, oha, k6, ab, vegeta and h2load, and what they are here.
-const WORDS: [(&str, &str); 35] = [
+/// Words of wrk, wrk2, hey, oha, k6, ab, vegeta, h2load and Locust, and what they are here.
+const WORDS: [(&str, &str); 55] = [
     ("-d", "how long is --for DURATION; a body is --body TEXT"),
     ("--duration", DURATION),
     ("-z", DURATION),
@@ -48,11 +53,40 @@ const WORDS: [(&str, &str); 35] = [
     ("--http2", "HTTP/2 is --http 2"),
     ("--targets", "a list of URLs is --urls FILE"),
     ("-w", "connections are -c N; threads are --threads N"),
+    ("-r", RAMP),
+    ("--spawn-rate", RAMP),
+    ("--ramp-up", RAMP),
+    ("--rampup", RAMP),
+    ("--ramp", RAMP),
+    ("-o", WRITTEN),
+    ("--output", WRITTEN),
+    ("--output-format", WRITTEN),
+    ("--format", WRITTEN),
+    ("--csv", WRITTEN),
+    ("--html", WRITTEN),
+    ("-v", "progress is shown unless --quiet says no; each request is kept by --samples"),
+    ("--verbose", "progress is shown unless --quiet says no; each request is kept by --samples"),
+    ("-b", "a cookie is -H 'Cookie: NAME=VALUE'; a body is --body TEXT"),
+    ("--cookie", "a cookie is -H 'Cookie: NAME=VALUE'"),
+    ("-L", REDIRECTS),
+    ("--location", REDIRECTS),
+    ("--redirect", REDIRECTS),
+    ("--redirects", REDIRECTS),
+    ("--max-redirects", REDIRECTS),
 ];
 
-/// Puts advice that fits into the place of an option that only looks alike; `command` is the
-/// program's first word.
-pub(crate) fn advise(mut error: clap::Error, command: Option<&str>) -> clap::Error {
+/// Options of the original client of Shoal, and of its other programs.
+const SHOAL_WORDS: [(&str, &str); 5] = [
+    ("-s", "a registry is --server URL"),
+    ("-d", "nothing is written without --apply; --old prints as -d does"),
+    ("-f", "proxies of Frontier are --frontier"),
+    ("-k", "no broadcast is listened to: a registry is --server URL"),
+    ("-o", "no broadcast is listened to: a registry is --server URL"),
+];
+
+/// Puts advice that fits into the place of an option that only looks alike; `words` are those
+/// behind the program's name.
+pub(crate) fn advise(mut error: clap::Error, words: &[String]) -> clap::Error {
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
     }
@@ -64,24 +98,49 @@ pub(crate) fn advise(mut error: clap::Error, command: Option<&str>) -> clap::Err
         Some(ContextValue::String(option)) => nearest(&typed, [option.as_str()]).is_some(),
         _ => false,
     };
-    let asks = matches!(command, Some("load" | "capacity"));
-    let advice = WORDS.iter().find(|(word, _)| asks && *word == typed);
+    let mut program = Arguments::command();
+    program.build();
+    let command = meant(&mut program, words);
+    let advice = command.as_ref().and_then(|command| advice(command, &typed));
     if !near || advice.is_some() {
         error.remove(ContextKind::SuggestedArg);
-        let mut program = Arguments::command();
-        program.build();
         // The usage that comes with the error has the option in it that looks alike.
-        let usage = command.and_then(|name| program.find_subcommand_mut(name));
-        if let Some(usage) = usage.map(clap::Command::render_usage) {
+        if let Some(usage) = command.map(clap::Command::render_usage) {
             error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
         }
     }
-    if let Some((_, advice)) = advice {
+    if let Some(advice) = advice {
         error.remove(ContextKind::Suggested);
-        let advice = clap::builder::StyledStr::from(*advice);
+        let advice = clap::builder::StyledStr::from(advice);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice]));
     }
     error
+}
+
+/// The command that words call: `load`, or one of several within another, as `shoal client`.
+fn meant<'a>(program: &'a mut clap::Command, words: &[String]) -> Option<&'a mut clap::Command> {
+    let (first, rest) = words.split_first()?;
+    let command = program.find_subcommand_mut(first)?;
+    let has_inner = rest.first().is_some_and(|inner| command.find_subcommand(inner).is_some());
+    if has_inner { meant(command, rest) } else { Some(command) }
+}
+
+/// The advice for a word of another program, where the command has the options that it names.
+fn advice(command: &clap::Command, typed: &str) -> Option<&'static str> {
+    let words: &[(&str, &str)] = match command.get_bin_name().unwrap_or_default() {
+        "plimsoll load" | "plimsoll capacity" => &WORDS,
+        "plimsoll shoal client" => &SHOAL_WORDS,
+        _ => return None,
+    };
+    let (_, advice) = words.iter().find(|(word, _)| *word == typed)?;
+    let has = |long: &str| command.get_arguments().any(|of| of.get_long() == Some(long));
+    options_of(advice).all(has).then_some(*advice)
+}
+
+/// The long options that a text names, without their dashes.
+fn options_of(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split([' ', ',', ';', ':', '`']).filter_map(|word| word.strip_prefix("--"));
+    words.filter(|word| *word != "help")
 }
 
 #[cfg(test)]
@@ -90,9 +149,16 @@ mod tests {
     use clap::Parser as _;
 
     fn advice(words: &[&str]) -> String {
-        let words = ["plimsoll", "load", "http://127.0.0.1:1/"].iter().chain(words);
-        let error = Arguments::try_parse_from(words).err().unwrap();
-        advise(error, Some("load")).render().to_string()
+        of("load", words)
+    }
+
+    fn of(command: &str, words: &[&str]) -> String {
+        let url = (command != "shoal").then_some(&"http://127.0.0.1:1/");
+        let begin = ["plimsoll", command];
+        let words = begin.iter().chain(url).chain(words);
+        let error = Arguments::try_parse_from(words.clone()).err().unwrap();
+        let typed: Vec<String> = words.skip(1).map(|word| (*word).to_owned()).collect();
+        advise(error, &typed).render().to_string()
     }
 
     #[test]
@@ -114,20 +180,55 @@ mod tests {
     }
 
     #[test]
+    fn words_of_files_users_and_redirects_get_advice_too() {
+        for (word, wanted) in [
+            ("-r", "--connect-rate 20/s"),
+            ("-o", "--report FILE"),
+            ("-v", "--samples"),
+            ("-b", "-H 'Cookie: NAME=VALUE'"),
+            ("--format", "--json"),
+            ("--ramp-up", "--schedule"),
+            ("--redirects", "--follow 5"),
+        ] {
+            let text = advice(&[word, "30"]);
+            assert!(text.contains(wanted) && !text.contains("as a value"), "{word}: {text}");
+        }
+        // A search has no users and no schedule: it is not told to take them.
+        for word in ["--vus", "-r"] {
+            let text = of("capacity", &["--slo", "p99<1s", word, "30"]);
+            assert!(!text.contains("--users") && !text.contains("--schedule"), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_of_the_original_client_get_advice_and_the_usage_of_the_client() {
+        for (word, wanted) in [("-s", "--server URL"), ("-d", "--old"), ("-f", "--frontier")] {
+            let text = of("shoal", &["client", "--server", "http://h/", word]);
+            assert!(text.contains(wanted), "{text}");
+            assert!(text.contains("Usage: plimsoll shoal client"), "{text}");
+        }
+        let text = of("shoal", &["agent", "--server", "http://h/", "--nonsense"]);
+        assert!(text.contains("Usage: plimsoll shoal agent"), "{text}");
+    }
+
+    #[test]
     fn advice_names_options_that_there_are_and_is_given_for_none_of_our_own() {
         let program = Arguments::command();
         let load = program.find_subcommand("load").unwrap();
-        let longs: Vec<&str> = load.get_arguments().filter_map(clap::Arg::get_long).collect();
-        let shorts: Vec<char> = load.get_arguments().filter_map(clap::Arg::get_short).collect();
-        for (name, hint) in WORDS {
+        let client = program.find_subcommand("shoal").unwrap().find_subcommand("client").unwrap();
+        let all = WORDS.iter().map(|of| (load, of));
+        for (command, (name, hint)) in all.chain(SHOAL_WORDS.iter().map(|of| (client, of))) {
+            let longs: Vec<&str> =
+                command.get_arguments().filter_map(clap::Arg::get_long).collect();
+            let shorts: Vec<char> =
+                command.get_arguments().filter_map(clap::Arg::get_short).collect();
             let is_ours = match name.strip_prefix("--") {
                 Some(long) => longs.contains(&long),
                 None => shorts.iter().any(|short| name[1..] == short.to_string()),
             };
             assert!(!is_ours, "{name} is an option of this program");
-            let words = hint.split([' ', ',', ';', '`']).filter(|word| word.starts_with("--"));
-            for word in words.filter(|word| *word != "--help") {
-                assert!(longs.contains(&&word[2..]), "{word} is no option of this program");
+            for word in options_of(hint) {
+                assert!(longs.contains(&word), "--{word} is no option of this program");
             }
         }
     }

@@ -135,6 +135,9 @@ pub(crate) struct Status {
     /// The folder, id or name of an experiment or a run; where none is named the last one that goes
     /// on, else the last one
     pub(crate) experiment: Option<PathBuf>,
+    /// Folder for runs
+    #[arg(long, value_name = "FOLDER", default_value = "runs")]
+    pub(crate) out: PathBuf,
     /// Print it as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -149,6 +152,9 @@ pub(crate) struct Follow {
     /// The folder, id or name of an experiment or a run; where none is named the last one that goes
     /// on, else the last one
     pub(crate) experiment: Option<PathBuf>,
+    /// Folder for runs
+    #[arg(long, value_name = "FOLDER", default_value = "runs")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Args)]
@@ -166,6 +172,9 @@ pub(crate) struct Stop {
     /// The folder, id or name of an experiment or a run; where none is named the last one that
     /// goes on
     pub(crate) experiment: Option<PathBuf>,
+    /// Folder for runs
+    #[arg(long, value_name = "FOLDER", default_value = "runs")]
+    pub(crate) out: PathBuf,
     /// Undo the cell that goes on, instead of finishing it
     #[arg(long)]
     pub(crate) now: bool,

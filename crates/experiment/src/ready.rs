@@ -5,6 +5,7 @@ mod designed;
 mod figures;
 mod most;
 mod pools;
+mod searches;
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -224,43 +225,6 @@ impl Ready {
                 cell_s: 0.0,
                 budget: None,
                 of: Of::SimulatedLoad(Box::new((plan, prepared, instance))),
-            },
-        })
-    }
-
-    fn search(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
-        let plan = ask.plan()?;
-        if plan.testbed.is_some() || plan.is_experiment() {
-            return designed::bench(ask, &plan);
-        }
-        let instance = ask.is_simulated.then(|| Instance::of(&plan)).transpose()?;
-        let mut prepared = prepare(&plan, &ask.place, ask.asks && !ask.is_simulated)?;
-        prepared.notes.extend(instance.as_ref().and_then(|_| simulated::live_only(&plan)));
-        let asked = Asked::of(&plan)?;
-        let subject = search::subject(&plan, &prepared, &asked, &ask.place);
-        let notes = prepared.notes.clone();
-        let searches = search::cells(1..=plan.repeat, plan.seed);
-        Ok(match instance {
-            None => Self {
-                subject,
-                cells: searches.collect(),
-                notes,
-                length_s: None,
-                steps: Vec::new(),
-                cell_s: 0.0,
-                budget: None,
-                of: Of::Search(Box::new((plan, prepared, asked))),
-            },
-            Some(instance) => Self {
-                subject: simulated::subject(subject),
-                // A simulated server is the same at any time: another search is another sample.
-                cells: load::cells(&plan).collect(),
-                notes,
-                length_s: None,
-                steps: Vec::new(),
-                cell_s: 0.0,
-                budget: None,
-                of: Of::SimulatedSearch(Box::new((plan, prepared, asked, instance))),
             },
         })
     }

@@ -53,40 +53,37 @@ pub struct Read {
 }
 
 impl Touches {
-    /// What a plan touches.
+    /// What a plan touches that is asked for.
     ///
     /// # Errors
     /// What is wrong with the plan.
     pub fn of(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
         let text = ask.written().merged(ask.place.here, &["folder"])?;
-        let mut texts = vec![text];
-        let is_of_caches = kind_of(ask.text) == PlanKind::Caches;
-        let plan = if is_of_caches { None } else { Some(ask.plan()?) };
-        let mut touches = Self::default();
-        if let Some(plan) = &plan {
-            if let Asked::Scenario(file) = &plan.target.asked {
-                texts.extend(read(file));
-            }
-            texts.extend(touches.look_at_recipes(plan));
-            touches.look_at_files(plan, ask.place.here);
-            if !ask.is_simulated {
-                touches.look_at_commands(plan);
-                touches.look_at_places(plan);
-            }
+        if kind_of(ask.text) == PlanKind::Caches {
+            return Ok(Self { variables: seen_in(&[text]).0.into_iter().collect(), ..Self::default() });
         }
-        let (mut variables, mut servers) = (BTreeSet::new(), BTreeSet::new());
-        for text in &texts {
-            look_at_text(text, &mut variables, &mut servers);
+        Ok(Self::of_plan(&ask.plan()?, text, ask.is_simulated, ask.place.here))
+    }
+
+    /// What a plan of a text touches.
+    #[must_use]
+    pub fn of_plan(plan: &Plan, text: String, is_simulated: bool, here: &Path) -> Self {
+        let (mut touches, mut texts) = (Self::default(), vec![text]);
+        if let Asked::Scenario(file) = &plan.target.asked {
+            texts.extend(read(file));
         }
-        let rents = plan.as_ref().and_then(|plan| plan.testbed.as_ref());
-        if !ask.is_simulated && rents.is_some_and(|of| of.provider == Provider::Ec2) {
-            variables.extend(OF_CLOUD.map(str::to_owned));
+        texts.extend(touches.look_at_recipes(plan));
+        touches.look_at_files(plan, here);
+        let (mut variables, servers) = seen_in(&texts);
+        if !is_simulated {
+            touches.look_at_commands(plan);
+            touches.look_at_places(plan);
+            touches.reaches.extend(servers);
+            let rents = plan.testbed.as_ref().is_some_and(|of| of.provider == Provider::Ec2);
+            variables.extend(OF_CLOUD.map(str::to_owned).into_iter().filter(|_| rents));
         }
         touches.variables.extend(variables);
-        if !ask.is_simulated && !is_of_caches {
-            touches.reaches.extend(servers);
-        }
-        Ok(touches)
+        touches
     }
 
     /// Recipes that lie beside the plan, and what servers are started with. Returns the texts of the
@@ -179,6 +176,13 @@ fn read(file: &Path) -> Option<String> {
     let opened = std::fs::File::open(file).ok().filter(|_| file.is_file())?;
     opened.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The variables that texts in TOML name, and the servers of their URLs.
+fn seen_in(texts: &[String]) -> (BTreeSet<String>, BTreeSet<String>) {
+    let (mut variables, mut servers) = (BTreeSet::new(), BTreeSet::new());
+    texts.iter().for_each(|text| look_at_text(text, &mut variables, &mut servers));
+    (variables, servers)
 }
 
 /// The variables that a text in TOML names, and the servers of its URLs.

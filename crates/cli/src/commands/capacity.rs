@@ -22,7 +22,9 @@ use plimsoll_experiment::locks::Locks;
 use plimsoll_experiment::plans;
 use plimsoll_experiment::prepare;
 use plimsoll_experiment::prepare::Prepared;
+use plimsoll_experiment::ready::Ready;
 use plimsoll_experiment::record::{Keeps, Opening, Record};
+use plimsoll_experiment::touches::Touches;
 use plimsoll_experiment::world::search;
 use plimsoll_experiment::world::search::{Came, Search as World, Take, cells, subject};
 use plimsoll_plan::{Plan, PlanKind, Setting, Written, kind_of};
@@ -42,7 +44,10 @@ pub(crate) fn run(args: &Capacity) -> Result<Exit> {
         return compare::run(compare);
     }
     args.ci.check()?;
-    perform(args).map_err(|error| args.ci.no_run("capacity", error))
+    perform(args).map_err(|error| match args.check {
+        true => error,
+        false => args.ci.no_run("capacity", error),
+    })
 }
 
 fn perform(args: &Capacity) -> Result<Exit> {
@@ -52,6 +57,16 @@ fn perform(args: &Capacity) -> Result<Exit> {
     let plan = read_plan(args)?;
     crate::files::check_single(plan.is_experiment(), "capacity")?;
     restart::check(args, &plan)?;
+    if args.print_plan {
+        print(&plan.to_toml())?;
+        return Ok(Exit::Held);
+    }
+    if args.check {
+        let here = std::env::current_dir()?;
+        let touches = Touches::of_plan(&plan, plan.to_toml(), false, &here);
+        let ready = Ready::searched(plan, &place(&here))?;
+        return super::check::show(&ready, &touches, &here, args.json);
+    }
     let asked = Asked::new(args, plan)?;
     if let Some(path) = &args.model_out {
         crate::files::check_place("the service model", path)?;

@@ -18,6 +18,7 @@ use plimsoll_units::{show_count, show_duration};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// The most cells that are shown to a person.
 const MAX_CELLS: usize = 20;
@@ -28,11 +29,21 @@ pub(crate) fn run(args: &Check) -> Result<Exit> {
     let (ready, touches) = asked(&args.of, None, (false, false), &here, |ask| {
         Ok((Ready::of(ask)?, Touches::of(ask)?))
     })?;
-    let between = ready.between(&place(&here))?;
+    show(&ready, &touches, &here, args.json)
+}
+
+/// Prints what a plan would do that is ready to be executed in a folder.
+pub(super) fn show(
+    ready: &Ready,
+    touches: &Touches,
+    here: &Path,
+    as_json: bool,
+) -> Result<Exit> {
+    let between = ready.between(&place(here))?;
     let cost = ready.cost()?;
     let cost = cost.as_ref();
-    let document = || format!("{:#}\n", document(&ready, &between, cost, &touches));
-    print(&if args.json { document() } else { shown(&ready, &between, cost, &touches) })?;
+    let document = || format!("{:#}\n", document(ready, &between, cost, touches));
+    print(&if as_json { document() } else { shown(ready, &between, cost, touches) })?;
     Ok(Exit::Held)
 }
 

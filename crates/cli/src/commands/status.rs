@@ -23,14 +23,14 @@ const STEP: Duration = Duration::from_millis(250);
 
 /// Runs `plimsoll status`.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let status = status_of(&found::executed(args.experiment.as_deref())?)?;
+    let status = status_of(&found::executed(args.experiment.as_deref(), &args.out)?)?;
     print(&if args.json { pretty(&status)? } else { shown(&status) })?;
     Ok(exit(&status))
 }
 
 /// Runs `plimsoll follow`.
 pub(crate) fn follow(args: &Follow) -> Result<Exit> {
-    let folder = found::executed(args.experiment.as_deref())?;
+    let folder = found::executed(args.experiment.as_deref(), &args.out)?;
     let interrupts = Interrupts::watch()?;
     let mut follower = Follower::default();
     loop {
@@ -53,7 +53,7 @@ pub(crate) fn follow(args: &Follow) -> Result<Exit> {
 
 /// Runs `plimsoll stop`.
 pub(crate) fn stop(args: &StopArgs) -> Result<Exit> {
-    let folder = found::executed(args.experiment.as_deref())?;
+    let folder = found::executed(args.experiment.as_deref(), &args.out)?;
     let status = status_of(&folder)?;
     if !status.state.goes_on() {
         let (folder, state) = (folder.display(), status.state.name());
