@@ -3,7 +3,7 @@
 
 use crate::cache_args::Cache;
 use crate::ci_args::Ci;
-use crate::flags::{LoadFlags, RequestFlags, SearchFlags, TlsFlags};
+use crate::flags::{LoadFlags, RequestFlags, SearchFlags, SearchedFlags, TlsFlags};
 use crate::plan_args::Plans;
 use crate::series_args::{CapacityCommand, SeriesFlags};
 use crate::shoal_args::Shoal;
@@ -11,6 +11,9 @@ use crate::simulate_args::{Simulate, Tune};
 use crate::web_args::Web;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
+
+/// What stands above options of what comes of a load or a search, behind those of what it is.
+pub(crate) const PRINTED: &str = "What is printed and kept";
 
 /// Finds the load line of a web application: how much it may be loaded, and what moves that line.
 #[derive(Parser)]
@@ -105,34 +108,34 @@ pub(crate) struct Load {
     #[command(flatten)]
     pub(crate) flags: LoadFlags,
     /// Set any value of the plan
-    #[arg(long, value_name = "KEY=VALUE")]
+    #[arg(long, value_name = "KEY=VALUE", help_heading = PRINTED)]
     pub(crate) set: Vec<String>,
     /// Folder for runs
-    #[arg(long, value_name = "FOLDER", default_value = "runs")]
+    #[arg(long, value_name = "FOLDER", default_value = "runs", help_heading = PRINTED)]
     pub(crate) out: PathBuf,
     /// Say what the plan would do; send nothing
-    #[arg(long)]
+    #[arg(long, help_heading = PRINTED)]
     pub(crate) check: bool,
     /// Print the complete plan that the command line means; send nothing
-    #[arg(long)]
+    #[arg(long, help_heading = PRINTED)]
     pub(crate) print_plan: bool,
     /// Print the summary as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = PRINTED)]
     pub(crate) json: bool,
     /// Show no progress
-    #[arg(long, short)]
+    #[arg(long, short, help_heading = PRINTED)]
     pub(crate) quiet: bool,
     /// Expose live figures for Prometheus at this address
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", help_heading = PRINTED)]
     pub(crate) prometheus: Option<std::net::SocketAddr>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = PRINTED)]
     pub(crate) web: Web,
     /// Write the HTML report to this file as well
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = PRINTED)]
     pub(crate) report: Option<PathBuf>,
     /// Ask each line of --urls once, and write those that answered 200 to this file; no run is kept
     #[arg(
-        long, value_name = "FILE",
+        long, value_name = "FILE", help_heading = PRINTED,
         conflicts_with_all = [
             "check", "print_plan", "report", "prometheus", "web", "junit", "markdown"
         ]
@@ -229,35 +232,35 @@ pub(crate) struct Capacity {
     pub(crate) target: Option<String>,
     #[command(flatten)]
     pub(crate) search: SearchFlags,
-    /// Write the service model that was found, for `plimsoll target --model` (adaptive)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) model_out: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) web: Web,
-    #[command(flatten)]
-    pub(crate) ci: Ci,
+    pub(crate) request: SearchedFlags,
     #[command(flatten)]
     pub(crate) series: SeriesFlags,
-    #[command(flatten)]
-    pub(crate) request: RequestFlags,
     /// Set any value of the plan
-    #[arg(long, value_name = "KEY=VALUE")]
+    #[arg(long, value_name = "KEY=VALUE", help_heading = PRINTED)]
     pub(crate) set: Vec<String>,
+    /// Folder for runs
+    #[arg(long, value_name = "FOLDER", default_value = "runs", help_heading = PRINTED)]
+    pub(crate) out: PathBuf,
     /// Say what the plan would do; send nothing
-    #[arg(long, conflicts_with = "resume")]
+    #[arg(long, help_heading = PRINTED, conflicts_with = "resume")]
     pub(crate) check: bool,
     /// Print the complete plan that the command line means; send nothing
-    #[arg(long, conflicts_with = "resume")]
+    #[arg(long, help_heading = PRINTED, conflicts_with = "resume")]
     pub(crate) print_plan: bool,
-    /// Folder for runs
-    #[arg(long, value_name = "FOLDER", default_value = "runs")]
-    pub(crate) out: PathBuf,
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = PRINTED)]
     pub(crate) json: bool,
     /// Show no progress
-    #[arg(long, short)]
+    #[arg(long, short, help_heading = PRINTED)]
     pub(crate) quiet: bool,
+    #[command(flatten, next_help_heading = PRINTED)]
+    pub(crate) web: Web,
+    /// Write the service model that was found, for `plimsoll target --model` (adaptive)
+    #[arg(long, value_name = "FILE", help_heading = PRINTED)]
+    pub(crate) model_out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) ci: Ci,
 }
 
 #[derive(Args)]

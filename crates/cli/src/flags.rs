@@ -18,8 +18,13 @@ struct Row {
 pub(crate) trait Groups: Clone + Send + Sync + 'static {
     /// The groups, in the order of the help.
     const GROUPS: &'static [Group];
+    /// Headings, and the flags that stand under them before all others, as nothing goes without
+    /// them.
+    const FIRST: &'static [(&'static str, &'static [&'static str])] = &[];
     /// A heading, and single flags of other groups that stand under it.
     const SINGLE: (&'static str, &'static [&'static str]) = ("", &[]);
+    /// Flags of the groups that the command has not.
+    const WITHOUT: &'static [&'static str] = &[];
 }
 
 /// Flags as they were typed.
@@ -31,8 +36,9 @@ pub(crate) struct Flags<T> {
 
 /// Declares which groups of flags a command has.
 macro_rules! flags {
-    ($($(#[$about:meta])* $name:ident = $of:ident [$($group:ident),*]
-        $(, $heading:literal $single:expr)?;)+) => {$(
+    ($($(#[$about:meta])* $name:ident = $of:ident $(first $($top:literal $first:expr),+;)?
+        [$($group:ident),*] $(, $heading:literal $single:expr)? $(, without $without:expr)?;)+
+    ) => {$(
         $(#[$about])*
         pub(crate) type $name = Flags<$of>;
 
@@ -42,22 +48,28 @@ macro_rules! flags {
 
         impl Groups for $of {
             const GROUPS: &'static [Group] = &[$(Group::$group),*];
+            $(const FIRST: &'static [(&'static str, &'static [&'static str])] =
+                &[$(($top, &$first)),+];)?
             $(const SINGLE: (&'static str, &'static [&'static str]) = ($heading, &$single);)?
+            $(const WITHOUT: &'static [&'static str] = &$without;)?
         }
     )+};
 }
 
 flags! {
     /// The flags of a load.
-    LoadFlags = OfLoad [Shape, Load, Cold, Asked, Store, Sent, Measured];
+    LoadFlags = OfLoad first "How much" ["rate", "users", "for", "requests", "schedule"],
+        "What must hold" ["slo"]; [Shape, Load, Asked, Measured, Sent, Cold, Store];
     /// The flags that say what is asked and how it is sent, whatever the load.
-    RequestFlags = OfRequests [Asked, Store, Sent, Measured];
+    RequestFlags = OfRequests [Asked, Sent, Measured, Store];
+    /// The same of a search, whose SLO is one of its own flags.
+    SearchedFlags = OfSearched [Asked, Sent, Measured, Store], without ["slo"];
     /// The flags of TLS, where nothing else is said of how requests are sent.
     TlsFlags = OfTls [], "TLS" ["insecure", "ca", "cert", "key", "sni"];
     /// The flags of a simulated pool.
     PoolFlags = OfPool [Shape], "What is simulated" ["seed", "slo"];
     /// The flags that say how a capacity is searched for.
-    SearchFlags = OfSearch [Search];
+    SearchFlags = OfSearch first "What must hold" ["slo"]; [Search];
     /// The flags of a series of searches.
     EveryFlags = OfSeries [Series];
     /// The flags of a search for parameters of a policy.
@@ -72,12 +84,18 @@ fn rows<T: Groups>() -> Vec<Row> {
     let mut take = |heading: &'static str, is_meant: &dyn Fn(&Flag) -> bool| {
         for (path, key) in all_keys() {
             // What a trace and a profile have in common is one flag.
-            let is_new = |flag: &Flag| rows.iter().all(|row| row.flag.long != flag.long);
+            let is_new = |flag: &Flag| {
+                let is_left_out = T::WITHOUT.contains(&flag.long);
+                !is_left_out && rows.iter().all(|row| row.flag.long != flag.long)
+            };
             if let Some(flag) = key.flag.filter(|flag| is_meant(flag) && is_new(flag)) {
                 rows.push(Row { heading, flag, path, key });
             }
         }
     };
+    for (heading, first) in T::FIRST {
+        first.iter().for_each(|long| take(heading, &|flag| flag.long == *long));
+    }
     for group in T::GROUPS {
         take(group.heading(), &|flag| flag.group == *group);
     }
@@ -224,6 +242,17 @@ mod tests {
         assert!(speed_key(&traced, profile).starts_with("trace = "));
         let profiled = flags(&["--speed", "60", "--profile", "clarknet-day"]);
         assert!(speed_key(&profiled, "rate = \"5/s\"\nfor = \"1s\"").starts_with("profile = "));
+    }
+
+    #[test]
+    fn what_nothing_goes_without_stands_first_and_what_stores_are_asked_last() {
+        let longs = |rows: Vec<Row>| rows.iter().map(|row| row.flag.long).collect::<Vec<_>>();
+        let load = longs(rows::<OfLoad>());
+        assert_eq!(load[..6], ["rate", "users", "for", "requests", "schedule", "slo"]);
+        let headings: Vec<&str> = rows::<OfLoad>().iter().map(|row| row.heading).collect();
+        assert_eq!(headings.last(), Some(&"What a store is asked"));
+        assert_eq!(longs(rows::<OfSearch>())[0], "slo");
+        assert!(!longs(rows::<OfSearched>()).contains(&"slo"), "it is among the search's own");
     }
 
     #[test]
