@@ -17,7 +17,7 @@ Examples:
 
 Access logs in the place of the plan make one: it is written to the working folder, and said.
 
-Exit codes: 0 simulated, 2 wrong use or plan, 4 interrupted.")]
+Exit codes: 0 simulated, 2 wrong use or plan, 3 no policy held the SLO, 4 interrupted.")]
 pub(crate) struct Simulate {
     /// A plan file with a pool; or access logs, in any order
     #[arg(required_unless_present = "list_policies", value_name = "PLAN")]
