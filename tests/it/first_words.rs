@@ -1,8 +1,10 @@
 //! What newcomers type first, in the words of other tools, and the hints that they get: each hint
 //! is typed as it stands, by a shell, and works.
 
+use crate::nginx::nginx;
 use crate::place::Place;
 use crate::program::{Done, PLIMSOLL};
+use crate::redirects::servers;
 use plimsoll_testing::Weight;
 use std::path::Path;
 
@@ -165,5 +167,23 @@ fn slos_as_other_tools_write_them_are_told_how_they_are_written_here() {
         assert!(hint(&done).contains(ours), "{}", done.err);
         let ours = if ours == "200ms" { format!("p95<{ours}") } else { ours.to_owned() };
         shell(&place, &format!("plimsoll {load} '{ours}'")).ended_with(0);
+    }
+}
+
+#[test]
+fn a_redirect_that_nobody_expected_is_told_how_it_is_followed() {
+    let test = "a_redirect_that_nobody_expected_is_told_how_it_is_followed";
+    let place = Place::new();
+    let config = |port| servers(port, "", "127.0.0.1:1");
+    let Some((_nginx, port)) = nginx(&place, test, config) else { return };
+    let url = format!("http://127.0.0.1:{port}/");
+    let hint = "follow = 5 in this step, or at the top of the scenario, follows it";
+    place.write("users.toml", "[[step]]\nget = \"/one\"\n");
+    let done = place.plimsoll(&["scenario", "try", "users.toml", &url]).ended_with(4);
+    done.prints(&["expected status 2xx, found 302", hint]);
+    for text in ["[[step]]\nget = \"/one\"\nfollow = 5\n", "follow = 5\n[[step]]\nget = \"/one\"\n"]
+    {
+        place.write("users.toml", text);
+        place.plimsoll(&["scenario", "try", "users.toml", &url]).ended_with(0);
     }
 }

@@ -114,6 +114,20 @@ impl Distribution {
         }
     }
 
+    /// As [`Distribution::parse`], but a duration alone is a constant: `1s` is `const:1s`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn parse_or_constant(text: &str) -> Result<Self, ParseError> {
+        match duration(text) {
+            Ok(time) => {
+                let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+                Ok(Self::Constant { ns })
+            }
+            Err(_) => Self::parse(text),
+        }
+    }
+
     /// Draws a value, in seconds. A constant draws nothing from the stream.
     #[must_use]
     pub fn sample(&self, stream: &mut Stream) -> f64 {

@@ -7,6 +7,7 @@ use plimsoll_workload::scenario::{
     Writing,
 };
 
+use crate::reading::Reading;
 use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::scenario::known::Known;
 use crate::scenario::step::METHODS;
@@ -60,7 +61,7 @@ pub(super) fn read(known: &mut Known<'_>, step: &Table, verb: &Entry) -> Option<
     let checks = node("check").map_or(Some(Checks::default()), |node| check::read(known, node));
     let name = name(known, step, verb, method, NameKind::Step);
     let takes = node("take").map_or(Some(Vec::new()), |node| take::read(known, node));
-    let follow = node("follow").map_or(Some(0), |node| reading.whole(node, 0..=MOST_REDIRECTS));
+    let follow = node("follow").map_or(Some(known.follow), |node| follow(reading, node));
     let keep = node("keep").map_or(Some(known.keep), |node| top::keep(reading, node));
     let on_failure = node("on_failure")
         .map_or(Some(known.on_failure), |node| word::<OnFailure>().read(reading, node));
@@ -77,13 +78,19 @@ pub(super) fn read(known: &mut Known<'_>, step: &Table, verb: &Entry) -> Option<
         body,
         checks: checks?,
         takes: takes?,
-        follow: u32::try_from(follow?).unwrap_or(0),
+        follow: follow?,
         keep: keep?,
         on_failure: on_failure?,
         stepwise,
         counts,
         upgrade: None,
     })
+}
+
+/// Reads how many redirects are followed.
+pub(super) fn follow(reading: &Reading, node: &Node) -> Option<u32> {
+    let most = reading.whole(node, 0..=MOST_REDIRECTS)?;
+    u32::try_from(most).ok()
 }
 
 /// Reads a step that opens a WebSocket: its verb is `connect`.

@@ -42,6 +42,7 @@ pub(super) struct Known<'a> {
     pub(super) places: u32,
     pub(super) on_failure: plimsoll_workload::scenario::OnFailure,
     pub(super) keep: u64,
+    pub(super) follow: u32,
     pub(super) files: Vec<std::path::PathBuf>,
     /// What of the environment is in it, in all forms.
     /// The names of the WebSockets that steps have opened; of one without a name nothing.

@@ -59,7 +59,7 @@ fn step(known: &mut Known<'_>, node: &Node) -> Option<Step> {
     };
     let mut is_one = true;
     for other in given {
-        exclude(reading, first, other, "a step has one verb: give each a step of its own");
+        exclude(reading, first, other, &two_steps(first, other));
         is_one = false;
     }
     if !is_one {
@@ -69,7 +69,7 @@ fn step(known: &mut Known<'_>, node: &Node) -> Option<Step> {
         "think" => {
             refuse_unknown(reading, table, &["think"], "a step that thinks");
             let wanted = "a distribution such as exp:2s";
-            let time = reading.parsed(&first.node, wanted, Distribution::parse)?;
+            let time = reading.parsed(&first.node, wanted, Distribution::parse_or_constant)?;
             Verb::Think { time, place: known.place() }
         }
         "loop" => repeat(known, table, first)?,
@@ -86,6 +86,22 @@ fn step(known: &mut Known<'_>, node: &Node) -> Option<Step> {
         _ => Verb::Ask(Box::new(ask::read(known, table, first)?)),
     };
     Some(Step { verb })
+}
+
+/// How two verbs in one step are written as two.
+fn two_steps(first: &Entry, other: &Entry) -> String {
+    // What a user does comes before his thinking about it, in whatever order it was written.
+    let (first, other) = if first.key == "think" { (other, first) } else { (first, other) };
+    let text = |entry: &Entry| match &entry.node.value {
+        Value::Text(text) => Some(format!("[[step]] {} = \"{text}\"", entry.key)),
+        _ => None,
+    };
+    match (text(first), text(other)) {
+        (Some(first), Some(other)) => {
+            format!("a step has one verb: write {first}, then {other}, on lines of their own")
+        }
+        _ => "a step has one verb: give each a step of its own".to_owned(),
+    }
 }
 
 fn no_verb(known: &Known<'_>, table: &Table, node: &Node) {

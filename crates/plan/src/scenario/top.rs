@@ -17,12 +17,13 @@ use crate::scenario::{
 use crate::takes::{Takes, word};
 
 /// The keys of the file.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "name",
     "label",
     "hosts",
     "on_failure",
     "keep",
+    "follow",
     "clock",
     "vars",
     "data",
@@ -46,6 +47,9 @@ pub(super) fn read<'a>(
     }
     if let Some(node) = node("keep") {
         known.keep = keep(reading, node).unwrap_or(known.keep);
+    }
+    if let Some(node) = node("follow") {
+        known.follow = ask::follow(reading, node).unwrap_or_default();
     }
     hosts(&mut known, root);
     data(&mut known, root);
@@ -112,6 +116,7 @@ fn nothing<'a>(reading: &'a Reading, written: &'a WrittenScenario<'a>) -> Known<
         places: 0,
         on_failure: OnFailure::default(),
         keep: KEEP as u64,
+        follow: 0,
         files: Vec::new(),
         channels: Vec::new(),
         ruled: BTreeSet::new(),

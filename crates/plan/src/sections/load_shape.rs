@@ -97,7 +97,10 @@ const SCHEDULE: Parsed<Schedule> =
 const ARRIVALS: Parsed<Arrivals> =
     Parsed::text("even, random, poisson or burst", "arrivals such as poisson", Arrivals::from_str);
 const USERS: Small = Count(1..=1_000_000_u32);
-const THINK: Parsed<Distribution> = DISTRIBUTION.such_as("a distribution such as exp:1s");
+const THINK: Parsed<Distribution> = Parsed {
+    parse: Distribution::parse_or_constant,
+    ..DISTRIBUTION.such_as("a distribution such as exp:1s")
+};
 
 /// What a load is called in `for` that goes on until it is asked to stop.
 const EVER: &str = "ever";
@@ -156,7 +159,7 @@ section! {
         /// How long a user thinks between two requests.
         think: Option<Distribution> { THINK, usually Distribution::NONE, "exp:1s" }
             flag [Group::Load.flag("think", "DISTRIBUTION").says("How long a user thinks: none, \
-                const:1s, uniform:1s..5s, exp:1s, lognormal:1s,0.8")]
+                1s, uniform:1s..5s, exp:1s, lognormal:1s,0.8")]
     }
 }
 

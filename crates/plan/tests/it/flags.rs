@@ -305,6 +305,16 @@ fn an_example_for_the_command_line_is_one_word_to_a_shell() {
 }
 
 #[test]
+fn a_time_alone_is_a_constant_time_to_think() {
+    let think = |time| {
+        let url = ("target.url", "http://h/");
+        let users = [url, ("load.users", "1"), ("load.for", "1s"), ("load.think", time)];
+        crate::assemble(&users.map(|(key, value)| flag(key, value))).unwrap()
+    };
+    assert_eq!(think("1s"), think("const:1s"));
+}
+
+#[test]
 fn flags_of_a_store_say_what_a_text_says() {
     let settings: Vec<_> = [
         ("target.url", "redis://127.0.0.1/3"),

@@ -134,3 +134,27 @@ fn a_host_that_is_listed_is_asked() {
     assert!(said.starts_with("GET /x?y=1 of 2\n"), "{said}");
     assert_eq!(scenario.origins()[2].to_string(), "https://api.example/");
 }
+
+#[test]
+fn redirects_are_followed_by_all_steps_where_the_top_says_so() {
+    let text = "follow = 5\n[[step]]\nget = \"/\"\n[[step]]\nget = \"/b\"\nfollow = 0\n";
+    let scenario = read(text).unwrap();
+    let follows: Vec<u32> = scenario.asks().map(|ask| ask.follow).collect();
+    assert_eq!(follows, [5, 0]);
+    let wrong = read("follow = 101\n[[step]]\nget = \"/\"\n").unwrap_err();
+    assert!(wrong.to_string().contains("from 0 to 100"), "{wrong}");
+}
+
+#[test]
+fn a_time_alone_is_a_constant_time_to_think() {
+    let thinks = |time: &str| {
+        let text = format!("[[step]]\nget = \"/\"\n[[step]]\nthink = \"{time}\"\n");
+        format!("{:?}", read(&text).unwrap())
+    };
+    assert_eq!(thinks("1s"), thinks("const:1s"));
+    let both = "[[step]]\nthink = \"1s\"\nget = \"/\"\n";
+    let error = read(both).unwrap_err().to_string();
+    assert!(error.contains("write [[step]] get = \"/\", then [[step]] think = \"1s\""), "{error}");
+    // As the hint says.
+    read("[[step]]\nget = \"/\"\n[[step]]\nthink = \"1s\"\n").unwrap();
+}

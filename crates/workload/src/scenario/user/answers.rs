@@ -127,7 +127,10 @@ impl User {
             Err(_) => ask.checks.head_holds(&answer, response_ns, &mut values),
         };
         let came = checked
-            .map_err(|what| Failure { kind: FailureKind::Check, what })
+            .map_err(|what| Failure {
+                kind: FailureKind::Check,
+                what: what + followed(ask, &answer),
+            })
             .and_then(|()| body.map(drop))
             .and_then(|()| self.take(scenario, &ask.takes, &answer, Some(&page)));
         self.jar = jar;
@@ -170,4 +173,13 @@ fn base_of(page: &Url, taking: &Taking, answer: &Answer<'_>) -> Url {
     let said = if taking.take.is_attribute() { answer.base() } else { None };
     let base = said.and_then(|base| resolve(page, base.as_bytes()).ok());
     base.unwrap_or_else(|| page.clone())
+}
+
+/// What makes a step follow the redirect that it took for its answer, where it follows none.
+fn followed(ask: &Ask, answer: &Answer<'_>) -> &'static str {
+    let is_redirect = matches!(answer.status, 301 | 302 | 303 | 307 | 308);
+    match is_redirect && ask.follow == 0 && ask.upgrade.is_none() {
+        true => "; follow = 5 in this step, or at the top of the scenario, follows it",
+        false => "",
+    }
 }
