@@ -4,6 +4,7 @@
 use crate::nginx::nginx;
 use crate::place::Place;
 use crate::program::{Done, PLIMSOLL};
+use crate::recording::Recording;
 use crate::redirects::servers;
 use plimsoll_testing::Weight;
 use std::path::Path;
@@ -168,6 +169,27 @@ fn slos_as_other_tools_write_them_are_told_how_they_are_written_here() {
         let ours = if ours == "200ms" { format!("p95<{ours}") } else { ours.to_owned() };
         shell(&place, &format!("plimsoll {load} '{ours}'")).ended_with(0);
     }
+}
+
+#[test]
+fn a_step_asks_for_compression_only_where_its_headers_say_so() {
+    let place = Place::new();
+    let server = Recording::start();
+    let steps = "[[step]]\nget = \"/plain\"\n[[step]]\nget = \"/checked\"\n\
+                 check = { contains = \"ok\" }\ntake.all = { regex = \"(.*)\" }\n";
+    place.write("users.toml", steps);
+    let url = server.url();
+    let load = ["load", &url, "--scenario", "users.toml", "--users", "1", "--for", "1s", "-n", "2"];
+    place.plimsoll(&[&load[..], &["--quiet"]].concat()).ran();
+    let asked = server.asked();
+    assert!(asked.len() >= 2, "{asked:?}");
+    assert!(asked.iter().all(|one| one.header("accept-encoding").is_none()), "{asked:?}");
+    let before = asked.len();
+    let step = "[[step]]\nget = \"/\"\nheaders.accept-encoding = \"gzip\"\n";
+    place.write("users.toml", step);
+    place.plimsoll(&[&load[..], &["--quiet"]].concat()).ran();
+    let asked = server.asked().split_off(before);
+    assert!(asked.iter().all(|one| one.header("accept-encoding") == Some("gzip")), "{asked:?}");
 }
 
 #[test]
