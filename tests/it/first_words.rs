@@ -209,3 +209,28 @@ fn a_redirect_that_nobody_expected_is_told_how_it_is_followed() {
         place.plimsoll(&["scenario", "try", "users.toml", &url]).ended_with(0);
     }
 }
+
+#[test]
+fn a_run_whose_every_request_failed_is_not_called_good() {
+    let place = Place::new();
+    let target = place.target(&["--errors", "100%"]);
+    let load = ["--rate", "50/s", "--for", "1s"];
+    let url = target.url();
+    let load = [&[url.as_str()], &load[..]].concat();
+    let done = place.load(&load).ran();
+    let note = "every request failed: status 500";
+    done.prints(&[note]);
+    let summary = place.load(&[&load[..], &["--json"]].concat()).ran().json();
+    assert_eq!(summary["warnings"][0], note, "{summary}");
+    if summary["run"]["valid"] == true {
+        let page = place.path("page.html");
+        let page = page.to_str().unwrap();
+        let run = place.run();
+        place.plimsoll(&["report", run.to_str().unwrap(), "-o", page]).ended_with(0);
+        let html = std::fs::read_to_string(page).unwrap();
+        assert!(html.contains("Valid, but every request failed. No objective was set."), "{html}");
+    }
+    // What is asked of the server decides the exit code.
+    let slo = place.load(&[&load[..], &["--slo", "errors<1%"]].concat());
+    assert_eq!(slo.code(), Some(3), "{}", slo.out);
+}

@@ -16,6 +16,7 @@
 //!   SLO, which a clause has wherever it does not hang on the generator: [`crate::verdicts`].
 
 mod answers;
+mod fruitless;
 mod rate;
 mod verdicts;
 
@@ -146,11 +147,12 @@ fn counted(
     let mut warnings = warnings(run, log, span)?;
     let causes: Vec<String> = run.refusals()?.into_iter().map(|cause| cause.text).collect();
     warnings.extend(refused(&seconds_of.connections, &causes));
-    warnings.extend(redirected(&counters));
     match run.goes_on() {
         true => leave_out_under_way(&mut counters),
         false => settle(&mut counters, run.end().map(|end| &end.ended), &mut warnings),
     }
+    // Nothing is more worth knowing of a run: it comes first.
+    warnings.splice(..0, fruitless::note(&counters));
     Ok((counters, warnings))
 }
 
@@ -466,21 +468,6 @@ pub fn refused(connections: &Connections, causes: &[String]) -> Option<String> {
         "{failed} of {tried} attempts to connect failed, and at most {peak} connections were open \
          at once{causes}"
     ))
-}
-
-/// What is to be said where every answer sends the client elsewhere, and none was expected to.
-fn redirected(counters: &Counters) -> Option<String> {
-    let sends_on = |code: &u16| matches!(code, 300..=303 | 307 | 308);
-    let codes: Vec<u16> = counters.status.iter().map(|(code, _)| *code).collect();
-    let all = !codes.is_empty() && codes.iter().all(sends_on) && counters.succeeded == 0;
-    all.then(|| {
-        let codes: Vec<String> = codes.iter().map(u16::to_string).collect();
-        format!(
-            "every answer was {}: redirects are not followed unless --follow says so; ask for \
-             where they lead, or say by --ok that they are what you expect",
-            codes.join(" or ")
-        )
-    })
 }
 
 fn steal(run: &Run, span: &Range<u64>) -> Result<Option<f64>, RunError> {

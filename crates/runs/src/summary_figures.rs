@@ -32,6 +32,12 @@ impl Summary {
         is_whole && !is_empty && (self.offered == 0 || self.completed > 0)
     }
 
+    /// Whether something was offered, and nothing of it succeeded.
+    #[must_use]
+    pub fn has_failed_throughout(&self) -> bool {
+        self.succeeded == 0 && !self.errors.is_empty()
+    }
+
     /// The value of a figure; `None` where this run has none, and for figures that no load has.
     #[must_use]
     pub fn value(&self, figure: &Figure) -> Option<f64> {

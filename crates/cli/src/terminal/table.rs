@@ -44,6 +44,9 @@ pub(crate) fn render(summary: &Summary, uncertainty: Option<&Uncertainty>, paint
 
 fn headline(out: &mut String, summary: &Summary, paint: Paint) {
     let state = match (summary.run.ended.as_str(), summary.run.valid) {
+        ("complete", true) if summary.has_failed_throughout() => {
+            paint.warn("valid, but every request failed")
+        }
         ("complete", true) => paint.good("valid"),
         ("asked", true) if summary.is_whole() => paint.good("valid, ended when it was asked to"),
         ("complete" | "asked", false) => paint.bad("not valid: the generator was the limit"),

@@ -17,9 +17,11 @@ pub(crate) fn verdict(s: &Summary) -> Verdict {
         let reasons = s.run.invalid_because.clone();
         return Verdict { class: "poor", says, reasons };
     }
-    let class = if class == "good" && !s.is_whole() { "open" } else { class };
-    let valid = if s.run.ended == GOES_ON { "Valid so far." } else { "Valid." };
-    Verdict { class, says: format!("{valid} {objectives}{end}"), reasons: Vec::new() }
+    let fails = s.has_failed_throughout();
+    let class = if class == "good" && (fails || !s.is_whole()) { "open" } else { class };
+    let valid = if s.run.ended == GOES_ON { "Valid so far" } else { "Valid" };
+    let but = if fails { ", but every request failed" } else { "" };
+    Verdict { class, says: format!("{valid}{but}. {objectives}{end}"), reasons: Vec::new() }
 }
 
 /// What is to be said of a run that did not take its full course, with a space before it.
