@@ -7,6 +7,7 @@ use crate::program::{Done, PLIMSOLL};
 use crate::recording::Recording;
 use crate::redirects::servers;
 use plimsoll_testing::Weight;
+use std::net::TcpListener;
 use std::path::Path;
 
 /// A few requests, which end a load soon whatever else is said of its length.
@@ -172,6 +173,30 @@ fn slos_as_other_tools_write_them_are_told_how_they_are_written_here() {
 }
 
 #[test]
+fn a_scenario_in_the_place_of_a_plan_is_told_where_it_goes() {
+    let place = Place::weighing(Weight::WAITS);
+    let url = "http://127.0.0.1:1/";
+    place.write("users.toml", "[[step]]\nget = \"/\"\n");
+    for command in ["load", "capacity", "run", "check"] {
+        let done = place.plimsoll(&[command, "users.toml"]).ended_with(2);
+        done.says(&["users.toml is a scenario"]);
+        let line = hint(&done).replace("URL", url);
+        shell(&place, &format!("{line} --check")).ended_with(0);
+    }
+}
+
+#[test]
+fn the_server_may_stand_before_the_scenario() {
+    let place = Place::new();
+    let server = Recording::start();
+    place.write("users.toml", "[[step]]\nget = \"/a\"\n");
+    for order in [["users.toml", &server.url()], [&server.url(), "users.toml"]] {
+        place.plimsoll(&[&["scenario", "try"], &order[..]].concat()).ended_with(0);
+    }
+    assert_eq!(server.asked().len(), 2);
+}
+
+#[test]
 fn a_step_asks_for_compression_only_where_its_headers_say_so() {
     let place = Place::new();
     let server = Recording::start();
@@ -208,6 +233,37 @@ fn a_redirect_that_nobody_expected_is_told_how_it_is_followed() {
         place.write("users.toml", text);
         place.plimsoll(&["scenario", "try", "users.toml", &url]).ended_with(0);
     }
+}
+
+#[test]
+fn pages_and_figures_take_a_port_alone_and_a_target_is_no_port() {
+    let place = Place::new();
+    let target = place.calm();
+    let url = target.url();
+    // A port that was free a moment ago: whoever takes it meanwhile is found out by the message.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let load = [&url, "--rate", "20/s", "--for", "1s", "--prometheus", &port];
+    let done = place.load(&load);
+    assert!(!done.err.contains("--prometheus"), "{}", done.err);
+    let wrong = [&url, "--rate", "20/s", "--for", "1s", "--prometheus", "x"];
+    place.load(&wrong).ended_with(2).says(&["--prometheus", "127.0.0.1:5555"]);
+    let done = place.plimsoll(&["load", "--web", &url, "--rate", "20/s"]).ended_with(2);
+    done.says(&["expected a port or a loopback address"]);
+    let line = done.err.lines().find_map(|line| line.split_once("before it: ")).unwrap().1;
+    shell(&place, &format!("plimsoll load {line} --rate 20/s {FEW}")).ran();
+}
+
+#[test]
+fn a_port_that_speaks_no_tls_is_told() {
+    let place = Place::new();
+    let target = place.calm();
+    let secure = target.url().replace("http://", "https://");
+    for version in ["1.1", "auto"] {
+        let load = [&secure, "--http", version, "--rate", "20/s", "--for", "1s"];
+        let done = place.load(&load).ended_with(4);
+        done.says(&["speaks no TLS", "try http:// in place of https://"]);
+    }
+    place.load(&[&target.url(), "--rate", "20/s", "--for", "1s"]).ran();
 }
 
 #[test]

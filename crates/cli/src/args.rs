@@ -125,9 +125,9 @@ pub(crate) struct Load {
     /// Show no progress
     #[arg(long, short, help_heading = PRINTED)]
     pub(crate) quiet: bool,
-    /// Expose live figures for Prometheus at this address
+    /// Expose live figures for Prometheus at this address, or at this port of this host's loopback
     #[arg(long, value_name = "ADDRESS", help_heading = PRINTED)]
-    pub(crate) prometheus: Option<std::net::SocketAddr>,
+    pub(crate) prometheus: Option<String>,
     #[command(flatten, next_help_heading = PRINTED)]
     pub(crate) web: Web,
     /// Write the HTML report to this file as well

@@ -50,12 +50,25 @@ pub(crate) fn plan(path: &str) -> Result<String> {
         let why = format!("read the plan {path}: it has more than 16 MiB");
         return Err(UsageError(why).into());
     }
+    check_no_scenario(path, &text)?;
     if path == "-" {
         return Ok(text);
     }
     let again = again(Path::new(path), &text);
     again.notes.iter().for_each(|note| say(&format!("note: {note}")));
     Ok(again.text)
+}
+
+/// Refuses a scenario in the place of a plan: no plan has steps.
+fn check_no_scenario(path: &str, text: &str) -> Result<(), UsageError> {
+    if !text.lines().any(|line| line.trim() == "[[step]]") {
+        return Ok(());
+    }
+    let text = format!(
+        "{path} is a scenario, which is no plan: what its users do is part of a load; plimsoll \
+         load URL --scenario {path} --users 10 --for 30s"
+    );
+    Err(UsageError(text))
 }
 
 /// Refuses a plan with factors: a command of one kind executes no experiment.

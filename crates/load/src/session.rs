@@ -490,6 +490,9 @@ impl Failure for SessionError {
 
     fn hint(&self) -> Option<String> {
         let hint = match self {
+            Self::Unreachable { source, .. } if speaks_no_tls(source) => {
+                "the port speaks no TLS: try http:// in place of https://, or ws:// of wss://"
+            }
             Self::Unreachable { source, .. } | Self::System(source) => return source.hint(),
             Self::Local { cause, .. } => return Some(cause.remedy().to_string()),
             Self::Descriptors { .. } => {
@@ -500,4 +503,12 @@ impl Failure for SessionError {
         };
         Some(hint.to_owned())
     }
+}
+
+/// Whether a handshake failed because whoever answers does not speak TLS.
+#[must_use]
+pub fn speaks_no_tls(error: &io::Error) -> bool {
+    use rustls::{Error, InvalidMessage};
+    let failed = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+    matches!(failed, Some(Error::InvalidMessage(InvalidMessage::InvalidContentType)))
 }

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::files;
 use crate::interrupt::Interrupts;
 use crate::place::{VERSION, environment, place, run_id, unix_ns};
-use crate::terminal::error::{Error, Result, show};
+use crate::terminal::error::{Error, Result, read, show};
 use crate::terminal::paint::Paint;
 use crate::terminal::screen::Screen;
 use crate::terminal::table::{Uncertainty, render};
@@ -72,7 +72,7 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
     if plan.load.shape.is_for_ever() {
         interrupts = interrupts.bound_to_parent();
     }
-    let exporter = args.prometheus.map(Exporter::start).transpose()?;
+    let exporter = exporter(args)?;
     let id = run_id(unix_ns());
     let web = Web::start(&args.web, (&id, plan.name.as_deref().unwrap_or_default()))?;
     let sources = plimsoll_experiment::world::sources(plan, &[], place.system)?;
@@ -119,6 +119,13 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
         web.finish(&path, &interrupts)?;
     }
     Ok(exit)
+}
+
+/// What exposes live figures, where that is asked for.
+fn exporter(args: &Load) -> Result<Option<Exporter>> {
+    let Some(text) = &args.prometheus else { return Ok(None) };
+    let address = read("--prometheus", text, super::agent::address)?;
+    Ok(Some(Exporter::start(address)?))
 }
 
 /// Prints what replications say together, and writes the report.

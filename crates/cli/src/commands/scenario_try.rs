@@ -1,6 +1,7 @@
 //! `plimsoll scenario try`: one user's way through a scenario, shown step by step.
 
 use crate::exit::Exit;
+use crate::files::input;
 use crate::place::{environment, unix_ns};
 use crate::scenario_args::Try;
 use crate::terminal::error::{Result, read};
@@ -17,6 +18,7 @@ use plimsoll_workload::request::Url;
 use plimsoll_workload::scenario::unpack::unpack;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// So much of a body is shown, bytes.
 const MOST_SHOWN: usize = 2000;
@@ -28,7 +30,8 @@ const SECRETS: [&str; 5] =
 
 /// Runs the command.
 pub(crate) fn run(args: &Try) -> Result<Exit> {
-    let url = read("the server", &args.url, Url::parse)?;
+    let (file, server) = in_order(args);
+    let url = read("the server", &server, Url::parse)?;
     let number = read("--user", &args.user, count)?;
     let seed = read("--seed", &args.seed, |text| {
         let wrong = || ParseError::new("a whole number", text, 0, text.len());
@@ -38,14 +41,14 @@ pub(crate) fn run(args: &Try) -> Result<Exit> {
     let http = read("--http", &args.http, |text| {
         Http::of_word(text).ok_or_else(|| ParseError::new("1.1, 2 or auto", text, 0, text.len()))
     })?;
-    let scenario = read_file(&args.scenario, Environment::Of(environment), None)?;
+    let scenario = read_file(&file, Environment::Of(environment), None)?;
     let scenario = scenario.with_an_end().at(&url, seed);
     // A WebSocket is opened over HTTP/1.1.
     let http = if scenario.channels() > 0 && http == Http::Auto { Http::One } else { http };
     let is_secure = scenario.origins().iter().any(|server| server.scheme.is_secure);
     let settings = args.tls.settings();
     let dial: Box<dyn Dial> = match is_secure || !settings.is_empty() {
-        true => Box::new(dialled(&target(args, settings)?, offered(http))?),
+        true => Box::new(dialled(&target((&file, &server), settings)?, offered(http))?),
         false => Box::new(plimsoll_net::http::client::Plain),
     };
     let walk = Walk { scenario: &scenario, number, dial: &*dial, http, timeout, now_ns: unix_ns };
@@ -75,7 +78,7 @@ pub(crate) fn run(args: &Try) -> Result<Exit> {
         let document = json!({
             "schema": 1,
             "warnings": [],
-            "scenario": args.scenario.display().to_string(),
+            "scenario": file.display().to_string(),
             "url": url.to_string(),
             "user": number,
             "ended": said,
@@ -90,12 +93,22 @@ pub(crate) fn run(args: &Try) -> Result<Exit> {
     Ok(if ending == Ending::Finished && failed == 0 { Exit::Held } else { Exit::Incomplete })
 }
 
+/// The scenario and the server, in whichever order they were typed: `load` has the server first.
+fn in_order(args: &Try) -> (PathBuf, String) {
+    let typed = args.scenario.display().to_string();
+    if typed.contains("://") && !args.url.contains("://") {
+        let Ok(file) = input(&args.url);
+        return (file, typed);
+    }
+    (args.scenario.clone(), args.url.clone())
+}
+
 /// The server as the plan of a load would have it, with the flags of TLS.
-fn target(args: &Try, flags: Vec<Setting>) -> Result<Target> {
+fn target((file, server): (&Path, &str), flags: Vec<Setting>) -> Result<Target> {
     let of = |key: &str, value: &str, origin: &str| Setting::new(key, value, origin);
     let own = vec![
-        of("target.url", &args.url, "the server"),
-        of("target.scenario", &args.scenario.display().to_string(), "the scenario"),
+        of("target.url", server, "the server"),
+        of("target.scenario", &file.display().to_string(), "the scenario"),
         of("load.users", "1", "one user"),
         of("load.for", "1s", "one user"),
     ];

@@ -2,6 +2,7 @@
 //! is agreed on (ALPN, RFC 7301), whether sessions are resumed.
 
 use crate::error::ExperimentError;
+use plimsoll_load::session::speaks_no_tls;
 use plimsoll_load::way::Proxies;
 use plimsoll_load::{Endpoint, Protocol, Tls, tunnel_answered};
 use plimsoll_net::tls::{CertificateEnd, Roots, Settled, TlsError, Verifier, identified};
@@ -159,7 +160,10 @@ fn agree(
     name: ServerName<'static>,
 ) -> Result<Vec<u8>, ExperimentError> {
     let failed = |why: String| ExperimentError::Protocol { endpoint: to.endpoint.to_string(), why };
-    let io = |error: std::io::Error| failed(error.to_string());
+    let io = |error: std::io::Error| match speaks_no_tls(&error) {
+        true => failed("it speaks no TLS: try http:// in place of https://".to_owned()),
+        false => failed(error.to_string()),
+    };
     match to.endpoint {
         Endpoint::Tcp(address) => {
             let mut socket = TcpStream::connect_timeout(address, PATIENCE).map_err(io)?;
