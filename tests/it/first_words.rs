@@ -186,6 +186,20 @@ fn a_scenario_in_the_place_of_a_plan_is_told_where_it_goes() {
 }
 
 #[test]
+fn users_cannot_be_searched_for_but_tried_at_several_rates() {
+    let place = Place::weighing(Weight::WAITS);
+    place.write("users.toml", "[[step]]\nget = \"/\"\n");
+    let search = ["capacity", "http://127.0.0.1:1/", "--scenario", "users.toml", "--slo", "p99<1s"];
+    let done = place.plimsoll(&search).ended_with(2);
+    done.says(&["a scenario goes with a load, not with a search"]);
+    let (_, line) = hint(&done).split_once(": ").unwrap();
+    let line = line.replace("URL", "http://127.0.0.1:1/").replace("FILE", "users.toml");
+    // Nothing is put on a server here: what the line would do is said.
+    let line = line.replace("plimsoll run", "plimsoll check");
+    shell(&place, &line).ended_with(0).prints(&["cells       3", "load.rate 20/s"]);
+}
+
+#[test]
 fn the_server_may_stand_before_the_scenario() {
     let place = Place::new();
     let server = Recording::start();

@@ -247,7 +247,18 @@ fn check_users(section: &Section<'_>, target: &Target, load: &Load, is_search: b
     }
     if is_search {
         let message = "a scenario goes with a load, not with a search";
-        section.fault("threads", message, Some("leave [search] out"));
+        let hint = match section.is_typed() {
+            true => {
+                "try several rates of users: plimsoll load URL --scenario FILE --rate 5/s --for \
+                 30s --print-plan > plan.toml && plimsoll run plan.toml --set \
+                 factor.load.rate=5/s,10/s,20/s"
+            }
+            false => {
+                "leave [search] out; several rates of users are a factor: [factor] \
+                 \"load.rate\" = [\"5/s\", \"10/s\", \"20/s\"]"
+            }
+        };
+        section.fault("threads", message, Some(hint));
     }
     for key in ["connections", "max_waiting", "streams"].into_iter().filter(|key| section.has(key))
     {
