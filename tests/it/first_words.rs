@@ -186,6 +186,39 @@ fn a_scenario_in_the_place_of_a_plan_is_told_where_it_goes() {
 }
 
 #[test]
+fn a_trace_in_the_place_of_a_plan_is_told_where_it_goes() {
+    let place = Place::weighing(Weight::WAITS);
+    place.write("week.csv", "time_s,rate\n0,2\n60,3\n120,0\n");
+    let pool = "[load]\nrate = '5/s'\nfor = '1m'\n[pool]\n[instance]\nservice = 'exp:70ms'\n\
+                [billing]\n[policy.one]\nkind = 'fixed'\n";
+    place.write("pool.toml", pool);
+    let done = place.plimsoll(&["simulate", "week.csv", "--service", "exp:3s"]).ended_with(2);
+    done.says(&["week.csv: it is a trace"]);
+    let (_, line) = hint(&done).split_once(": ").unwrap();
+    shell(&place, &line.replace("PLAN", "pool.toml")).ended_with(0);
+}
+
+#[test]
+fn a_plan_of_several_combinations_is_told_what_executes_it() {
+    let place = Place::new();
+    let target = place.calm();
+    let pool = "[load]\nrate = '5/s'\nfor = '1m'\n[pool]\n[instance]\nservice = 'exp:70ms'\n\
+                [billing]\n[policy.one]\nkind = 'fixed'\n[factor]\n\"pool.max\" = [1, 2]\n";
+    place.write("pool.toml", pool);
+    let done = place.plimsoll(&["simulate", "pool.toml", "--decisions"]).ended_with(2);
+    done.says(&["the plan has several"]);
+    shell(&place, hint(&done)).ended_with(0).prints(&["cells       2 of 2 done"]);
+    let load = format!(
+        "[target]\nurl = '{}'\n[load]\nfor = '1s'\nrate = '5/s'\n[factor]\n\
+         \"load.rate\" = ['5/s', '9/s']\n",
+        target.url()
+    );
+    place.write("load.toml", load);
+    let done = place.plimsoll(&["load", "load.toml"]).ended_with(2);
+    shell(&place, hint(&done)).ran().prints(&["cells       2 of 2 done"]);
+}
+
+#[test]
 fn users_cannot_be_searched_for_but_tried_at_several_rates() {
     let place = Place::weighing(Weight::WAITS);
     place.write("users.toml", "[[step]]\nget = \"/\"\n");

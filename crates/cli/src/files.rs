@@ -71,14 +71,20 @@ fn check_no_scenario(path: &str, text: &str) -> Result<(), UsageError> {
     Err(UsageError(text))
 }
 
-/// Refuses a plan with factors: a command of one kind executes no experiment.
-pub(crate) fn check_single(is_experiment: bool, command: &str) -> Result<(), UsageError> {
+/// Refuses a plan with factors: a command of one kind executes one combination alone. What executes
+/// them all is said, with `flags` where the plan has to be simulated.
+pub(crate) fn check_single(
+    is_experiment: bool,
+    command: &str,
+    (plan, flags): (&str, &str),
+) -> Result<(), UsageError> {
     if !is_experiment {
         return Ok(());
     }
+    let plan = if is_plan(plan) && plan != "-" { plan } else { "PLAN" };
     let text = format!(
-        "execute the plan's [experiment] and [factor] by `{command}`: it has no cells; \
-         `plimsoll run PLAN` executes a plan of any kind"
+        "execute the plan's [experiment] and [factor] by `{command}`: it executes one combination, \
+         and the plan has several; plimsoll run {plan}{flags}"
     );
     Err(UsageError(text))
 }

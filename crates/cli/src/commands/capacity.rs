@@ -55,7 +55,8 @@ fn perform(args: &Capacity) -> Result<Exit> {
         return series::resume(args, path);
     }
     let plan = read_plan(args)?;
-    crate::files::check_single(plan.is_experiment(), "capacity")?;
+    let of = (args.target.as_deref().unwrap_or_default(), "");
+    crate::files::check_single(plan.is_experiment(), "capacity", of)?;
     restart::check(args, &plan)?;
     if args.print_plan {
         print(&plan.to_toml())?;

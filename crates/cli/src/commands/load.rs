@@ -42,7 +42,8 @@ pub(crate) fn run(args: &Load) -> Result<Exit> {
         print(&plan.to_toml())?;
         return Ok(Exit::Held);
     }
-    files::check_single(plan.is_experiment(), "load")?;
+    let of = (args.target.as_deref().unwrap_or_default(), "");
+    files::check_single(plan.is_experiment(), "load", of)?;
     if let Some(out) = &args.clean {
         return super::clean::run(args, &plan, out);
     }

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         set.push(Setting::from_pair(pair).map_err(|error| FlagError::new("--set", pair, error))?);
     }
     let plan = read_plan(&args.plan, &args.flags, &set)?;
-    crate::files::check_single(plan.is_designed(), "tune")?;
+    crate::files::check_single(plan.is_designed(), "tune", (&args.plan, " --simulated"))?;
     let tuning = Tuning::of(&plan)?;
     let threads = threads(args.threads.as_deref())?;
     let interrupts = Interrupts::watch()?;

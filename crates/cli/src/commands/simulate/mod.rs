@@ -62,7 +62,8 @@ pub(crate) fn run(args: &Simulate) -> Result<Exit> {
         return Ok(Exit::Held);
     }
     crate::files::check_report(args.report.as_deref())?;
-    crate::files::check_single(cases.iter().any(|case| case.whole.is_designed()), "simulate")?;
+    let is_designed = cases.iter().any(|case| case.whole.is_designed());
+    crate::files::check_single(is_designed, "simulate", (path, " --simulated"))?;
     let threads = threads(args.threads.as_deref())?;
     let models = models(&cases)?;
     // An interrupt while logs and traces are read ends the program.

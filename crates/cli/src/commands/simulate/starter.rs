@@ -41,6 +41,7 @@ pub(super) fn of(args: &Simulate) -> Result<Option<(String, Option<String>)>> {
         }
     };
     if !is_of_logs {
+        inputs.iter().try_for_each(|input| check_no_trace(input))?;
         return Ok(None);
     }
     if let Some(flag) = HOW_MUCH.iter().find(|flag| args.flags.has(flag)) {
@@ -86,6 +87,20 @@ fn is_log(args: &Simulate, input: &str) -> Result<bool> {
         return Ok(false);
     }
     Ok(args.flags.has("log-format") || LogFormat::of_file(path)?.is_some())
+}
+
+/// Refuses a trace in the place of a plan or a log: it says how much load, and of nothing what it
+/// is put on.
+fn check_no_trace(input: &str) -> Result<(), UsageError> {
+    let is_named = |end: &str| input.strip_suffix(".gz").unwrap_or(input).ends_with(end);
+    if !is_named(".csv") && !is_named(".tsv") {
+        return Ok(());
+    }
+    let text = format!(
+        "simulate {input}: it is a trace, which says how much load there is, not what it is put \
+         on; a trace goes with --trace: plimsoll simulate PLAN --trace {input}"
+    );
+    Err(UsageError(text))
 }
 
 /// Several inputs are access logs, all of them.

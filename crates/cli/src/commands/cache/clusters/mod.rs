@@ -118,7 +118,7 @@ fn read(args: &CacheSimulate, text: &str) -> Result<CachePlan> {
         return Err(UsageError(text).into());
     }
     let plan = read_clusters(&Written::text(text, path, &settings(args)?))?;
-    crate::files::check_single(plan.is_experiment(), "cache simulate")?;
+    crate::files::check_single(plan.is_experiment(), "cache simulate", (path, " --simulated"))?;
     Ok(plan)
 }
 
