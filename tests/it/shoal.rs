@@ -128,6 +128,11 @@ fn a_client_is_sent_to_a_cache_as_long_as_that_answers() {
     let told: Value = serde_json::from_slice(&asked.stdout).unwrap();
     assert!(told["value"].as_str().unwrap().contains(&format!(":{port}")), "{told}");
 
+    // It listens on loopback alone, and is announced elsewhere: that is told, once.
+    wait_for("the warning", || agent.err().contains("nobody reaches it at ").then_some(()));
+    assert!(agent.err().contains(&format!(":{port}, which is announced;")), "{}", agent.err());
+    assert_eq!(agent.err().matches("warning: the cache listens").count(), 1, "{}", agent.err());
+
     // The cache dies beside its living agent: after two probes it is not listed any more.
     squid.as_mut().signal(Signal::KILL);
     wait_for("the dead cache to go", || caches(&address).is_empty().then_some(()));

@@ -135,6 +135,8 @@ pub enum Event {
     Probe(String),
     /// The network is there with these addresses, or is not (none).
     Network(addresses::Addresses),
+    /// The cache is announced at this address, and listens at its port on loopback only: told once.
+    Hidden(std::net::IpAddr, Cache),
     /// A heartbeat was taken by the registry of this name.
     Announced(String),
     /// A goodbye was taken by the registry of this name.

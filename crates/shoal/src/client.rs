@@ -225,7 +225,10 @@ impl Failure for Error {
 
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Nothing(_) => "--fallback gives a static list for this case",
+            Self::Nothing(_) => {
+                "--fallback gives a static list for this case; --object names what is fetched \
+                 through each cache, --object none fetches nothing"
+            }
             Self::Refused { source, .. } => return Some(source.by_hand.to_string()),
             Self::File { source, .. } => return source.hint(),
             Self::Value(_) => return None,

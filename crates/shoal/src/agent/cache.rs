@@ -90,6 +90,17 @@ fn listening_at(root: &Path, port: u16) -> Option<IpAddr> {
     addresses.min_by_key(|address| (!address.is_loopback(), address.is_ipv6()))
 }
 
+/// Whether all that listens at a port of this host listens on loopback: nobody reaches it from
+/// elsewhere, whatever address is announced.
+#[must_use]
+pub fn is_on_loopback_only(root: &Path, port: u16) -> bool {
+    let folder = root.join("proc/net");
+    let tables = ["tcp", "tcp6"].into_iter().filter_map(|name| socket_table(&folder, name));
+    let all = tables.flat_map(sockets).filter(|one| one.port == port && one.state == LISTENING);
+    let mut addresses = all.map(|socket| crate::address::normal(socket.address)).peekable();
+    addresses.peek().is_some() && addresses.all(|address| address.is_loopback())
+}
+
 /// The state of a socket that listens: net/tcp_states.h.
 const LISTENING: u8 = 10;
 

@@ -100,6 +100,8 @@ struct Agent<'a> {
     outlook: Outlook,
     reporter: Reporter,
     cache: Cache,
+    /// Whether it was told that nobody reaches the cache.
+    is_hidden: bool,
     counted_ns: Option<u64>,
     names: Vec<String>,
     /// Why the cache is gone, for each registry that is still to be told.
@@ -137,6 +139,7 @@ impl<'a> Agent<'a> {
             way_out: world.way_out,
             root: world.root,
             outlook: Outlook::default(),
+            is_hidden: false,
             counted_ns: None,
             outside: Turn::default(),
             dial: world.dial,
@@ -158,6 +161,7 @@ impl<'a> Agent<'a> {
         // One that only cannot be seen any more is asked where it was.
         if found.seen && found != self.cache {
             self.cache = found;
+            self.is_hidden = false;
             log(Event::Cache(self.cache.clone()));
         }
     }
@@ -292,11 +296,24 @@ impl<'a> Agent<'a> {
             Err(Failure::Away(_)) => Sent::Failed,
         };
         self.pace.sent(now_ns, act, sent);
+        if matches!((act, &outcome), (Act::Announce(_), Ok(()))) {
+            self.tell_hidden(log);
+        }
         log(match outcome {
             Err(failure) => Event::Failed(name, chain(&failure)),
             Ok(()) if matches!(act, Act::Announce(_)) => Event::Announced(name),
             Ok(()) => Event::Left(name),
         });
+    }
+
+    /// Tells, once, that the cache is announced where nobody reaches it.
+    fn tell_hidden(&mut self, log: &mut dyn FnMut(Event)) {
+        let announced = self.reporter.addresses().announced();
+        let Some(address) = announced.filter(|address| !address.is_loopback()) else { return };
+        if !self.is_hidden && cache::is_on_loopback_only(&self.root, self.cache.port) {
+            self.is_hidden = true;
+            log(Event::Hidden(address, self.cache.clone()));
+        }
     }
 }
 

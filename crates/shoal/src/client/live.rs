@@ -38,7 +38,7 @@ pub fn run(options: &Options, world: &World<'_>) -> Result<Outcome, Error> {
     let (caches, source) = match found.caches {
         Some(found) => found,
         None if fixed.is_some() || options.frontier_server.is_some() => (Vec::new(), Source::Fixed),
-        None => return Err(Error::Nothing(notes.join("; "))),
+        None => return Err(Error::Nothing(notes.join("\n  "))),
     };
     let (line, value) = lines(options, &caches, fixed.as_deref());
     if !apply::may_stand(&value) {
@@ -101,20 +101,22 @@ fn find(
         dropped = answer.dropped;
         let offered = candidates(&answer.offers, &world.own, options.purpose);
         let count = offered.len();
-        let caches = delivering(options, world, standing, offered);
+        let (caches, reasons) = delivering(options, world, standing, offered);
         if !caches.is_empty() {
             memory.keep_found(options.purpose, &caches, unix_s);
             return Finding { caches: Some((caches, Source::Registry(server))), dropped };
         }
         notes.push(format!("none of the {count} caches of {server} delivers"));
+        notes.extend(reasons);
     }
     let (remembered, then) = memory.found(options.purpose);
     if remembered.is_empty() {
         return Finding { caches: None, dropped };
     }
-    let caches = delivering(options, world, standing, remembered);
+    let (caches, reasons) = delivering(options, world, standing, remembered);
     if caches.is_empty() {
         notes.push("none of the last good answer's caches delivers".to_owned());
+        notes.extend(reasons);
         return Finding { caches: None, dropped };
     }
     let age_s = Duration::try_from_secs_f64(unix_s - then).unwrap_or_default().as_secs();
@@ -167,16 +169,17 @@ fn question(options: &Options, server: &Url, way: Ask) -> Url {
     }
 }
 
-/// Those of the first caches through which the object comes, in the order in which they are used.
+/// Those of the first caches through which the object comes, in the order in which they are used;
+/// and why it does not come through each of the others.
 fn delivering(
     options: &Options,
     world: &World<'_>,
     standing: &[&str],
     mut caches: Vec<Candidate>,
-) -> Vec<Candidate> {
+) -> (Vec<Candidate>, Vec<String>) {
     let Some(object) = &options.object else {
         caches.truncate(options.count);
-        return caches;
+        return (caches, Vec::new());
     };
     caches.truncate(options.count + SPARE);
     let limits = Limits::within(options.object_time);
@@ -192,19 +195,39 @@ fn delivering(
         }
     });
     drop(sender);
+    let mut reasons = vec![Some("not asked".to_owned()); caches.len()];
     let mut tried: Vec<(Candidate, Option<Duration>)> =
         caches.into_iter().map(|cache| (cache, None)).collect();
     for (index, time) in times {
-        tried[index].1 = time;
+        (tried[index].1, reasons[index]) = match time {
+            Ok(time) => (Some(time), None),
+            Err(why) => (None, Some(why)),
+        };
     }
-    order(tried, standing, options.count)
+    let told = tried
+        .iter()
+        .zip(reasons)
+        .filter_map(|((cache, _), why)| Some(format!("{}: {}", cache.url(), why?)));
+    let told = told.collect();
+    (order(tried, standing, options.count), told)
 }
 
-fn time_of(dial: &dyn Dial, cache: &Candidate, object: &Url, limits: Limits) -> Option<Duration> {
+/// How long the object takes through a cache, or why it does not come.
+fn time_of(
+    dial: &dyn Dial,
+    cache: &Candidate,
+    object: &Url,
+    limits: Limits,
+) -> Result<Duration, String> {
     let begin = Instant::now();
-    let answer = through(dial, Peer::new(&cache.host, cache.port), object, limits).ok()?;
+    let answer = through(dial, Peer::new(&cache.host, cache.port), object, limits);
+    let answer = answer.map_err(|error| plimsoll_units::failure::chain(&error))?;
     let time = begin.elapsed();
-    is_object(&object.path, answer.status, &answer.body).then_some(time)
+    match is_object(&object.path, answer.status, &answer.body) {
+        true => Ok(time),
+        false if answer.status != 200 => Err(format!("{object} is answered {}", answer.status)),
+        false => Err(format!("what comes is not {object}")),
+    }
 }
 
 /// The line to print and the value to set; without caches, those of the static list.

@@ -189,6 +189,29 @@ fn what_delivers_is_used_and_the_rest_is_not() {
 }
 
 #[test]
+fn of_each_cache_that_does_not_deliver_it_is_told_why() {
+    let denied = Server::start(|_| answer("403 Forbidden", OBJECT));
+    let other = Server::start(|_| ok("<html>pay for the network here</html>"));
+    let (denied_port, other_port, gone) =
+        (denied.address.port(), other.address.port(), free_port());
+    let all = [denied_port, other_port, gone];
+    let registry = Server::start(move |_| ok(&listing(&all)));
+    let nobody = run_at(&options(&[&registry]), Arc::new(Plain), 0.0).unwrap_err();
+    let text = nobody.to_string();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let says = |begins: &str, ends: &str| {
+        let is_it = |line: &&&str| line.contains(begins) && line.contains(ends);
+        assert!(lines.iter().find(is_it).is_some(), "{begins} {ends}: {text}");
+    };
+    says("none of the 3 caches", "delivers");
+    says(&format!("{}: ", proxy(denied_port)), "is answered 403");
+    says(&format!("{}: ", proxy(other_port)), "what comes is not http://cvmfs-stratum-one.cern.ch");
+    says(&format!("{}: ", proxy(gone)), "connect");
+    let hint = plimsoll_units::failure::Failure::hint(&nobody).unwrap();
+    assert!(hint.contains("--object") && hint.contains("--fallback"), "{hint}");
+}
+
+#[test]
 fn registries_are_asked_in_order_and_why_one_is_passed_over_is_told() {
     let fine = Server::start(|_| ok(OBJECT));
     let port = fine.address.port();

@@ -143,6 +143,15 @@ impl Log {
                 say(&format!("the cache does not answer: {why}"));
                 return;
             }
+            Event::Hidden(address, cache) => {
+                let (port, kind) = (cache.port, cache.kind.name());
+                say(&format!(
+                    "warning: the cache listens on loopback only: nobody reaches it at {}, which \
+                     is announced; let {kind} listen at port {port} of every address",
+                    SocketAddr::new(*address, port)
+                ));
+                return;
+            }
             Event::Announced(registry) if self.announced.contains(registry) => return,
             Event::Announced(registry) => {
                 self.announced.push(registry.clone());
