@@ -337,3 +337,16 @@ fn a_run_whose_every_request_failed_is_not_called_good() {
     let slo = place.load(&[&load[..], &["--slo", "errors<1%"]].concat());
     assert_eq!(slo.code(), Some(3), "{}", slo.out);
 }
+
+#[test]
+fn several_runs_are_told_quietly_by_what_they_come_to() {
+    let place = Place::new();
+    let target = place.calm();
+    let load = [&target.url(), "--rate", "20/s", "--for", "250ms", "--repeat", "2"];
+    let done = place.load(&load).ran();
+    done.prints(&["2 replications, mean and 95% interval:", "group"]);
+    assert!(!done.out.contains("  traffic"), "no table of a run: {}", done.out);
+    assert!(!done.out.contains("[-") && !done.out.contains("[\u{2212}"), "{}", done.out);
+    let told = place.plimsoll(&[&["load"], &load[..]].concat()).ran();
+    assert_eq!(told.out.matches("  traffic").count(), 2, "{}", told.out);
+}

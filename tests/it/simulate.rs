@@ -237,7 +237,7 @@ fn the_table_has_intervals_and_differences() {
     let (heads, of_eager) = (lines("policy"), lines("eager"));
     assert_eq!((heads.len(), of_eager.len()), (2, 2), "{out}");
     assert!(heads[1].ends_with("SLO") && of_eager[1].ends_with("not p99<400ms"), "{out}");
-    assert!(lines("less eager").concat().contains("mean"), "{out}");
+    assert!(lines("against eager").concat().contains("mean"), "{out}");
     assert_eq!(lines("always").len(), 4, "figures and differences, two blocks each: {out}");
     let table = out.lines().take_while(|line| !line.starts_with("load "));
     assert!(table.into_iter().all(|line| line.chars().count() <= 100), "{out}");

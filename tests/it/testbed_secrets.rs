@@ -120,7 +120,7 @@ fn a_secret_of_a_server_is_in_no_file_of_the_run_and_no_argument() {
     assert_eq!(said.matches("***").count(), 4, "{said}");
     let run = Run::open(&folder).unwrap();
     let events: Vec<String> = run.events().unwrap().into_iter().map(|of| of.text).collect();
-    for step in ["web-1: make its place (", "web-1: wait for it (", "web-1: undo: start it ("] {
+    for step in ["web-1: make its place (", "web-1: wait for it (", "web-1: stop it ("] {
         assert!(events.iter().any(|text| text.starts_with(step)), "{step}: {events:?}");
     }
     let plan = std::fs::read_to_string(folder.join("plan.toml")).unwrap();

@@ -266,13 +266,13 @@ fn a_test_bed_that_was_left_standing_is_used_and_left() {
     assert!(back.contains(id) && back.contains("web-1 is made anew"), "{back}");
     assert!(beds(&place).contains_key(id));
     let own = run("role.web.count=2");
-    assert!(own.iter().any(|text| text.starts_with("web-2: undo: start it")), "{own:?}");
+    assert!(own.iter().any(|text| text.starts_with("web-2: stop it")), "{own:?}");
     assert!(own.iter().all(|text| !text.starts_with("uses")), "{own:?}");
     assert!(beds(&place).contains_key(id));
     place.plimsoll(&["testbed", "down", id]).ended_with(0);
     assert!(!beds(&place).contains_key(id));
     let own = run("load.users=2");
-    assert!(own.iter().any(|text| text.starts_with("web-1: undo: start it")), "{own:?}");
+    assert!(own.iter().any(|text| text.starts_with("web-1: stop it")), "{own:?}");
 }
 
 #[test]

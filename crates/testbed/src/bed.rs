@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::command::is_there;
 use crate::error::TestbedError;
-use crate::flow::{Class, Flow, Outputs, Step, Told};
+use crate::flow::{Class, Deed, Flow, Outputs, Step, Told};
 use crate::gone::{Gone, watched};
 use crate::launch::Launcher;
 use crate::ledger::{Held, Ledger, Owner, Serves};
@@ -276,6 +276,15 @@ impl<'a> Standing<'a> {
 pub(crate) fn step<'a>(planned: Planned, worker: &'a Worker<'a>) -> Step<'a> {
     let Planned { name, instance, host, class, after, limit, ops } = planned;
     let (undone, there) = (ops.clone(), host.clone());
+    // What was only waited for leaves nothing behind.
+    let only_waits = ops.iter().all(|op| matches!(op, Op::Ready { .. } | Op::Steady { .. }));
+    let undo: Deed<'a> = Box::new(move |deadline| {
+        let mut failed = None;
+        for op in undone.iter().rev() {
+            failed = failed.or(worker.undo(there.as_deref(), op, deadline).err());
+        }
+        failed.map_or(Ok(String::new()), Err)
+    });
     Step {
         name,
         instance,
@@ -286,13 +295,7 @@ pub(crate) fn step<'a>(planned: Planned, worker: &'a Worker<'a>) -> Step<'a> {
         act: Box::new(move |deadline| {
             ops.iter().map(|op| worker.act(host.as_deref(), op, deadline)).collect()
         }),
-        undo: Some(Box::new(move |deadline| {
-            let mut failed = None;
-            for op in undone.iter().rev() {
-                failed = failed.or(worker.undo(there.as_deref(), op, deadline).err());
-            }
-            failed.map_or(Ok(String::new()), Err)
-        })),
+        undo: (!only_waits).then_some(undo),
     }
 }
 

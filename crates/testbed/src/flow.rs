@@ -63,7 +63,7 @@ pub struct Step<'a> {
 /// Something that was done, undone, or not.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Action {
-    /// What was done: the step's name, or `undo: ` and that.
+    /// What was done: the step's name, or what undoes it.
     pub name: String,
     /// The instance.
     pub instance: String,
@@ -208,7 +208,7 @@ impl<'a> Flow<'a> {
         for place in done.iter().rev() {
             let step = &self.steps[*place];
             let Some(undo) = &step.undo else { continue };
-            let (result, action) = self.once(step, undo, format!("undo: {}", step.name));
+            let (result, action) = self.once(step, undo, undone(&step.name));
             (self.told)(&action);
             errors.extend(result.err());
         }
@@ -236,6 +236,17 @@ impl<'a> Flow<'a> {
             is_failed: result.is_err(),
         };
         (result.map(drop), action)
+    }
+}
+
+/// What it is called that a step is undone.
+fn undone(name: &str) -> String {
+    match name {
+        "start it" => "stop it".to_owned(),
+        _ => match name.strip_prefix("make ") {
+            Some(what) => format!("remove {what}"),
+            None => format!("undo: {name}"),
+        },
     }
 }
 

@@ -33,10 +33,12 @@ struct Mean {
 }
 
 impl Mean {
-    /// The mean with its interval; none where a replication lacks the figure, or is alone.
+    /// The mean with its interval; none where a replication lacks the figure, or is alone. No time,
+    /// rate or share is below nought: there its interval is cut off.
     fn estimate(&self) -> Option<Estimate> {
         let whole = self.lacking.is_empty();
-        whole.then(|| mean(&self.values, LEVEL).ok()).flatten()
+        let estimate = whole.then(|| mean(&self.values, LEVEL).ok()).flatten()?;
+        Some(Estimate { low: estimate.low.max(0.0), ..estimate })
     }
 }
 

@@ -159,7 +159,7 @@ fn conclude(
         let group = Group::of(of, &args.out, &runs, &failures)?;
         if args.json {
             print(&group.json()?)?;
-        } else if runs.len() > 1 {
+        } else if runs.len() > 1 || (args.quiet && !runs.is_empty()) {
             print(&group.table())?;
         }
         if !group.is_valid() {
@@ -334,11 +334,13 @@ impl Done<'_> {
 
     fn show(&mut self, run: &Run) -> Result<Exit> {
         let summary = run.summary()?;
-        if !self.args.json {
+        // Of several the quiet hear what they come to together.
+        let is_told = !(self.several && self.args.quiet);
+        if !self.args.json && is_told {
             let uncertainty = uncertainty(run)?;
             print(&render(&summary, uncertainty.as_ref(), Paint::stdout()))?;
             print(&format!("\n  {:<14}{}\n", "run", run.path().display()))?;
-        } else if !self.several {
+        } else if self.args.json && !self.several {
             // Several are told of together.
             print(&pretty(&summary)?)?;
         }

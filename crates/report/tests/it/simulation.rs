@@ -41,7 +41,7 @@ fn it_has_figures_front_courses_revenue_decisions_and_notes() {
         "Means over 20 replications, each with its 95% interval",
         "zero outside",
         "zero within",
-        "less auto-scale",
+        "against auto-scale",
         "lost: no slot",
         "under: timeshare",
         "p99<400ms",

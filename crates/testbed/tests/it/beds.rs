@@ -56,7 +56,7 @@ fn nginx_serves_in_a_namespace_with_its_limits() {
     })
     .unwrap();
     let of = |name: &str| actions.iter().filter(|action| action.name == name).count();
-    assert_eq!((of("make the network"), of("start it"), of("undo: start it")), (1, 2, 2));
+    assert_eq!((of("make the network"), of("start it"), of("stop it")), (1, 2, 2));
     assert!(actions.iter().all(|action| !action.is_failed), "{actions:?}");
 }
 

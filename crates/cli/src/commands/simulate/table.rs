@@ -138,7 +138,7 @@ fn write_differences(out: &mut String, simulation: &Simulation) {
     let (paired, sign) = (&simulation.result.paired, &simulation.about.currency);
     for group in paired.chunk_by(|one, other| one.with == other.with) {
         let labels = columns(simulation).map(|figure| figure.label.to_owned());
-        let heads = std::iter::once(format!("less {}", group[0].with)).chain(labels).collect();
+        let heads = std::iter::once(format!("against {}", group[0].with)).chain(labels).collect();
         let row = |one: &Paired| {
             let cell = |figure: &Figure| {
                 let value = one.difference.get(figure.name).copied().unwrap_or(f64::NAN);

@@ -52,7 +52,7 @@ pub(super) fn blocks(pools: &Pools<'_>) -> Vec<Block> {
     let text = "All policies had the same requests in each replication, so noise common to all of \
                 them cancels in the differences. If the 95% interval of a difference contains 0, \
                 there may be no difference.";
-    let head = |one: &Paired| Cell::of(&one.label).with(format_args!("less {}", one.with));
+    let head = |one: &Paired| Cell::of(&one.label).with(format_args!("against {}", one.with));
     let earns = pools.earns();
     let is_shown = |figure: &&Figure| {
         let of_money = figure.name == figure::REVENUE.name || figure.name == figure::NET.name;
