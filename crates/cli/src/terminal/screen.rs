@@ -7,10 +7,11 @@ use crate::commands::prometheus::Exporter;
 use crate::interrupt::Interrupts;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plimsoll_experiment::control::{Control, News, Wish};
-use plimsoll_units::show_count;
+use plimsoll_units::{show_count, show_duration};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Lines between the beginning and the end of steps.
 const LINES: u64 = 10;
@@ -57,7 +58,12 @@ impl<'a> Screen<'a> {
 
     /// Shows steps, such as `replications`.
     pub(crate) fn of_steps(mut self, what: &'static str) -> Self {
-        self.view.get_mut().unwrap_or_else(PoisonError::into_inner).steps = Some(what);
+        let view = self.view.get_mut().unwrap_or_else(PoisonError::into_inner);
+        view.steps = Some(what);
+        if !self.is_quiet && std::io::stderr().is_terminal() {
+            // What is left is told by how long those took that are done: time counts from here.
+            view.bar = Some(bar(what));
+        }
         self
     }
 
@@ -190,6 +196,11 @@ impl View {
         let Some(what) = self.steps.filter(|_| !is_quiet) else { return };
         if std::io::stderr().is_terminal() {
             let bar = self.bar.get_or_insert_with(|| bar(what));
+            if done < bar.position() || bar.length().is_some_and(|before| before != of) {
+                // Other steps begin anew.
+                bar.reset_elapsed();
+            }
+            bar.set_message(left(bar.elapsed(), done, of));
             bar.set_length(of);
             bar.set_position(done);
             if done == of {
@@ -209,9 +220,37 @@ impl View {
 
 fn bar(what: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    let template = format!("{{wide_bar}} {{human_pos}} of {{human_len}} {what}, {{eta}} left");
+    let template = format!("{{wide_bar}} {{human_pos}} of {{human_len}} {what}{{msg}}");
     if let Ok(style) = ProgressStyle::with_template(&template) {
         bar.set_style(style.progress_chars("━━─"));
     }
     bar
+}
+
+/// How long the steps that are left take, by how long those took that are done; empty where none is
+/// done yet, as nothing is known then.
+fn left(elapsed: Duration, done: u64, of: u64) -> String {
+    let rest = of.saturating_sub(done);
+    if done == 0 || rest == 0 {
+        return String::new();
+    }
+    let left = elapsed.as_secs_f64() / done as f64 * rest as f64;
+    // To the second: no step is known better.
+    let seconds = Duration::try_from_secs_f64(left).unwrap_or_default().as_secs().max(1);
+    format!(", about {} left", show_duration(seconds.saturating_mul(1_000_000_000)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_told_by_what_is_done_and_not_before() {
+        let after = |seconds, done| left(Duration::from_secs(seconds), done, 9);
+        assert_eq!(after(5, 0), "");
+        assert_eq!(after(5, 2), ", about 17 s left");
+        assert_eq!(after(40, 8), ", about 5 s left");
+        assert_eq!(after(0, 1), ", about 1 s left");
+        assert_eq!(after(45, 9), "");
+    }
 }
