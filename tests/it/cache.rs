@@ -2,6 +2,7 @@
 //! format that mean the same, every bad input.
 
 use crate::place::Place;
+use crate::program::PLIMSOLL;
 use plimsoll_testing::Weight;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -449,4 +450,63 @@ fn caches_on_a_trace_are_compared_by_a_plan_as_by_flags() {
     place.write("wrong.toml", plan.replace("'fifo'", "'fifoo'"));
     let wrong = place.plimsoll(&["cache", "simulate", "wrong.toml"]).ended_with(2);
     wrong.says(&["wrong.toml:5:", "did you mean fifo?"]);
+}
+
+/// Three volumes, each block of each asked for once: no cache can answer any.
+#[test]
+fn a_block_of_two_volumes_is_two_objects() {
+    let place = Place::weighing(Weight::COMPUTES);
+    let rows: String = (0..300).map(|n| format!("{},{},4096,r,{n}\n", n % 3, n / 3 * 8)).collect();
+    let misses_of = |text: String, more: &[&str]| {
+        let trace = place.write("blocks.csv", text);
+        misses(&simulated(
+            &place,
+            &trace,
+            &[&["--policy", "lru", "--size", "400obj"], more].concat(),
+        ))
+    };
+    let columns = |of: &str| format!("--columns={of},object,size,op,time_s");
+    assert_eq!(misses_of(rows.clone(), &[&columns("volume")]), [300]);
+    assert_eq!(misses_of(rows.clone(), &[&columns("-")]), [100]);
+    assert_eq!(misses_of(format!("asu,lba,size,op,time_s\n{rows}"), &[]), [300]);
+    // A host and its disk.
+    let two: String = (0..8).map(|n| format!("h{},d{},{}\n", n % 2, n / 2 % 2, n / 4)).collect();
+    assert_eq!(misses_of(two, &["--columns=volume,volume,object"]), [8]);
+}
+
+#[test]
+fn file_times_of_windows_are_of_our_times() {
+    let place = Place::weighing(Weight::COMPUTES);
+    // 2007-02-22, 100 s from first to last.
+    let rows: String = (0..101)
+        .map(|n: u64| format!("{},a\n", 128_166_372_003_061_629 + n * 10_000_000))
+        .collect();
+    place.write("msr.csv", rows);
+    let told = |columns: &str| {
+        let info = ["cache", "trace", "info", "msr.csv", "--columns", columns];
+        place.plimsoll(&info).ended_with(0).out
+    };
+    for columns in ["time,object", "time_100ns,object"] {
+        let text = told(columns);
+        assert!(text.contains("1 m 40 s"), "{columns}: {text}");
+    }
+}
+
+/// Whoever waits for a trace that does not come is ended by an interrupt.
+#[test]
+fn an_interrupt_ends_what_waits_for_its_trace() {
+    let place = Place::weighing(Weight::WAITS);
+    place.start(place.command("mkfifo", &["waits"])).wait().ended_with(0);
+    for words in
+        [&["simulate", "--policy", "lru", "--size", "9obj"][..], &["mrc", "--policy", "lru"]]
+    {
+        let words = [&["cache"], words, &["--trace", "waits"]].concat();
+        let going = place.start(place.command(PLIMSOLL, &words));
+        let mut writer = std::fs::OpenOptions::new().write(true).open(place.path("waits")).unwrap();
+        std::io::Write::write_all(&mut writer, b"object,size\na,1\n").unwrap();
+        going.signal(rustix::process::Signal::INT);
+        let done = going.wait();
+        assert!(done.code().is_none(), "{words:?} ended by itself with {:?}", done.code());
+        drop(writer);
+    }
 }

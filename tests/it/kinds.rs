@@ -452,7 +452,8 @@ fn factors_are_executed_by_run_alone() {
         &["simulate", "pool.toml"],
         &["cache", "simulate", "clusters.toml"],
     ] {
-        place.plimsoll(command).ended_with(2).says(&["[factor]", "plimsoll run PLAN"]);
+        let hint = format!("plimsoll run {}", command.last().unwrap());
+        place.plimsoll(command).ended_with(2).says(&["[factor]", &hint]);
     }
     // Live, a pool and caches have nothing that would start them, with factors too.
     for plan in [POOL, CLUSTERS] {

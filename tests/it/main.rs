@@ -95,6 +95,7 @@ mod steering;
 mod stores;
 mod testbed_secrets;
 mod testbeds;
+mod touches;
 mod transport;
 mod understood;
 mod users;

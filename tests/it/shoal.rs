@@ -210,8 +210,11 @@ fn what_cannot_be_served_ends_with_one_clear_error() {
     let key =
         place.write("key.pem", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n");
     let key = key.to_str().unwrap();
-    let cases: [(&[&str], i32, &str); 19] = [
+    let none = place.write("none", "# none\n");
+    let none = none.to_str().unwrap();
+    let cases: [(&[&str], i32, &str); 20] = [
         (&["--auth", "required"], 2, "need --keys"),
+        (&["--auth", "optional", "--keys", none], 2, "it holds no key"),
         (&["--listen", "127.0.0.1"], 2, "--listen 127.0.0.1: not HOST:PORT"),
         (&["--listen", "localhost:http"], 2, "--listen localhost:http: not a port"),
         (&["--amqp", "amqp://broker//"], 2, "%2f"),

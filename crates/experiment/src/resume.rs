@@ -58,8 +58,8 @@ pub fn unfinished(
     Ok(None)
 }
 
-/// Whether a plan of the same file name is one that was moved or copied, as `now`, together with the
-/// folder for runs: it is gone where it was, or the experiment is there as well.
+/// Whether a plan of the same file name is one that was moved or copied, as `now`, together with
+/// the folder for runs: it is gone where it was, or the experiment is there as well.
 fn was_moved(before: &str, now: &str, (root, id): (&Path, &str)) -> bool {
     let (before, now) = (Path::new(before), Path::new(now));
     if before.file_name() != now.file_name() {

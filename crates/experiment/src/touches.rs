@@ -60,7 +60,10 @@ impl Touches {
     pub fn of(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
         let text = ask.written().merged(ask.place.here, &["folder"])?;
         if kind_of(ask.text) == PlanKind::Caches {
-            return Ok(Self { variables: seen_in(&[text]).0.into_iter().collect(), ..Self::default() });
+            return Ok(Self {
+                variables: seen_in(&[text]).0.into_iter().collect(),
+                ..Self::default()
+            });
         }
         Ok(Self::of_plan(&ask.plan()?, text, ask.is_simulated, ask.place.here))
     }
@@ -86,8 +89,8 @@ impl Touches {
         touches
     }
 
-    /// Recipes that lie beside the plan, and what servers are started with. Returns the texts of the
-    /// recipes.
+    /// Recipes that lie beside the plan, and what servers are started with. Returns the texts of
+    /// the recipes.
     fn look_at_recipes(&mut self, plan: &Plan) -> Vec<String> {
         let mut texts = Vec::new();
         for (name, role) in &plan.roles {

@@ -12,8 +12,8 @@ fn is_whole(text: &[u8]) -> bool {
     })
 }
 
-/// The parts in one, behind what stands in `out`: `h.example/a?b`. Hosts are the same in upper and lower case; an
-/// empty part and `-` are none, and a whole URL has its host already.
+/// The parts in one, behind what stands in `out`: `h.example/a?b`. Hosts are the same in upper and
+/// lower case; an empty part and `-` are none, and a whole URL has its host already.
 pub(super) fn join<'a>(
     host: Option<&[u8]>,
     path: &[u8],

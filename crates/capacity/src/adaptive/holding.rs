@@ -414,15 +414,19 @@ impl Adaptive {
                  windows of several times that alone"
             )
         }));
-        let Some(line) = self.known() else { return found };
         if pauses.is_none() && self.state != State::Done && self.may_pause() {
+            // What windows between two pauses kept is no rate that held.
+            let Bracket { held_per_s, broken_per_s } = Bracket::of(&[], &self.holds, &self.goal());
+            (found.held_per_s, found.broken_per_s) = (held_per_s, broken_per_s);
+            found.lower_bound_per_s = held_per_s;
             found.notes.push(
-                "the SLO broke now and then far below the line, as where a server stands still: the \
-                 search ended before it was known what it can do then"
+                "the SLO broke now and then far below the line, as where a server stands still: \
+                 the search ended before it was known what it can do then"
                     .to_owned(),
             );
             return found;
         }
+        let Some(line) = self.known() else { return found };
         (found.estimate_per_s, found.ci95) = (Some(line.per_s), Some(line.ci95));
         found.disagrees = self.disagrees();
         if self.without_curve.is_some() {

@@ -2,10 +2,10 @@
 //! that gives them no time.
 //!
 //! Where that comes less often than a window lasts, some windows have it in them and break the SLO,
-//! and others at the same rates have nothing beyond it. Far below the saturation no queue makes such
-//! windows. So those there that break the SLO by far, again and again, with others between them that
-//! are calm at rates as high, are of a server that pauses; and a window tells what it can do only
-//! where it is several times as long as these are apart.
+//! and others at the same rates have nothing beyond it. Far below the saturation no queue makes
+//! such windows. So those there that break the SLO by far, again and again, with others between
+//! them that are calm at rates as high, are of a server that pauses; and a window tells what it can
+//! do only where it is several times as long as these are apart.
 
 use crate::goal::{Clause, Goal};
 use crate::window::{Phase, Window};
@@ -28,8 +28,8 @@ const CALM: f64 = 0.25;
 const LEAST_ALLOWED: f64 = 2.0;
 /// A calm window speaks for rates up to so far above its own.
 const SPEAKS: f64 = 1.1;
-/// Requests that are slow by themselves are not in clumps: those of windows scatter so many times as
-/// much as theirs would, at least.
+/// Requests that are slow by themselves are not in clumps: those of windows scatter so many times
+/// as much as theirs would, at least.
 const CLUMPED: f64 = 3.0;
 /// So many pauses, with calm windows between them, are no chance; so many may be some.
 const LEAST: usize = 3;

@@ -33,12 +33,7 @@ pub(crate) fn run(args: &Check) -> Result<Exit> {
 }
 
 /// Prints what a plan would do that is ready to be executed in a folder.
-pub(super) fn show(
-    ready: &Ready,
-    touches: &Touches,
-    here: &Path,
-    as_json: bool,
-) -> Result<Exit> {
+pub(super) fn show(ready: &Ready, touches: &Touches, here: &Path, as_json: bool) -> Result<Exit> {
     let between = ready.between(&place(here))?;
     let cost = ready.cost()?;
     let cost = cost.as_ref();

@@ -29,7 +29,6 @@ use rustix::net::sockopt;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 /// Said of what would be on a connection that is renewed; nothing is.
 const RENEWED: &str = "the connection was closed by us to be opened anew";
@@ -38,7 +37,7 @@ const NO_ROOM: &str = "closed as it was sent, and there is no room for another c
 /// Events are waited for so long at most while connections are opened; other threads are looked at
 /// so often.
 const LONGEST_WAIT_NS: u64 = 10_000_000;
-const SHORT_WAIT: Duration = Duration::from_micros(200);
+const SHORT_WAIT_NS: u64 = 200_000;
 const FIRST_BACK_OFF_NS: u64 = 10_000_000;
 const LAST_BACK_OFF_NS: u64 = 100_000_000;
 
@@ -73,10 +72,7 @@ impl<D: Driver> Worker<D> {
             if self.opening.is_empty() && next >= of.end {
                 break;
             }
-            let events = self.wait_for_connections();
-            self.take_events(events);
-            self.send_gathered();
-            self.expire_opening();
+            self.poll_connections(LONGEST_WAIT_NS);
         }
     }
 
@@ -86,17 +82,26 @@ impl<D: Driver> Worker<D> {
         let shared = self.line.shared.clone();
         let told = &shared.commands[self.line.share.index as usize];
         let until = self.clock.now().saturating_add(self.config.timeout_ns);
+        let of = self.line.share.of;
         shared.first.fetch_add(1, Ordering::AcqRel);
-        let is_alone = || shared.first.load(Ordering::Acquire) < self.line.share.of;
+        let is_alone = || shared.first.load(Ordering::Acquire) < of;
         while is_alone() && !told.load(Ordering::Acquire) && self.clock.now() < until {
-            std::thread::sleep(SHORT_WAIT);
+            self.poll_connections(SHORT_WAIT_NS);
         }
     }
 
-    fn wait_for_connections(&mut self) -> usize {
+    /// Takes what happens on connections, for which it waits so long at most.
+    fn poll_connections(&mut self, longest_ns: u64) {
+        let events = self.wait_for_connections(longest_ns);
+        self.take_events(events);
+        self.send_gathered();
+        self.expire_opening();
+    }
+
+    fn wait_for_connections(&mut self, longest_ns: u64) -> usize {
         self.epoll_events.clear();
         let spare = rustix::buffer::spare_capacity(&mut self.epoll_events);
-        let wait = crate::clock::timespec(LONGEST_WAIT_NS);
+        let wait = crate::clock::timespec(longest_ns);
         let events = epoll::wait(&self.epoll, spare, Some(&wait)).unwrap_or(0);
         self.now = self.clock.now();
         events

@@ -52,7 +52,7 @@ mod tests {
     fn counters(errors: &[(ErrorKind, u64)], status: &[(u16, u64)]) -> Counters {
         let mut counters = Counters::default();
         errors.iter().for_each(|(kind, n)| counters.errors[*kind as usize] = *n);
-        counters.status = status.iter().copied().collect();
+        counters.status = status.to_vec();
         counters
     }
 

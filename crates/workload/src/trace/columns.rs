@@ -7,9 +7,10 @@
 //! | count | `count`, `requests`, `hits`, `calls`, `queries`, `messages`, `n`, `total` |
 //!
 //! A date-time needs no unit. A time in numbers has that of its name: `time_ms`, `time_us`,
-//! `time_100ns`, `time_ns`, `minute…`, `hour…`, `time_d`; else see `clock`. A time column without a rate or a count: each
-//! row is one request, unless another column may be a rate or a count: `value`, as Grafana writes
-//! it, could be either, and so could the only other column where it holds numbers.
+//! `time_100ns`, `time_ns`, `minute…`, `hour…`, `time_d`; else see `clock`. A time column without a
+//! rate or a count: each row is one request, unless another column may be a rate or a count:
+//! `value`, as Grafana writes it, could be either, and so could the only other column where it
+//! holds numbers.
 
 use plimsoll_units::{ParseError, nearest};
 

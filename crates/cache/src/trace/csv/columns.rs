@@ -191,8 +191,8 @@ pub enum HostOf {
 pub enum ColumnsError {
     /// A word that names none.
     #[error(
-        "expected time (time_s, time_ms, time_us, time_ns, time_100ns), object, size, client, host, \
-         volume, query, op, or - for a column that does not matter, found {0:?}"
+        "expected time (time_s, time_ms, time_us, time_ns, time_100ns), object, size, client, \
+         host, volume, query, op, or - for a column that does not matter, found {0:?}"
     )]
     Unknown(String),
     /// None with objects.

@@ -26,10 +26,8 @@ pub(super) struct Found<'a> {
 
 impl<'a> Found<'a> {
     /// Of fields in the order of [`Columns::used`].
-    fn of(
-        [object, size, time, client, host, query, operation, date, first, second, third, _]: [Option<&'a [u8]>; PLACES + 1],
-    ) -> Self {
-        let volumes = [first, second, third];
+    fn of(fields: [Option<&'a [u8]>; PLACES + 1]) -> Self {
+        let [object, size, time, client, host, query, operation, date, volumes @ .., _] = fields;
         Self { object, size, time, client, host, query, operation, date, volumes }
     }
 }
