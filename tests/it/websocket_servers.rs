@@ -344,3 +344,90 @@ fn clauses_that_nothing_feeds_are_refused() {
         place.plimsoll(&[&words[..], &more].concat()).ended_with(0);
     }
 }
+
+/// Messages: their bytes, and whether they were binary.
+type Kept = Arc<Mutex<Vec<(Vec<u8>, bool)>>>;
+
+/// A server that answers each message, and keeps what it was.
+fn answering(kept: Kept) -> SocketAddr {
+    let then = move |mut stream: TcpStream| {
+        let mut connection = Connection::server(None, Limits::default());
+        let mut room = [0; 4096];
+        while let Ok(n @ 1..) = stream.read(&mut room) {
+            let (mut bytes, mut out) = (&room[..n], Vec::new());
+            let mut came = Vec::new();
+            while let Ok(Some(message)) = connection.receive(&mut bytes, &mut out) {
+                match message {
+                    Message::Text(text) => came.push((text.as_bytes().to_vec(), false)),
+                    Message::Binary(bytes) => came.push((bytes.to_vec(), true)),
+                    _ => {}
+                }
+            }
+            for message in came {
+                // What asks for it is answered by what a rule answers.
+                let ask = if message.0 == b"ask" { "asked" } else { "ok" };
+                kept.lock().unwrap().push(message);
+                connection.send(Message::Text(ask), &mut out).unwrap();
+            }
+            if stream.write_all(&out).is_err() {
+                return;
+            }
+        }
+    };
+    serve(Behaviour { with_101: Vec::new(), then: Box::new(then) })
+}
+
+#[test]
+fn messages_are_binary_where_a_step_or_a_rule_says_so() {
+    let place = Place::weighing(Weight::WAITS);
+    let kept = Kept::default();
+    let url = format!("ws://{}/", answering(Arc::clone(&kept)));
+    let scenario = r#"
+[[step]]
+connect = "/ws"
+[[step]]
+send = "plain"
+expect = [ { contains = "ok" } ]
+[[step]]
+send = "user {{user}}"
+binary = true
+expect = [ { contains = "ok" } ]
+[[step]]
+send = "/wCA"
+binary = "base64"
+expect = [ { contains = "ok" } ]
+[[step]]
+send = "ask"
+expect = [ { contains = "ok" } ]
+[[on_message]]
+name = "asked"
+when = { contains = "asked" }
+send = "AAE"
+binary = "base64"
+"#;
+    place.write("binary.toml", scenario);
+    let wanted: [(&[u8], bool); 5] = [
+        (b"plain", false),
+        (b"user 0", true),
+        (&[0xff, 0x00, 0x80], true),
+        (b"ask", false),
+        (&[0, 1], true),
+    ];
+    let check = |of: &str| {
+        let seen = std::mem::take(&mut *kept.lock().unwrap());
+        let wanted: Vec<_> = wanted.iter().map(|(bytes, of)| (bytes.to_vec(), *of)).collect();
+        assert_eq!(seen, wanted, "{of}");
+    };
+    let document = said(&place, &url, "binary.toml", ("1", "1"));
+    assert_eq!(document["errors"], serde_json::json!({}), "{document:#}");
+    check("load");
+    place.plimsoll(&["scenario", "try", "binary.toml", &url]).ended_with(0);
+    check("try");
+    // What is no base64 is not sent.
+    place.write("wrong.toml", scenario.replace("/wCA", "no base64!"));
+    let tried = place.plimsoll(&["scenario", "try", "wrong.toml", &url]);
+    assert!(tried.out.contains("expected base64"), "{}", tried.out);
+    place.write("odd.toml", scenario.replace("binary = true", "binary = 'hex'"));
+    let odd = place.plimsoll(&["scenario", "try", "odd.toml", &url]).ended_with(2);
+    odd.says(&["expected true, false or \"base64\""]);
+}

@@ -291,12 +291,12 @@ pub trait Driver: Send {
         None
     }
 
-    /// Appends a message to what is sent; `false` where the connection is none for messages, or is
-    /// being closed.
+    /// Appends a message, a binary one where that is said, to what is sent; `false` where the
+    /// connection is none for messages, or is being closed.
     fn say(
         &mut self,
         _connection: &mut Self::Connection,
-        _bytes: &[u8],
+        _message: (&[u8], bool),
         _out: &mut Vec<u8>,
     ) -> bool {
         false

@@ -193,7 +193,7 @@ impl Walk<'_> {
         let Some(talk) = talks.get_mut(&channel) else {
             return self.fails(user, said, "the WebSocket is closed, or was never open", now());
         };
-        if sends && let Err(error) = send(talk, user.said()) {
+        if sends && let Err(error) = send(talk, user.said(), user.says_binary()) {
             talks.remove(&channel);
             return self.fails(user, said, &error.to_string(), now());
         }
@@ -225,7 +225,7 @@ impl Walk<'_> {
                             return said;
                         }
                         Heard::Ruled { has_reply: true, .. } => {
-                            if let Err(error) = send(talk, user.reply()) {
+                            if let Err(error) = send(talk, user.reply(), user.replies_binary()) {
                                 talks.remove(&channel);
                                 return self.fails(user, said, &error.to_string(), now());
                             }
@@ -265,9 +265,9 @@ impl Walk<'_> {
 }
 
 /// Sends what a user has put into words: text where it is UTF-8.
-fn send(talk: &mut Talk, said: &[u8]) -> io::Result<()> {
+fn send(talk: &mut Talk, said: &[u8], is_binary: bool) -> io::Result<()> {
     match std::str::from_utf8(said) {
-        Ok(text) => talk.send(Frame::Text(text)),
-        Err(_) => talk.send(Frame::Binary(said)),
+        Ok(text) if !is_binary => talk.send(Frame::Text(text)),
+        _ => talk.send(Frame::Binary(said)),
     }
 }

@@ -488,8 +488,13 @@ impl Driver for Http1 {
         self.made.is_some().then_some(&mut self.inbox)
     }
 
-    fn say(&mut self, connection: &mut Connection, bytes: &[u8], out: &mut Vec<u8>) -> bool {
-        connection.socket.as_mut().is_some_and(|socket| socket.say(bytes, out))
+    fn say(
+        &mut self,
+        connection: &mut Connection,
+        message: (&[u8], bool),
+        out: &mut Vec<u8>,
+    ) -> bool {
+        connection.socket.as_mut().is_some_and(|socket| socket.say(message, out))
     }
 
     fn part(&mut self, connection: &mut Connection, code: u16, out: &mut Vec<u8>) {

@@ -134,11 +134,12 @@ impl Socket {
         if self.connection.is_over() { Fate::Close } else { Fate::Keep }
     }
 
-    /// Appends a message, text where it is UTF-8. `false` where nothing may be sent any more.
-    pub(super) fn say(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> bool {
+    /// Appends a message: text where it is UTF-8 and not said to be binary. `false` where nothing
+    /// may be sent any more.
+    pub(super) fn say(&mut self, (bytes, is_binary): (&[u8], bool), out: &mut Vec<u8>) -> bool {
         let message = match std::str::from_utf8(bytes) {
-            Ok(text) => Message::Text(text),
-            Err(_) => Message::Binary(bytes),
+            Ok(text) if !is_binary => Message::Text(text),
+            _ => Message::Binary(bytes),
         };
         self.connection.send(message, out).is_ok()
     }

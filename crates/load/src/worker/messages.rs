@@ -349,8 +349,9 @@ impl<D: Driver> Worker<D> {
             Some(Heard::Ruled { of, has_reply, close }) => {
                 self.ruled(seat, channel, &of, got);
                 if let Some(at) = at.filter(|_| has_reply) {
-                    let reply = self.users().map(|users| users.reply(seat).to_vec());
-                    self.tell(at, &reply.unwrap_or_default());
+                    let reply = self.users().map(|users| users.reply(seat));
+                    let (bytes, is_binary) = reply.unwrap_or_default();
+                    self.tell(at, (&bytes, is_binary));
                 }
                 if let Some((at, code)) = at.zip(close) {
                     self.begin_to_close(at, code);
@@ -376,7 +377,7 @@ impl<D: Driver> Worker<D> {
                 None => users.asks_no_more(seat),
                 Some((at, question)) => {
                     users.has_asked(seat, asked);
-                    self.tell(at, &question);
+                    self.tell(at, (&question, false));
                 }
             }
         }
@@ -435,11 +436,11 @@ impl<D: Driver> Worker<D> {
     }
 
     /// Sends a message that is none of a step.
-    pub(super) fn tell(&mut self, at: u32, text: &[u8]) {
+    pub(super) fn tell(&mut self, at: u32, message: (&[u8], bool)) {
         let connection = &mut self.connections[at as usize];
         let mut bytes = Vec::new();
         if let Some(protocol) = &mut connection.protocol {
-            self.driver.say(protocol, text, &mut bytes);
+            self.driver.say(protocol, message, &mut bytes);
         }
         if bytes.is_empty() {
             return;

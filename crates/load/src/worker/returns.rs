@@ -47,8 +47,8 @@ impl<D: Driver> Worker<D> {
     fn is_back(&mut self, seat: u32, channel: u16) {
         let Some(at) = self.online(seat, channel) else { return };
         let said = self.users().map(|users| users.subscriptions(seat, channel));
-        for text in said.unwrap_or_default() {
-            self.tell(at, &text);
+        for (bytes, is_binary) in said.unwrap_or_default() {
+            self.tell(at, (&bytes, is_binary));
             if self.online(seat, channel) != Some(at) {
                 return;
             }

@@ -2,8 +2,8 @@
 
 use plimsoll_units::ParseError;
 use plimsoll_workload::scenario::{
-    Broadcast, Checks, Compress, Encoding, Expect, Name, NameKind, OnFailure, Reconnect, Rule, Say,
-    Since1970, Taking, Text, Upgrade, Verb, is_token, take as source,
+    Broadcast, Checks, Compress, Encoding, Expect, Form, Name, NameKind, OnFailure, Reconnect,
+    Rule, Say, Since1970, Taking, Text, Upgrade, Verb, is_token, take as source,
 };
 
 use crate::reading::Reading;
@@ -160,8 +160,8 @@ pub(super) fn channel(known: &Known<'_>, of: &Table, place: Place) -> Option<u16
 pub(super) fn say(known: &mut Known<'_>, step: &Table, verb: &Entry) -> Option<Say> {
     let reading = known.reading;
     let keys: &[&str] = match verb.key.as_str() {
-        "send" => &["send", "name", "on", "expect", "on_failure"],
-        "subscribe" => &["subscribe", "name", "on", "expect", "on_failure", "key"],
+        "send" => &["send", "binary", "name", "on", "expect", "on_failure"],
+        "subscribe" => &["subscribe", "binary", "name", "on", "expect", "on_failure", "key"],
         _ => &["expect", "name", "on", "on_failure"],
     };
     refuse_unknown(reading, step, keys, &format!("a step with `{}`", verb.key));
@@ -170,6 +170,7 @@ pub(super) fn say(known: &mut Known<'_>, step: &Table, verb: &Entry) -> Option<S
         true => Some(known.text(&verb.node, Encoding::Raw)?),
         false => None,
     };
+    let form = form(reading, step);
     let channel = channel(known, step, verb.key_place);
     let name = name(known, step, verb);
     let on_failure = step
@@ -198,6 +199,7 @@ pub(super) fn say(known: &mut Known<'_>, step: &Table, verb: &Entry) -> Option<S
         name: name?,
         channel: channel?,
         text,
+        form: form?,
         expects: expects.into(),
         subscribes: subscribes?,
         on_failure: on_failure?,
@@ -334,7 +336,7 @@ pub(super) fn rules(known: &mut Known<'_>, entry: &Entry) -> Option<Vec<Rule>> {
 }
 
 fn rule(known: &mut Known<'_>, node: &Node) -> Option<Rule> {
-    const KEYS: [&str; 7] = ["name", "on", "when", "take", "send", "broadcast", "close"];
+    const KEYS: [&str; 8] = ["name", "on", "when", "take", "send", "binary", "broadcast", "close"];
     let reading = known.reading;
     let of = table(reading, node, "a rule, which is a table")?;
     refuse_unknown(reading, of, &KEYS, "[[on_message]]");
@@ -358,6 +360,10 @@ fn rule(known: &mut Known<'_>, node: &Node) -> Option<Rule> {
         None => Some(None),
         Some(entry) => known.text(&entry.node, Encoding::Raw).map(Some),
     };
+    let form = form(reading, of);
+    if let Some(entry) = of.get("binary").filter(|_| of.get("send").is_none()) {
+        reading.fault(entry.key_place, "`binary` goes with `send`", None);
+    }
     let broadcast = match of.get("broadcast") {
         None => Some(None),
         Some(entry) => broadcast(known, &entry.node).map(Some),
@@ -387,11 +393,27 @@ fn rule(known: &mut Known<'_>, node: &Node) -> Option<Rule> {
         when: when?,
         takes: takes?,
         reply: reply?,
+        form: form?,
         stepwise,
         counts,
         broadcast: broadcast?,
         close: close?,
     })
+}
+
+/// What a message is sent as: text, where nothing is said.
+fn form(reading: &Reading, of: &Table) -> Option<Form> {
+    let Some(entry) = of.get("binary") else { return Some(Form::Text) };
+    match &entry.node.value {
+        Value::Switch(true) => Some(Form::Binary),
+        Value::Switch(false) => Some(Form::Text),
+        Value::Text(text) if text == "base64" => Some(Form::Base64),
+        _ => {
+            let message = "expected true, false or \"base64\"";
+            reading.fault(entry.node.place, message, Some("binary = true".to_owned()));
+            None
+        }
+    }
 }
 
 /// Reads where something stands in a message.

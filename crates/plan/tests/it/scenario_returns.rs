@@ -161,7 +161,7 @@ fn he_comes_back_in_the_same_words_and_subscribes_anew() {
     assert_eq!(user.returning(1).unwrap().target, word);
     let came = user.returned(&scenario, 1, (&opened(), 1), then, &mut Vec::new());
     assert_eq!(came, Came::Passed);
-    let again: Vec<&[u8]> = user.subscriptions(1).collect();
+    let again: Vec<&[u8]> = user.subscriptions(1).map(|(bytes, _)| bytes).collect();
     assert_eq!(again, said);
     // Each answer is for the subscription that it is of, once, and gives what it gave.
     let hear = |user: &mut User, text: &str| user.hear(&scenario, 1, text.as_bytes(), then);

@@ -3,6 +3,9 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use plimsoll_units::Words;
 use plimsoll_units::hash::fnv_1a;
 use serde_json::Value;
@@ -63,6 +66,41 @@ pub struct Upgrade {
     pub reconnect: Option<Reconnect>,
 }
 
+/// What a message is sent as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Form {
+    /// Text, where its bytes are UTF-8.
+    #[default]
+    Text,
+    /// Binary: its bytes as they are.
+    Binary,
+    /// Binary: the bytes that it stands for in base64, with padding or without.
+    Base64,
+}
+
+impl Form {
+    /// Whether it goes as a binary message.
+    #[must_use]
+    pub fn is_binary(self) -> bool {
+        self != Self::Text
+    }
+
+    /// Makes of what is written what is sent; `false` where it cannot be.
+    #[must_use]
+    pub(super) fn make(self, said: &mut Vec<u8>) -> bool {
+        if self != Self::Base64 {
+            return true;
+        }
+        const ANY: GeneralPurpose = GeneralPurpose::new(
+            &STANDARD,
+            GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+        );
+        let Ok(bytes) = ANY.decode(&said) else { return false };
+        *said = bytes;
+        true
+    }
+}
+
 /// A step that sends a message, awaits some, or both.
 #[derive(Debug, Clone)]
 pub struct Say {
@@ -72,6 +110,8 @@ pub struct Say {
     pub channel: u16,
     /// What is sent; `None` where it only awaits.
     pub text: Option<Text>,
+    /// What it is sent as.
+    pub form: Form,
     /// What is expected, each entry met by messages of its own.
     pub expects: Arc<[Expect]>,
     /// What makes its user a subscriber once it is answered: the key of the broadcasts.
@@ -113,6 +153,8 @@ pub struct Rule {
     pub takes: Vec<Taking>,
     /// What is sent in answer.
     pub reply: Option<Text>,
+    /// What that is sent as.
+    pub form: Form,
     /// The data files that have something in the answer and a row for each.
     pub stepwise: Vec<u16>,
     /// Whether a counter is in the answer.

@@ -42,7 +42,7 @@ pub use check::{Check, Checks, JsonTest};
 pub use data::{Data, DataError, Each, RowOrder};
 pub use encoding::{Encoding, Pipe, forms};
 pub use exchange::{
-    Broadcast, Compress, Expect, Published, Reconnect, Rule, Say, Since1970, Upgrade,
+    Broadcast, Compress, Expect, Form, Published, Reconnect, Rule, Say, Since1970, Upgrade,
     key as broadcast_key,
 };
 pub use json::Json;

@@ -56,6 +56,8 @@ pub struct User {
     /// What a step of his says over a WebSocket, and what a rule has answered last.
     said: Vec<u8>,
     reply: Vec<u8>,
+    says_binary: bool,
+    replies_binary: bool,
     exchange: Option<Box<Exchange>>,
     /// Connections and keys of broadcasts that he has subscribed to.
     subscribed: Vec<(u16, u64)>,
@@ -90,6 +92,8 @@ impl User {
             asked: None,
             said: Vec::new(),
             reply: Vec::new(),
+            says_binary: false,
+            replies_binary: false,
             exchange: None,
             subscribed: Vec::new(),
             unreadable: None,

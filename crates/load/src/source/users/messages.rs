@@ -50,14 +50,15 @@ impl Users {
         of.connections.iter().find(|(lane, _)| lane.channel == channel).map(|(_, at)| *at)
     }
 
-    /// What a step of a user has put into words.
-    pub(crate) fn said(&self, seat: u32) -> &[u8] {
-        self.seat_of(seat).map_or(&[], |of| of.user.said())
+    /// What a step of a user has put into words, and whether that is binary.
+    pub(crate) fn said(&self, seat: u32) -> (&[u8], bool) {
+        self.seat_of(seat).map_or((&[], false), |of| (of.user.said(), of.user.says_binary()))
     }
 
-    /// What a rule has answered for a user.
-    pub(crate) fn reply(&self, seat: u32) -> &[u8] {
-        self.seat_of(seat).map_or(&[], |of| of.user.reply())
+    /// What a rule has answered for a user, and whether that is binary.
+    pub(crate) fn reply(&self, seat: u32) -> (Vec<u8>, bool) {
+        let user = self.seat_of(seat).map(|of| &of.user);
+        user.map(|of| (of.reply().to_vec(), of.replies_binary())).unwrap_or_default()
     }
 
     /// Whether what comes for a user waits for a step of his to begin, which is due.

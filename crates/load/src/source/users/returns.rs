@@ -142,10 +142,10 @@ impl Users {
     }
 
     /// What a user has subscribed to on a WebSocket, as he has said it.
-    pub(crate) fn subscriptions(&self, seat: u32, channel: u16) -> Vec<Vec<u8>> {
+    pub(crate) fn subscriptions(&self, seat: u32, channel: u16) -> Vec<(Vec<u8>, bool)> {
         let of = self.seat_of(seat);
-        of.map(|of| of.user.subscriptions(channel).map(<[u8]>::to_vec).collect())
-            .unwrap_or_default()
+        let owned = |(bytes, is_binary): (&[u8], bool)| (bytes.to_vec(), is_binary);
+        of.map(|of| of.user.subscriptions(channel).map(owned).collect()).unwrap_or_default()
     }
 
     /// Whether a user opens a WebSocket again that is lost.

@@ -63,11 +63,29 @@ pub enum Heard {
     Unmatched,
 }
 
+/// Said of a step whose message is to be base64, and is none.
+fn no_base64() -> Failure {
+    let what = "expected base64 in `send`, as `binary` says, found other text".to_owned();
+    Failure { kind: FailureKind::Variable, what }
+}
+
 impl User {
     /// The bytes of what he sends over a WebSocket, after [`Next::Say`].
     #[must_use]
     pub fn said(&self) -> &[u8] {
         &self.said
+    }
+
+    /// Whether that is a binary message.
+    #[must_use]
+    pub fn says_binary(&self) -> bool {
+        self.says_binary
+    }
+
+    /// Whether what a rule answers is one.
+    #[must_use]
+    pub fn replies_binary(&self) -> bool {
+        self.replies_binary
     }
 
     /// The bytes of what a rule answers for him, after [`Heard::Ruled`].
@@ -85,12 +103,17 @@ impl User {
             let mut said = std::mem::take(&mut self.said);
             said.clear();
             let written = text.render(&mut self.values(scenario, now), &mut said);
-            self.said = said;
+            let is_made = written.is_err() || say.form.make(&mut said);
+            (self.said, self.says_binary) = (said, say.form.is_binary());
             self.counter += u32::from(say.counts);
-            if let Err(error) = written {
+            let failure = match written {
+                Err(error) => Some(unfilled(&error)),
+                Ok(()) => (!is_made).then(no_base64),
+            };
+            if let Some(failure) = failure {
                 self.due_ns = self.due_ns.max(now.ns);
                 self.has_failed(say.on_failure);
-                return Next::Unsent { sending, failure: unfilled(&error) };
+                return Next::Unsent { sending, failure };
             }
         }
         let sent = say.text.as_ref().and_then(|_| json_of(&self.said));
@@ -313,9 +336,10 @@ impl User {
                 let mut said = std::mem::take(&mut self.reply);
                 said.clear();
                 let written = reply.render(&mut self.values(scenario, now), &mut said);
-                self.reply = said;
+                let is_made = written.is_ok() && rule.form.make(&mut said);
+                (self.reply, self.replies_binary) = (said, rule.form.is_binary());
                 self.counter += u32::from(rule.counts);
-                if written.is_err() {
+                if !is_made {
                     return Heard::Unmatched;
                 }
             }

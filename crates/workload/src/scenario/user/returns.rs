@@ -41,8 +41,9 @@ pub(super) struct Subscription {
     channel: u16,
     /// The key of its broadcasts; empty where none is told.
     key: Box<[u8]>,
-    /// What was said.
+    /// What was said, and whether it was a binary message.
     said: Box<[u8]>,
+    is_binary: bool,
     /// How many messages have answered each of what is expected, once it was sent again and until
     /// that is answered.
     met: Option<Box<[u32]>>,
@@ -99,8 +100,8 @@ impl User {
         if self.subscriptions.len() >= MOST_SUBSCRIPTIONS {
             self.subscriptions.remove(0);
         }
-        let (key, said) = (key.into(), said.into());
-        self.subscriptions.push(Subscription { op, channel, key, said, met: None });
+        let (key, said, is_binary) = (key.into(), said.into(), self.says_binary);
+        self.subscriptions.push(Subscription { op, channel, key, said, is_binary, met: None });
     }
 
     /// His WebSocket is lost, which was open for so long; or, after no time, he has tried in vain
@@ -190,9 +191,11 @@ impl User {
         Came::Passed
     }
 
-    /// What he has subscribed to on a WebSocket, in the order in which he did.
-    pub fn subscriptions(&self, channel: u16) -> impl Iterator<Item = &[u8]> {
-        self.subscriptions.iter().filter(move |of| of.channel == channel).map(|of| &*of.said)
+    /// What he has subscribed by on a WebSocket, in the order in which he did, and whether it was a
+    /// binary message.
+    pub fn subscriptions(&self, channel: u16) -> impl Iterator<Item = (&[u8], bool)> {
+        let of_it = self.subscriptions.iter().filter(move |of| of.channel == channel);
+        of_it.map(|of| (&*of.said, of.is_binary))
     }
 
     /// Whether a message answers a subscription that was sent again: what the step takes from its
