@@ -259,7 +259,10 @@ fn what_a_kill_leaves_on_hosts_is_found_and_undone() {
         going.signal(Signal::KILL);
         going.wait();
         let status = place.plimsoll(&["testbed", "status"]).ended_with(0);
-        status.prints(&["left behind", "on first"]);
+        // Which host was first is chance.
+        let hosts = ["on first", "on second"];
+        assert!(hosts.iter().any(|host| status.out.contains(host)), "{}", status.out);
+        status.prints(&["left behind"]);
         down(&place).into_iter().for_each(|done| drop(done.ended_with(0)));
         nothing_is_left(&place);
     }

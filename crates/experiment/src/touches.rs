@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use plimsoll_plan::{Asked, Given, Plan, PlanKind, Provider, kind_of};
-use plimsoll_testbed::recipe::{find, own_of};
+use plimsoll_plan::{Asked, Auth, Given, Plan, PlanKind, Provider, kind_of};
+use plimsoll_testbed::recipe::{find, is_shipped, own_of};
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Value};
 
@@ -78,6 +78,11 @@ impl Touches {
         texts.extend(touches.look_at_recipes(plan));
         touches.look_at_files(plan, here);
         let (mut variables, servers) = seen_in(&texts);
+        let login = match &plan.target.auth {
+            Some(Auth::BasicEnv(name) | Auth::BearerEnv(name)) => Some(name.clone()),
+            _ => None,
+        };
+        variables.extend(login.into_iter().chain(plan.target.through_env.clone()));
         if !is_simulated {
             touches.look_at_commands(plan);
             touches.look_at_places(plan);
@@ -102,9 +107,11 @@ impl Touches {
             let Ok(found) = find(&role.recipe, &plan.folder) else { continue };
             if found.is_own {
                 let own = own_of(&role.recipe, &plan.folder);
-                // No folder has recipes but the plan's own.
-                let is_known = find(&role.recipe, Path::new("/dev/null")).is_ok();
-                let instead = if is_known { ", in the place of the program's own" } else { "" };
+                let instead = if is_shipped(&role.recipe) {
+                    ", in the place of the program's own"
+                } else {
+                    ""
+                };
                 self.recipes.push(format!("role.{name}: {}{instead}", own.display()));
             }
             texts.push(found.text);
@@ -192,7 +199,9 @@ fn seen_in(texts: &[String]) -> (BTreeSet<String>, BTreeSet<String>) {
 fn look_at_text(text: &str, variables: &mut BTreeSet<String>, servers: &mut BTreeSet<String>) {
     let Ok(document) = text.parse::<DocumentMut>() else { return };
     let mut see = |key: &str, text: &str| {
-        if key == "env" || key.ends_with("_env") {
+        // What hides a secret in a text that is shown is no name.
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if (key == "env" || key.ends_with("_env")) && text.chars().all(is_name) {
             variables.insert(text.to_owned());
         }
         let named = text.split("{{env.").skip(1).filter_map(|rest| rest.split("}}").next());
@@ -208,7 +217,9 @@ fn server_of(text: &str) -> Option<String> {
     let is_scheme = !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphabetic());
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().filter(|host| !host.is_empty())?;
-    is_scheme.then(|| format!("{scheme}://{host}"))
+    // Servers of the plan are in its steps.
+    let is_role = host.contains("{{");
+    (is_scheme && !is_role).then(|| format!("{scheme}://{host}"))
 }
 
 fn walk_item(key: &str, item: &Item, see: &mut impl FnMut(&str, &str)) {

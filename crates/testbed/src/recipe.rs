@@ -308,6 +308,12 @@ pub fn own_of(name: &str, folder: &Path) -> PathBuf {
     folder.join("recipes").join(format!("{name}.toml"))
 }
 
+/// Whether the program has a recipe of that name.
+#[must_use]
+pub fn is_shipped(name: &str) -> bool {
+    SHIPPED.iter().any(|(known, _)| *known == name)
+}
+
 /// Finds a recipe: `recipes/NAME.toml` in the folder of the plan, or one inside the program.
 ///
 /// # Errors

@@ -23,6 +23,7 @@ use plimsoll_runs::{NameKind, Names};
 use plimsoll_stats::Slo;
 use plimsoll_stats::slo::{Clause, Metric};
 use plimsoll_units::secret::MARK;
+use plimsoll_units::show_duration;
 use plimsoll_workload::request::{Url, secrets};
 use plimsoll_workload::trace::Moment;
 use std::path::Path;
@@ -119,13 +120,27 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
     made(plan, place, if ask { Contact::Target } else { Contact::Names })
 }
 
+/// What is to be said of links whose packets take times of their own.
+fn busy_flows(plan: &Plan) -> impl Iterator<Item = String> {
+    let varied = plan.links.iter().filter_map(|(name, link)| {
+        let jitter = link.jitter.filter(|jitter| !jitter.is_zero())?;
+        Some((name, show_duration(u64::try_from(jitter.as_nanos()).unwrap_or(u64::MAX))))
+    });
+    varied.map(|(name, jitter)| {
+        format!(
+            "the link {name} keeps the packets of a flow in order: those of a busy connection take \
+             up to {jitter} longer each way than the link is measured as, which is by flows apart"
+        )
+    })
+}
+
 fn made(plan: &Plan, place: &Place<'_>, contact: Contact) -> Result<Prepared, ExperimentError> {
     let ask = contact == Contact::Target;
     let redacted = plan.redacted();
     if !redacted.is_empty() {
         return Err(ExperimentError::Redacted { keys: redacted.join(", ") });
     }
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = busy_flows(plan).collect();
     let asked = requests::read(plan, place, &mut notes)?;
     let url = asked.requests.list.first().map(|request| request.url.clone());
     let url = url.ok_or(ExperimentError::NoTarget)?;

@@ -89,7 +89,9 @@ fn fails_at(place: &Place, bed: &Bed, outline: &Outline, what: &str) {
     let why = if what.contains("sleep") { "had not ended after 1" } else { "exit code 1" };
     assert!(failed.output.contains(why) && error.to_string().contains(why), "{what}: {error}");
     // Nothing was begun that stands on it.
-    let begun = actions.iter().rev().find(|action| !action.name.starts_with("undo"));
+    let undoes =
+        |of: &str| ["undo: ", "stop it", "remove "].iter().any(|word| of.starts_with(word));
+    let begun = actions.iter().rev().find(|action| !undoes(&action.name));
     assert_eq!(begun.map(|action| action.name.as_str()), Some(step), "{what}");
 }
 
