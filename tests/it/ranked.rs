@@ -56,6 +56,25 @@ fn cell_of(place: &Place, experiment: &str, number: u64) -> PathBuf {
     place.path(&format!("{experiment}/cells/{number:04}"))
 }
 
+/// Where the plan does not say by which figure effects are computed, it is the highest percentile
+/// that each cell can state: as `check` says before, and in all that is told of the experiment.
+#[test]
+fn effects_are_by_default_of_a_percentile_that_every_cell_can_state() {
+    let place = Place::weighing(Weight::COMPUTES);
+    let plan = PLAN.replace("respond = ['p50', 'rate']\n", "");
+    for (length, figure) in [("20s", "p99"), ("19s", "p90"), ("200ms", "p50")] {
+        place.write("plan.toml", &plan.replace("'20s'", &format!("'{length}'")));
+        let named = serde_json::json!([format!("response_us.{figure}")]);
+        let check = ["check", "plan.toml", "--simulated", "--json"];
+        assert_eq!(place.plimsoll(&check).ended_with(0).json()["respond"], named);
+        let run = ["run", "plan.toml", "--simulated", "--json", "--out", length, "-q"];
+        let said = place.plimsoll(&run).ended_with(0).json();
+        assert_eq!(said["experiment"]["respond"], named, "{length}");
+        let kept = place.runs(length)[0].display().to_string();
+        assert_eq!(analysed(&place, &kept, 0)["experiment"]["respond"], named);
+    }
+}
+
 /// What the generator made is in no effect and in no mean, wherever they are told; the cell is
 /// named, and the comparison refused.
 #[test]

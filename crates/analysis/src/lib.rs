@@ -40,7 +40,7 @@ pub use predictions::Prediction;
 pub use worlds::{EffectPair, FigurePair, Pair, Worlds, against};
 
 use plimsoll_plan::{FactorPlan, Varied};
-use plimsoll_runs::experiment::{Experiment, LeftOut, UNTIL};
+use plimsoll_runs::experiment::{Experiment, LeftOut, RESPONDS, UNTIL};
 use plimsoll_runs::{Kind, Run, RunError};
 use plimsoll_stats::design::Design;
 use plimsoll_stats::figure::{Better, Figure};
@@ -59,7 +59,13 @@ pub fn analyse(experiment: &Experiment) -> Result<Analysis, RunError> {
         until: until(experiment)?,
         ..Whole::new()
     };
-    let mut analysis = of(whole, &meta.plan_text, cells::of_experiment(experiment)?);
+    let mut varied = Varied::of(&meta.plan_text);
+    if let Some(asked) = varied.as_mut().and_then(|of| of.experiment.as_mut())
+        && asked.respond.is_none()
+    {
+        asked.respond = experiment.fact(RESPONDS)?.map(|figure| vec![figure]);
+    }
+    let mut analysis = of(whole, varied.as_ref(), cells::of_experiment(experiment)?);
     analysis.predictions = predictions::of(experiment, &analysis.cells)?;
     analysis.types = types::of(&meta.about, &analysis.combinations, &analysis.cells);
     Ok(analysis)
@@ -94,7 +100,7 @@ pub fn analyse_run(run: &Run) -> Result<Analysis, RunError> {
         wall_s: (wall_ns > 0).then_some(wall_ns as f64 / 1e9),
         ..Whole::new()
     };
-    let mut analysis = of(whole, &run.plan_text(), vec![cell]);
+    let mut analysis = of(whole, Varied::of(&run.plan_text()).as_ref(), vec![cell]);
     analysis.warnings.extend(run.end().into_iter().flat_map(|end| end.warnings.clone()));
     Ok(analysis)
 }
@@ -155,20 +161,19 @@ impl Study<'_> {
     }
 }
 
-fn of(whole: Whole, plan_text: &str, mut cells: Vec<CellResult>) -> Analysis {
+fn of(whole: Whole, varied: Option<&Varied>, mut cells: Vec<CellResult>) -> Analysis {
     cells.iter_mut().for_each(|cell| cell.left_out = cell.why_left_out().map(LeftOut::name));
-    let varied = Varied::of(plan_text);
-    let asked = varied.as_ref().and_then(|of| of.experiment.as_ref());
+    let asked = varied.and_then(|of| of.experiment.as_ref());
     let mut warnings = Vec::new();
     let respond = respond::responses(asked, whole.kind, &cells, &mut warnings);
     let goal = respond::goal(asked, &respond, &cells);
-    let factors = factors(varied.as_ref(), whole.kind, &cells);
-    let has_factors = varied.as_ref().is_some_and(|of| !of.factors.is_empty());
+    let factors = factors(varied, whole.kind, &cells);
+    let has_factors = varied.is_some_and(|of| !of.factors.is_empty());
     let has_design = has_factors && asked.is_none_or(|of| of.design != Design::Screening);
     let study = Study { kind: whole.kind, has_design, factors, cells: &cells, respond, goal };
     let screened = asked.and_then(|asked| {
         // A plan that could not be screened was not executed.
-        let common = varied.as_ref().map_or(&[][..], |of| &of.common);
+        let common = varied.map_or(&[][..], |of| &of.common);
         let factors = (&study.factors[..], common);
         screening::Screening::of(asked, factors, whole.kind).ok().flatten()
     });
@@ -187,13 +192,13 @@ fn of(whole: Whole, plan_text: &str, mut cells: Vec<CellResult>) -> Analysis {
     notes::add(&study, &found, (&combinations, best.as_ref()), &mut warnings);
     let count = |is: &str| cells.iter().filter(|cell| cell.state == is).count();
     let experiment = Whole {
-        seed: varied.as_ref().map(|of| of.seed),
+        seed: varied.map(|of| of.seed),
         cells_planned: cells.len(),
         cells_done: cells.iter().filter(|cell| cell.is_done()).count(),
         cells_failed: count(state::FAILED),
         complete: is_over && cells.iter().all(CellResult::is_done),
         has_design: has_factors,
-        slo: varied.as_ref().and_then(|of| of.slo.clone()),
+        slo: varied.and_then(|of| of.slo.clone()),
         factors: study.factors.iter().map(FactorLevels::of).collect(),
         respond: study.respond.iter().map(|figure| figure.name).collect(),
         ..whole

@@ -396,6 +396,14 @@ impl Ready {
         }
     }
 
+    /// The names of the figures that effects are computed of: those of `respond`, else what takes
+    /// their place; none where the kind of plan says it.
+    #[must_use]
+    pub fn responds(&self) -> &[String] {
+        let Of::Designed(of) = &self.of else { return &[] };
+        of.varied.experiment.as_ref().and_then(|of| of.respond.as_deref()).unwrap_or_default()
+    }
+
     /// Whether its factors have effects that are computed.
     #[must_use]
     pub fn has_effects(&self) -> bool {

@@ -17,7 +17,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use plimsoll_runs::event::Class;
 use plimsoll_runs::experiment::{
-    Cell, ExperimentMeta, Finished, Journal, Layout, State, cell_folder,
+    Cell, ExperimentMeta, Finished, Journal, Layout, RESPONDS, State, cell_folder,
 };
 use plimsoll_runs::{
     End, Ended, Event, FigureRow, Kind, Run, RunError, RunMeta, RunWriter, SinkError, World,
@@ -158,6 +158,8 @@ struct Inner {
     /// Cells that are to be entered when there is a journal.
     planned: Vec<Cell>,
     place: Place,
+    /// The figure that effects are computed of, where the plan does not name it.
+    responds: Option<&'static str>,
     /// Cells whose figures are to be written.
     gathered: Vec<Finished>,
     gathered_ns: u64,
@@ -215,6 +217,7 @@ impl<'a> Record<'a> {
         let inner = Inner {
             planned: Vec::new(),
             place,
+            responds: None,
             gathered,
             gathered_ns: started_ns,
             has_some: is_resumed,
@@ -559,6 +562,9 @@ impl Inner {
             }
             Layout::Beside => Journal::create_beside(root, &meta)?,
         };
+        if let Some(figure) = self.responds {
+            journal.fact(RESPONDS, figure)?;
+        }
         journal.plan(&std::mem::take(&mut self.planned))?;
         self.place = Place::Experiment(Box::new(journal));
         Ok(())

@@ -6,6 +6,7 @@ pub(crate) mod following;
 pub(crate) mod proxy;
 
 use crate::place::{Place, events};
+use crate::pools::for_ever;
 use crate::program::{Done, Going, PLIMSOLL, wait_for};
 use plimsoll_runs::Run;
 use plimsoll_testing::Weight;
@@ -398,6 +399,54 @@ fn a_budget_that_is_reached_ends_the_run() {
     let poor = run(&place, &cloud).ended_with(2);
     poor.says(&["rent web-", "of the budget of 0.70 USD are spent"]);
     assert_eq!(cloud.living(), 0);
+}
+
+/// A start that the budget forbids is no success that goes without a word: the cell, the analysis
+/// and the decisions say what limited the pool, and nothing is rented beyond it.
+#[test]
+fn a_pool_that_its_budget_limits_says_so() {
+    let Some(moto) = moto() else { return };
+    let place = Place::new();
+    let cloud = Cloud::start(&place, &moto, Kind::New);
+    // Each start is a begun hour for 0.10 USD: three may be paid for, and `max` is three.
+    let whole = pool(&cloud.endpoint()).replace("5 USD", "0.35 USD");
+    let whole = whole.replace("unit = 'second'", "unit = 'hour'");
+    let schedule = "schedule = '40/s for 4s, 40/s for 12s'";
+    files(&place, &whole.replace(schedule, &for_ever("40/s")));
+    let mut going = begin(&place, &["run", "plan.toml", "--new"]);
+    let until = |what: &str, going: &mut Going, is: &dyn Fn(&Going) -> bool| {
+        wait_for(what, || {
+            cloud.serves();
+            assert!(!going.has_ended(), "{}{}", going.out(), going.err());
+            is(going).then_some(())
+        });
+    };
+    for rented in [2, 3] {
+        let ready = |going: &Going| {
+            cloud.states().len() == rented && going.err().matches("wait for it").count() > rented
+        };
+        until("two that are ready", &mut going, &ready);
+        let living = cloud.states().into_iter().find(|(_, state)| state == "running");
+        cloud.terminate(&living.unwrap().0);
+    }
+    let of = place.loads(&mut going);
+    let is_told = |_: &Going| {
+        let told = Run::open(&of).unwrap().events().unwrap();
+        told.iter().any(|event| event.text.contains("of the budget of 0.35 USD are spent"))
+    };
+    until("the budget", &mut going, &is_told);
+    place.plimsoll(&["stop", place.run().to_str().unwrap()]).ended_with(0);
+    ended(going, &cloud).ran();
+    assert_eq!((cloud.living(), cloud.states().len()), (0, 3), "no fourth was ordered");
+    let analysis = place.plimsoll(&["analyse", place.run().to_str().unwrap(), "--json"]);
+    let analysis = analysis.json();
+    let limited = analysis["cells"][0]["limited"].to_string();
+    assert!(limited.contains("budget of 0.35 USD"), "{limited}");
+    let warnings = analysis["warnings"].to_string();
+    assert!(warnings.contains("had not all that their policies asked for"), "{warnings}");
+    let decisions = Run::open(&cell_of(&place)).unwrap().decisions().unwrap();
+    let by = decisions.iter().filter_map(|of| of.limited_by.as_deref());
+    assert!(by.clone().any(|by| by == "budget"), "{:?}", by.collect::<Vec<_>>());
 }
 
 #[test]

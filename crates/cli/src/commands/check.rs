@@ -61,6 +61,7 @@ fn document(
         "world": ready.subject.world.name(),
         "subject": ready.subject.what,
         "slo": ready.subject.slo,
+        "respond": ready.responds(),
         "duration_s": ready.length_s,
         "takes_s": ready.takes().map(|span| [Some(span.least_s), span.most_s]),
         "costs": cost.map(|of| json!({
@@ -127,6 +128,9 @@ fn shown(ready: &Ready, between: &Between, cost: Option<&Cost>, touches: &Touche
     row("kind", &format!("{}, {}: {}", of.kind.name(), of.world.name(), of.what));
     if let Some(slo) = &of.slo {
         row("SLO", slo);
+    }
+    if !ready.responds().is_empty() {
+        row("responds", &ready.responds().join(", "));
     }
     if let Some(span) = ready.takes() {
         row("takes", &span_of(span));

@@ -7,6 +7,7 @@ use std::time::Duration;
 use plimsoll_plan::{CachePlan, FactorPlan, Plan, Varied};
 use plimsoll_runs::Kind as RunKind;
 use plimsoll_runs::experiment::Cell;
+use plimsoll_stats::figure::Figure;
 use plimsoll_testbed::outline::Planned;
 
 use super::{Ask, Of, PARTS, Ready, Scaled, With, clusters, execute_designed, figures, pools};
@@ -41,6 +42,8 @@ pub(super) struct Designed {
     pub(super) most: u64,
     /// The quantile of the response time that its searches steer by.
     pub(super) quantile: Option<f64>,
+    /// The figure that effects are computed of, where the plan names none and its requests say it.
+    pub(super) responds: Option<&'static Figure>,
     /// The most that a live pool takes of hosts or of a cloud.
     pub(super) scaled: Option<Scaled>,
     of: Kind,
@@ -103,6 +106,9 @@ impl Designed {
     pub(super) fn execute(&self, cells: &[Cell], with: &With<'_>) -> Result<(), ExperimentError> {
         let varied = &self.varied;
         let of = (varied, self.kind);
+        if let Some(figure) = self.responds {
+            with.record.responds(figure.name)?;
+        }
         let at_once = varied.experiment.as_ref().map_or(1, |of| of.at_once);
         let rounds = Rounds { at_once, is_fail_fast: with.is_fail_fast };
         match &self.of {
@@ -169,7 +175,8 @@ impl Design {
     fn ready(self, subject: Subject, notes: &[String], varied: Varied, of: Kind) -> Ready {
         let budget = varied.experiment.as_ref().and_then(|of| of.budget);
         let Self { kind, most, .. } = self;
-        let designed = Designed { varied, kind, most, quantile: None, of, scaled: None };
+        let designed =
+            Designed { varied, kind, most, quantile: None, responds: None, of, scaled: None };
         Ready {
             subject,
             cells: self.cells,
@@ -203,7 +210,7 @@ fn text_of(ask: &Ask<'_>, factors: &[FactorPlan]) -> Text {
 
 /// A load or a search with factors, or on servers that are started for it.
 pub(super) fn bench(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError> {
-    let (text, varied, is_simulated) =
+    let (text, mut varied, is_simulated) =
         (text_of(ask, &plan.factors), plan.varied(), ask.is_simulated);
     refuse_other_world(plan, is_simulated)?;
     if !is_simulated {
@@ -216,7 +223,9 @@ pub(super) fn bench(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError
         true => live_only(plan).into_iter().collect(),
         false => servers::unused(plan),
     };
+    let mut responds = None;
     if kind == RunKind::Load {
+        responds = figures::by_requests(varied.experiment.as_mut(), &plans);
         notes.extend(figures::too_few(varied.experiment.as_ref(), &plans));
     }
     let (mut lengths, mut own) = (Vec::new(), BTreeMap::new());
@@ -246,6 +255,9 @@ pub(super) fn bench(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError
         Kind::Bench(text, Box::new(plan.clone()), is_simulated),
     );
     ready.steps = steps;
+    if let Of::Designed(of) = &mut ready.of {
+        of.responds = responds;
+    }
     match &plan.search {
         Some(_) => {
             let quantile = Some(Asked::of(plan)?.method.slo().0);

@@ -2,7 +2,7 @@
 //! it.
 
 use plimsoll_plan::{Experiment, LoadShape, Plan};
-use plimsoll_stats::figure;
+use plimsoll_stats::figure::{self, Figure};
 use plimsoll_units::show_count;
 
 use crate::error::ExperimentError;
@@ -48,6 +48,31 @@ fn requests(plan: &Plan) -> Option<u64> {
     Some(rates(source, plan.seed, &mut Vec::new()).ok()?.schedule.total())
 }
 
+/// How many requests a percentile needs.
+fn needed(quantile: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "above zero")]
+    let needed = (BEYOND / (1.0 - quantile) - 1e-6).ceil() as u64;
+    needed
+}
+
+/// Says by which figure effects of loads are computed where the plan does not: the highest of the
+/// p99, p90 and p50 for which each cell has requests enough, by the plan alone. `None` where the
+/// plan says it, or answers decide how many requests there are.
+pub(super) fn by_requests(
+    asked: Option<&mut Experiment>,
+    plans: &[Plan],
+) -> Option<&'static Figure> {
+    let asked = asked.filter(|of| of.respond.is_none())?;
+    let fewest = plans.iter().map(requests).collect::<Option<Vec<u64>>>()?.into_iter().min()?;
+    let found = match fewest {
+        _ if fewest >= needed(0.99) => &figure::RESPONSE_US_P99,
+        _ if fewest >= needed(0.9) => &figure::RESPONSE_US_P90,
+        _ => &figure::RESPONSE_US_P50,
+    };
+    asked.respond = Some(vec![found.name.to_owned()]);
+    Some(found)
+}
+
 /// What is said of percentiles for which no cell of these loads has requests enough.
 pub(super) fn too_few(asked: Option<&Experiment>, plans: &[Plan]) -> Vec<String> {
     let most = plans.iter().map(requests).collect::<Option<Vec<u64>>>();
@@ -58,8 +83,7 @@ pub(super) fn too_few(asked: Option<&Experiment>, plans: &[Plan]) -> Vec<String>
         let of = figure::called(word, |of| of.name.contains("_us."))?;
         let (_, digits) = of.name.split_once("_us.p")?;
         let quantile: f64 = format!("0.{digits}").parse().ok()?;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "above zero")]
-        let needed = (BEYOND / (1.0 - quantile) - 1e-6).ceil() as u64;
+        let needed = needed(quantile);
         (total < needed).then(|| {
             format!(
                 "`{key}`: {word} needs {} requests, and no cell of this plan has more than {}: \
@@ -108,6 +132,23 @@ mod tests {
         ] {
             check(plan(experiment, "40/s").experiment.as_ref()).unwrap();
         }
+    }
+
+    #[test]
+    fn effects_are_of_the_highest_percentile_that_every_cell_has_requests_for() {
+        let chosen = |rates: &[&str], experiment: &str| {
+            let plans: Vec<Plan> = rates.iter().map(|rate| plan(experiment, rate)).collect();
+            let mut asked = plans[0].experiment.clone();
+            let found = by_requests(asked.as_mut(), &plans).map(|of| of.name);
+            assert!(found.is_none() || asked.unwrap().respond.unwrap() == [found.unwrap()]);
+            found
+        };
+        assert_eq!(chosen(&["100/s", "400/s"], ""), Some("response_us.p99"));
+        assert_eq!(chosen(&["400/s", "99.9/s"], ""), Some("response_us.p90"));
+        assert_eq!(chosen(&["10/s"], ""), Some("response_us.p90"));
+        assert_eq!(chosen(&["10/s", "9/s"], ""), Some("response_us.p50"));
+        assert_eq!(chosen(&["1/s"], ""), Some("response_us.p50"));
+        assert_eq!(chosen(&["10/s"], "respond = ['rate']"), None);
     }
 
     #[test]

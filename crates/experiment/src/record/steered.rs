@@ -3,7 +3,7 @@
 
 use plimsoll_analysis::CellResult;
 use plimsoll_runs::event::Class;
-use plimsoll_runs::experiment::{Cell, Experiment, Journal, PREDICTED, Predicted, Stop};
+use plimsoll_runs::experiment::{Cell, Experiment, Journal, PREDICTED, Predicted, RESPONDS, Stop};
 use plimsoll_runs::{Event, RunError};
 
 use super::{Place, Record, event};
@@ -122,6 +122,19 @@ impl Record<'_> {
         all.push(of);
         journal.fact(PREDICTED, &serde_json::to_string(&all).unwrap_or_default())?;
         Ok(())
+    }
+
+    /// Keeps by which figure effects are computed; nothing of a single run.
+    ///
+    /// # Errors
+    /// Where that cannot be written.
+    pub fn responds(&self, figure: &'static str) -> Result<(), ExperimentError> {
+        let mut inner = self.inner();
+        inner.responds = Some(figure);
+        match &inner.place {
+            Place::Experiment(journal) => Ok(journal.fact(RESPONDS, figure)?),
+            _ => Ok(()),
+        }
     }
 
     /// Tells what was found over all cells, or over the replications of a cell, which is named by

@@ -67,6 +67,10 @@ pub const AGAIN: &str = "again";
 /// [`Predicted`] as JSON.
 pub const PREDICTED: &str = "predicted";
 
+/// The fact that holds the figure that effects are computed of where the plan names none: the
+/// highest percentile of which every cell has requests enough, by the plan.
+pub const RESPONDS: &str = "responds";
+
 /// What a simulation predicted of a cell.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Predicted {
