@@ -13,6 +13,7 @@ mod docs;
 mod lines;
 mod long;
 mod process;
+mod same;
 mod suite;
 mod tidy;
 
@@ -33,6 +34,7 @@ usage: cargo xtask COMMAND
   docs [PAGE…]       run the commands that docs/*.md and README.md show
        [--bin PATH]  with this binary, instead of building one
        [--long]      those that take long too
+  same BEFORE AFTER  give two programs the same command lines, and say where they differ
   skip STEP NEEDS    note that a step of the Makefile is not run here";
 
 fn main() -> ExitCode {
@@ -52,6 +54,9 @@ fn main() -> ExitCode {
         }
         Some((command, [step, needs])) if command == "skip" => {
             suite::skip_step(step, needs).map(|()| true)
+        }
+        Some((command, [before, after])) if command == "same" => {
+            root().and_then(|root| same::run(&root, Path::new(before), Path::new(after)))
         }
         Some((command, rest)) if command == "docs" => run_docs(rest),
         _ => {
