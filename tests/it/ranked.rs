@@ -63,7 +63,7 @@ fn effects_are_by_default_of_a_percentile_that_every_cell_can_state() {
     let place = Place::weighing(Weight::COMPUTES);
     let plan = PLAN.replace("respond = ['p50', 'rate']\n", "");
     for (length, figure) in [("20s", "p99"), ("19s", "p90"), ("200ms", "p50")] {
-        place.write("plan.toml", &plan.replace("'20s'", &format!("'{length}'")));
+        place.write("plan.toml", plan.replace("'20s'", &format!("'{length}'")));
         let named = serde_json::json!([format!("response_us.{figure}")]);
         let check = ["check", "plan.toml", "--simulated", "--json"];
         assert_eq!(place.plimsoll(&check).ended_with(0).json()["respond"], named);

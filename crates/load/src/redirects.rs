@@ -92,7 +92,7 @@ impl Redirects {
         if location.len() > MAX_LOCATION {
             return Err(unread("a location of at most 16 KiB"));
         }
-        let location = String::from_utf8_lossy(location);
+        let location = text_of(location);
         let read = |from: &Request| {
             from.redirected(status, &location).map_err(|error| unread(&error.wanted))
         };
@@ -138,6 +138,16 @@ fn host_of(request: &Request) -> Option<String> {
     Some(String::from_utf8_lossy(host).into_owned())
 }
 
+/// A location as text. One that is no UTF-8 is taken byte by byte: what is beyond ASCII is
+/// percent-encoded.
+fn text_of(location: &[u8]) -> String {
+    let encoded = |byte: &u8| match byte {
+        0..=127 => char::from(*byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    String::from_utf8(location.to_vec()).unwrap_or_else(|_| location.iter().map(encoded).collect())
+}
+
 /// The URL of the same server under another name.
 fn named(url: &Url, host: &str) -> Option<Url> {
     Url::parse_literal(&format!("{}://{host}{}", url.scheme.name, url.target)).ok()
@@ -171,6 +181,15 @@ mod tests {
         of.end(Slot(1));
         assert!(of.request(Slot(1)).is_none() && of.going.is_empty() && of.heard.is_empty());
         assert_eq!(led(&mut of, &own, "e"), Ok(Follow::Again), "another request in its place");
+    }
+
+    #[test]
+    fn a_location_is_asked_for_byte_by_byte() {
+        let own = request("http://h:8080/");
+        let mut of = Redirects::new(9, None);
+        of.hear(Slot(1), b"/caf\xe9?q=\xff"[..].into());
+        assert_eq!(of.follow(Slot(1), &own, 302), Ok(Follow::Again));
+        assert_eq!(of.request(Slot(1)).unwrap().url.target, "/caf%E9?q=%FF");
     }
 
     #[test]

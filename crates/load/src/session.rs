@@ -493,6 +493,10 @@ impl Failure for SessionError {
             Self::Unreachable { source, .. } if speaks_no_tls(source) => {
                 "the port speaks no TLS: try http:// in place of https://, or ws:// of wss://"
             }
+            Self::Unreachable { source, .. } if speaks_no_http2(source) => {
+                "the server speaks no HTTP/2: say --http 1.1, or --http auto, which takes what \
+                 both speak"
+            }
             Self::Unreachable { source, .. } | Self::System(source) => return source.hint(),
             Self::Local { cause, .. } => return Some(cause.remedy().to_string()),
             Self::Descriptors { .. } => {
@@ -503,6 +507,15 @@ impl Failure for SessionError {
         };
         Some(hint.to_owned())
     }
+}
+
+/// Whether a handshake failed because whoever answers does not speak the protocol that was asked
+/// for.
+fn speaks_no_http2(error: &io::Error) -> bool {
+    use rustls::{AlertDescription, Error};
+    let failed = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+    let refused = Error::AlertReceived(AlertDescription::NoApplicationProtocol);
+    failed.is_some_and(|error| *error == refused || *error == Error::NoApplicationProtocol)
 }
 
 /// Whether a handshake failed because whoever answers does not speak TLS.

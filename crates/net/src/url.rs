@@ -299,7 +299,12 @@ pub fn refuse_unfit(text: &str) -> Result<(), ParseError> {
     };
     let wanted = "a URL without blanks or control characters";
     let error = ParseError::new(wanted, &text[at..at + c.len_utf8()], at, c.len_utf8());
-    Err(if c == ' ' { error.hint("write %20 for a blank") } else { error })
+    let is_version = text[at..].trim().rsplit(' ').next().is_some_and(|of| of.starts_with("HTTP/"));
+    let hint = match is_version {
+        true => "write the URL alone: --method and --http say the others",
+        false => "write %20 for a blank",
+    };
+    Err(if c == ' ' { error.hint(hint) } else { error })
 }
 
 /// A URL that is longer is not repeated in a hint.

@@ -27,6 +27,8 @@ pub(super) struct Known<'a> {
     /// Those that a step before the present one may have set.
     pub(super) set: BTreeSet<u16>,
     pub(super) data: Vec<Data>,
+    /// Data files that could not be read, which is told once.
+    pub(super) unread: BTreeSet<String>,
     pub(super) hosts: Vec<Host>,
     pub(super) names: Vec<Name>,
     /// What each name stands for, and where it was given first.
@@ -136,6 +138,9 @@ impl<'a> Known<'a> {
 
     fn column(&self, name: &str, data: &str, column: &str) -> Result<Value, ParseError> {
         let Some(at) = self.data.iter().position(|of| of.name == data) else {
+            if self.unread.contains(data) {
+                return Ok(Value::Fixed(Box::default()));
+            }
             let error = ParseError::new("a data file", data, 0, data.len());
             let known = self.data.iter().map(|of| of.name.as_str());
             return Err(match nearest(data, known) {
@@ -149,7 +154,11 @@ impl<'a> Known<'a> {
             let error = ParseError::new(wanted, column, data.len() + 1, column.len());
             return Err(match of.nearest(column) {
                 Some(near) => error.hint(format!("did you mean {{{{{data}.{near}}}}}?")),
-                None => error.hint(format!("it has {}", of.columns().join(", "))),
+                None => {
+                    let has = of.columns().join(", ");
+                    let commas = if has.contains(';') { "; commas set columns apart" } else { "" };
+                    error.hint(format!("it has {has}{commas}"))
+                }
             });
         };
         debug_assert!(name.contains('.'));

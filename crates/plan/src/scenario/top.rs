@@ -106,6 +106,7 @@ fn nothing<'a>(reading: &'a Reading, written: &'a WrittenScenario<'a>) -> Known<
         variables: Vec::new(),
         set: BTreeSet::new(),
         data: Vec::new(),
+        unread: BTreeSet::new(),
         hosts: Vec::new(),
         names: Vec::new(),
         named: BTreeMap::new(),
@@ -249,11 +250,18 @@ fn data(known: &mut Known<'_>, root: &Table) {
             let message = format!("expected `file` in [data.{}], found none", entry.key);
             let hint = "for example file = \"accounts.csv\"".to_owned();
             reading.fault(entry.key_place, message, Some(hint));
+            known.unread.insert(entry.key.clone());
             continue;
         };
-        let Some(bytes) = open(known, node) else { continue };
+        let Some(bytes) = open(known, node) else {
+            known.unread.insert(entry.key.clone());
+            continue;
+        };
         match Data::read(&entry.key, &bytes) {
-            Err(error) => reading.fault(node.place, error.to_string(), None),
+            Err(error) => {
+                reading.fault(node.place, error.to_string(), None);
+                known.unread.insert(entry.key.clone());
+            }
             Ok(mut data) => {
                 (data.each, data.order, data.place) = (each, order, known.place());
                 known.data.push(data);

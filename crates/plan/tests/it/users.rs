@@ -403,7 +403,9 @@ take.rel = { json = "/next" }
 get = "{{rel}}"
 "#;
     let scenario = scenario(text, 1);
-    let links = "<a class=rel href=echo?x>a</a><a class=query href='?page=2'>b</a> up=../up";
+    // Blanks around it, and line breaks within it, are no part of an address.
+    let links =
+        "<a class=rel href=' ec\nho?x\t '>a</a><a class=query href='?page=2'>b</a> up=../up";
     let answer = |line: &str| {
         let body = match line {
             "GET /c/list" => {

@@ -29,10 +29,11 @@ pub struct NamedFigures {
     pub errors: u64,
     /// The same by kind ([`ErrorKind::name`]); kinds that did not occur are left out.
     pub failures: BTreeMap<String, u64>,
-    /// Answers that sent the client elsewhere: 301, 302, 303, 307 and 308.
-    pub redirects: u64,
-    /// Bytes received, heads and bodies.
-    pub bytes_in: u64,
+    /// Answers that sent the client elsewhere: 301, 302, 303, 307 and 308. `None` of groups: its
+    /// steps have them.
+    pub redirects: Option<u64>,
+    /// Bytes received, heads and bodies. `None` of groups: its steps have them.
+    pub bytes_in: Option<u64>,
     /// Due to last byte.
     pub response_us: Percentiles,
     /// Sent to last byte; left out of what is not sent as one.
@@ -56,6 +57,7 @@ impl NamedFigures {
             NameKind::Message | NameKind::Broadcast => (None, None),
             NameKind::Group => (None, Some(times(Tag::Service))),
         };
+        let of_steps = |figure| (kind != NameKind::Group).then_some(figure);
         Self {
             name: name.to_owned(),
             kind,
@@ -64,8 +66,8 @@ impl NamedFigures {
             succeeded: counters.succeeded,
             errors: counters.offered.saturating_sub(counters.succeeded),
             failures: failures.into_iter().filter(|(_, n)| *n > 0).collect(),
-            redirects: book.redirects(),
-            bytes_in: counters.bytes_in,
+            redirects: of_steps(book.redirects()),
+            bytes_in: of_steps(counters.bytes_in),
             response_us: times(Tag::Response),
             service_us,
             duration_us,

@@ -160,6 +160,12 @@ impl<'a> Building<'a> {
         let entry = self.fields.split(bare).and_then(|(at, url, weight)| {
             Ok((url_of(&url, self.base).map_err(|error| error.shifted(at))?, weight))
         });
+        let entry = entry.map_err(|error| match heading(&bare.replace(';', ",")) {
+            Some(Some(',')) if bare.contains(';') => {
+                error.hint("write url,weight: a comma or a tab sets the weight apart")
+            }
+            _ => error,
+        });
         let (url, weight) = entry.map_err(|error| wrong(error.shifted(shift)))?;
         self.urls.push(url);
         self.lines.push(self.line);
@@ -237,8 +243,8 @@ impl Fields {
         if separator == ',' && after.trim().parse::<f64>().is_err() {
             return Ok((0, line.into(), None));
         }
-        let weight = weight(after.trim()).map_err(|error| error.shifted(at))?;
-        Ok((0, url.trim_end().into(), Some(weight)))
+        let weight = field(after).map_err(|error| error.shifted(at))?;
+        Ok((0, url.trim_end().into(), weight))
     }
 }
 
@@ -252,8 +258,8 @@ fn split_by_heading(line: &str) -> Result<Entry<'_>, ParseError> {
         let error = ParseError::new("two columns, as the heading has", line, 0, line.len());
         return Err(error.hint(format!("a URL with commas stands in quotes: \"{url},…\",1")));
     }
-    let weight = weight(after.trim()).map_err(|error| error.shifted(at))?;
-    Ok((0, url.trim_end().into(), Some(weight)))
+    let weight = field(after).map_err(|error| error.shifted(at))?;
+    Ok((0, url.trim_end().into(), weight))
 }
 
 fn split_quoted<'a>(line: &'a str, inner: &'a str) -> Result<Entry<'a>, ParseError> {
@@ -277,8 +283,16 @@ fn split_quoted<'a>(line: &'a str, inner: &'a str) -> Result<Entry<'a>, ParseErr
     let Some(after) = rest.strip_prefix([',', '\t']) else {
         return Err(ParseError::new("a comma after the quoted URL", rest, at, rest.len()));
     };
-    let weight = weight(after.trim()).map_err(|error| error.shifted(at + 1))?;
-    Ok((1, url.into(), Some(weight)))
+    let weight = field(after).map_err(|error| error.shifted(at + 1))?;
+    Ok((1, url.into(), weight))
+}
+
+/// The weight of a field; one that is empty says nothing.
+fn field(text: &str) -> Result<Option<f64>, ParseError> {
+    match text.trim() {
+        "" => Ok(None),
+        text => weight(text).map(Some),
+    }
 }
 
 fn no_weight(text: &str) -> ParseError {

@@ -20,7 +20,7 @@ pub(super) fn resolve(base: &Url, reference: &[u8]) -> Result<Url, ParseError> {
         return Err(ParseError::new(wanted, &found, 0, 0));
     }
     let mut text = Vec::with_capacity(reference.len());
-    percent(reference.trim_ascii(), is_of_target, &mut text);
+    percent(&with_slashes(stripped(reference)), is_of_target, &mut text);
     let text = String::from_utf8(text).unwrap_or_default();
     let text = text.split('#').next().unwrap_or_default();
     if let Some(rest) = text.strip_prefix("//") {
@@ -40,6 +40,23 @@ pub(super) fn resolve(base: &Url, reference: &[u8]) -> Result<Url, ParseError> {
         }
     };
     Ok(Url { target, credentials: None, ..base.clone() })
+}
+
+/// A reference without the blanks and control characters around it, and without tabs and line
+/// breaks within it (WHATWG URL, 4.4).
+pub(super) fn stripped(reference: &[u8]) -> Vec<u8> {
+    let is_blank = |byte: &u8| *byte <= b' ';
+    let begins = reference.iter().position(|byte| !is_blank(byte)).unwrap_or(reference.len());
+    let ends = reference.iter().rposition(|byte| !is_blank(byte)).map_or(begins, |last| last + 1);
+    let kept = reference[begins..ends].iter().copied();
+    kept.filter(|byte| !matches!(byte, b'\t' | b'\r' | b'\n')).collect()
+}
+
+/// A reference whose path has no backslashes, which pages of some programs have for slashes.
+fn with_slashes(mut reference: Vec<u8>) -> Vec<u8> {
+    let path = reference.iter_mut().take_while(|byte| !matches!(byte, b'?' | b'#'));
+    path.filter(|byte| **byte == b'\\').for_each(|byte| *byte = b'/');
+    reference
 }
 
 /// Whether it begins with a scheme, as `https:`.
@@ -76,6 +93,20 @@ fn without_dots(text: &str) -> String {
 mod tests {
     use super::*;
 
+    /// As WHATWG URL, 4.4, has it.
+    #[test]
+    fn blanks_around_a_reference_are_none_of_it() {
+        for (reference, kept) in [
+            (" /trim ", "/trim"),
+            ("\n   /new\r\nline?x=1\n ", "/newline?x=1"),
+            ("\u{0}\u{1f} http://a/b c ", "http://a/b c"),
+            (" \t", ""),
+            ("", ""),
+        ] {
+            assert_eq!(stripped(reference.as_bytes()), kept.as_bytes(), "{reference:?}");
+        }
+    }
+
     /// The examples of RFC 3986, section 5.4, that have a path.
     #[test]
     fn references_are_resolved_as_the_rfc_has_it() {
@@ -84,6 +115,7 @@ mod tests {
         for (reference, url) in [
             ("g", "http://a/b/c/g"),
             ("./g", "http://a/b/c/g"),
+            (".\\g\\h?x\\y", "http://a/b/c/g/h?x%5Cy"),
             ("g/", "http://a/b/c/g/"),
             ("/g", "http://a/g"),
             ("//g", "http://g/"),

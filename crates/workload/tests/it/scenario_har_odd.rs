@@ -198,6 +198,46 @@ fn a_page_in_base64_is_looked_at_for_tokens() {
     assert_eq!(scenario.tokens, ["token"], "{}", scenario.text);
 }
 
+/// Bodies that are packed are sent as they were, or not at all, and no secret stays packed.
+#[test]
+fn a_body_in_base64_is_unpacked_or_left_out_and_said() {
+    let packed = |kind: &str, text: &str, encoding: &str| {
+        let mut entry = with_body(whole(), kind, text);
+        entry["request"]["postData"]["encoding"] = json!(encoding);
+        made(&[page(), entry])
+    };
+    let form = "application/x-www-form-urlencoded";
+    let of_form = packed(form, "dXNlcj1hbm5hJnBhc3N3b3Jk\nPVBlYXI3dHJlZS1MRUFL", "base64");
+    let step = steps(&of_form)[2].clone();
+    assert_eq!(step["form"]["user"].as_str(), Some("anna"), "{}", of_form.text);
+    assert_eq!(step["form"]["password"].as_str(), Some("{{env.PASSWORD}}"));
+    let of_json = packed("application/json", "eyJ0aXRsZSI6ImZvbyJ9", "base64");
+    assert_eq!(steps(&of_json)[2]["json"]["title"].as_str(), Some("foo"));
+    let unread = [("/9j/4AD/", "base64"), ("dXNlcj1hbm5h=x", "base64"), ("abc", "zstd")];
+    for (text, encoding) in unread {
+        let scenario = packed("application/octet-stream", text, encoding);
+        assert_eq!(scenario.left_out.bodies, 1, "{}", scenario.text);
+        assert!(!scenario.text.contains(text) && steps(&scenario)[2].get("body").is_none());
+    }
+}
+
+/// What asks for a part of a file asks for a part when it is played, and each line of a header is
+/// sent.
+#[test]
+fn parts_of_files_and_headers_of_several_lines_are_asked_for_as_they_were() {
+    let mut part = entry(2_000, 10, "GET", "https://shop.example/film.mp4", 206, "video/mp4");
+    part["request"]["headers"] = json!([
+        { "name": "Range", "value": "bytes=0-99" }, { "name": "X-Two", "value": "1" },
+        { "name": "x-two", "value": "2" },
+    ]);
+    let scenario = made(&[page(), part]);
+    let step = steps(&scenario)[2].clone();
+    assert_eq!(step["headers"]["Range"].as_str(), Some("bytes=0-99"), "{}", scenario.text);
+    let two = step["headers"]["X-Two"].as_array().unwrap();
+    assert_eq!(two.iter().map(|of| of.as_str().unwrap()).collect::<Vec<_>>(), ["1", "2"]);
+    assert_eq!(step["check"]["status"].as_integer(), Some(206));
+}
+
 #[test]
 fn operations_of_graphql_have_names() {
     let post = |body: &str| {

@@ -58,6 +58,7 @@ fn only_what_sets_a_weight_apart_makes_one() {
     );
     is("\"Path\",\"Hits\"\n/a,5\n", false, &["/a"], Some(&[5.0]), false);
     is("url\tcount\n/a,b\t5\n", false, &["/a,b"], Some(&[5.0]), false);
+    is("url,weight\n/a,2\n/b,\n", false, &["/a", "/b"], Some(&[2.0, 1.0]), false);
     is("url\n/a,5\n", false, &["/a,5"], None, false);
     is("\"/a,5\",3\n", false, &["/a,5"], Some(&[3.0]), false);
     is("/a,0\n/b,1\n", true, &["/a", "/b"], Some(&[0.0, 1.0]), false);
@@ -65,7 +66,9 @@ fn only_what_sets_a_weight_apart_makes_one() {
     let reader = UrlListReader { base: Some(&base), commas: false };
     let refused = |text: &str| reader.text(text, "list").expect_err(text).to_string();
     assert!(refused("url,weight\n/a?b=1,2,3\n").contains("list:2:1: expected two columns"));
-    assert!(refused("url,weight\n/a,\n").contains("list:2:4: expected a weight"));
+    let hint = reader.text("url;weight\n/a;2\n", "list").expect_err("no heading");
+    let RequestError::Line { error, .. } = hint else { panic!("{hint}") };
+    assert!(error.hint.unwrap().contains("url,weight"));
     assert!(refused("/a\t0\n/b\t0\n").contains("at least one weight above zero"));
 }
 

@@ -19,6 +19,9 @@ pub(super) struct WrittenBody {
 /// Writes a body; `None` where the recording has none of it.
 pub(super) fn written(body: &Body, names: &mut Names) -> Option<WrittenBody> {
     let kind = body.kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if body.is_unread && body.params.is_empty() {
+        return None;
+    }
     let one = |key, value| Some(WrittenBody { keys: vec![(key, value)], kind: None });
     if kind == FORM {
         let fields = match &body.text {

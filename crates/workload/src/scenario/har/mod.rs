@@ -131,7 +131,7 @@ pub struct LeftOut {
     pub not_http: u64,
     /// Requests of methods that no step has, such as OPTIONS.
     pub methods: BTreeMap<String, u64>,
-    /// Bodies of which the recording has nothing, such as files that were sent.
+    /// Bodies that the recording does not have as text, such as files that were sent.
     pub bodies: u64,
     /// Entries without a URL, a method or a time.
     pub incomplete: u64,
@@ -162,8 +162,8 @@ impl LeftOut {
             ),
             (
                 self.bodies,
-                "body of which the recording has nothing",
-                "bodies of which the recording has nothing",
+                "body that the recording does not have as text",
+                "bodies that the recording does not have as text",
             ),
             (
                 self.incomplete,

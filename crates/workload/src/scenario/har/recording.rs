@@ -68,6 +68,8 @@ pub(super) struct Field {
 pub(super) struct Body {
     pub(super) kind: String,
     pub(super) text: Option<String>,
+    /// Whether there is one that is no text, or is packed in a way that is not known.
+    pub(super) is_unread: bool,
     pub(super) params: Vec<Field>,
 }
 
@@ -166,13 +168,33 @@ impl From<&Value> for Request {
             method: text(of, "method").unwrap_or_default().trim().to_ascii_uppercase(),
             url: text(of, "url").unwrap_or_default().trim().to_owned(),
             headers: fields(of, "headers"),
-            body: body.map(|of| Body {
-                kind: text(of, "mimeType").unwrap_or_default(),
-                text: text(of, "text"),
-                params: fields(of, "params"),
-            }),
+            body: body.map(Body::from),
         }
     }
+}
+
+impl From<&Value> for Body {
+    fn from(of: &Value) -> Self {
+        let kept = text(of, "text");
+        let read = match text(of, "encoding").unwrap_or_default().as_str() {
+            "" => kept.clone(),
+            "base64" => {
+                kept.as_deref().and_then(unpacked).and_then(|of| String::from_utf8(of).ok())
+            }
+            _ => None,
+        };
+        Self {
+            kind: text(of, "mimeType").unwrap_or_default(),
+            is_unread: kept.is_some() && read.is_none(),
+            text: read,
+            params: fields(of, "params"),
+        }
+    }
+}
+
+/// The bytes that base64 stands for, wherever its lines break.
+fn unpacked(text: &str) -> Option<Vec<u8>> {
+    STANDARD.decode(text.split_ascii_whitespace().collect::<String>()).ok()
 }
 
 impl From<&Value> for Response {
@@ -196,8 +218,7 @@ impl From<&Value> for Content {
         let page = match text(of, "encoding").unwrap_or_default().as_str() {
             "" => page,
             "base64" => {
-                let packed = page.map(|text| text.split_ascii_whitespace().collect::<String>());
-                let bytes = packed.and_then(|packed| STANDARD.decode(packed).ok());
+                let bytes = page.as_deref().and_then(unpacked);
                 bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             }
             _ => None,

@@ -34,7 +34,7 @@ const METHODS: [(&str, &str); 6] = [
     ("HEAD", "head"),
 ];
 /// Headers that a client writes itself, or that are about the recording's moment and browser.
-const OWN_HEADERS: [&str; 25] = [
+const OWN_HEADERS: [&str; 24] = [
     "host",
     "connection",
     "content-length",
@@ -55,7 +55,6 @@ const OWN_HEADERS: [&str; 25] = [
     "keep-alive",
     "upgrade",
     "expect",
-    "range",
     "purpose",
     "x-client-data",
     "save-data",
@@ -320,15 +319,14 @@ impl Steps {
 
     /// The headers that a scenario gives, written.
     fn headers(&mut self, fields: &[Field]) -> Vec<(String, String)> {
-        let mut headers: Vec<(String, String)> = Vec::new();
+        let mut headers: Vec<(String, Vec<String>)> = Vec::new();
         for Field { name, value, .. } in fields {
             let lower = name.to_ascii_lowercase();
             let is_own = OWN_HEADERS.contains(&lower.as_str())
                 || [":", "sec-", "if-"].iter().any(|start| lower.starts_with(start));
             // What a browser accepts of a page makes no difference.
             let is_usual = lower == "accept" && (value.contains("html") || value == "*/*");
-            let is_twice = headers.iter().any(|(taken, _)| taken.eq_ignore_ascii_case(name));
-            if is_own || is_usual || is_twice {
+            if is_own || is_usual {
                 continue;
             }
             let is_line = !value.contains(|c: char| c != '\t' && c.is_control());
@@ -336,10 +334,17 @@ impl Steps {
                 self.left_out.headers += 1;
                 continue;
             }
-            let pieces = self.names.header(name, value);
-            headers.push((name.clone(), quoted(&pieces.template())));
+            let written = quoted(&self.names.header(name, value).template());
+            match headers.iter_mut().find(|(taken, _)| taken.eq_ignore_ascii_case(name)) {
+                Some((_, values)) => values.push(written),
+                None => headers.push((name.clone(), vec![written])),
+            }
         }
-        headers
+        let value = |values: Vec<String>| match &values[..] {
+            [value] => value.clone(),
+            several => format!("[{}]", several.join(", ")),
+        };
+        headers.into_iter().map(|(name, values)| (name, value(values))).collect()
     }
 
     /// The whole scenario.
@@ -429,16 +434,18 @@ impl Steps {
     }
 }
 
-/// What has to be checked of an answer, where 2xx is not what came. What was in the browser's cache
-/// (304) is asked for anew.
+/// What has to be checked of an answer, where 2xx is not what came, or a part of a file. What was
+/// in the browser's cache (304) is asked for anew.
 fn check(status: i64) -> Option<String> {
-    let is_usual = (200..300).contains(&status) || status == 304;
+    let is_usual = ((200..300).contains(&status) && status != 206) || status == 304;
     (!is_usual).then(|| table([("status", status.to_string())]))
 }
 
-/// Whether a request is for a static file, by what the browser took it for, else by its looks.
+/// Whether a request is for a static file, by what the browser took it for, else by its looks. A
+/// part of one is asked for by a step of its own, which has the header that says which.
 fn is_file(entry: &Entry, target: &str) -> bool {
-    is_static_kind(entry) || is_static(target)
+    let is_part = entry.request.headers.iter().any(|of| of.name.eq_ignore_ascii_case("range"));
+    !is_part && (is_static_kind(entry) || is_static(target))
 }
 
 /// Whether what came is a static file, by what the browser took it for, or by its type.

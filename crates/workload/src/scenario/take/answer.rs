@@ -33,7 +33,7 @@ pub struct Answer<'a> {
     pub url: &'a str,
     /// The user's cookies and the time of day, seconds since 1970-01-01T00:00:00Z.
     pub jar: Option<(&'a Jar, i64)>,
-    json: OnceCell<Option<Value>>,
+    json: OnceCell<Result<Value, serde_json::Error>>,
 }
 
 impl<'a> Answer<'a> {
@@ -57,7 +57,16 @@ impl<'a> Answer<'a> {
 
     /// The body as JSON, read when it is first asked for; `None` where it is none.
     pub fn json(&self) -> Option<&Value> {
-        self.json.get_or_init(|| serde_json::from_slice(self.body).ok()).as_ref()
+        self.read_json().as_ref().ok()
+    }
+
+    /// Why the body is no JSON; `None` where it is.
+    pub(in crate::scenario) fn json_fault(&self) -> Option<String> {
+        self.read_json().as_ref().err().map(ToString::to_string)
+    }
+
+    fn read_json(&self) -> &Result<Value, serde_json::Error> {
+        self.json.get_or_init(|| serde_json::from_slice(self.body))
     }
 
     /// What the page says of where its links are told from.

@@ -154,6 +154,16 @@ impl Take {
         matches!(&self.source, Source::Css(_, Some(_)))
     }
 
+    /// Why nothing can be found in an answer, where it is not of the form that is looked into.
+    pub(in crate::scenario) fn fault(&self, answer: &Answer<'_>) -> Option<String> {
+        match &self.source {
+            Source::Json(_) => {
+                answer.json_fault().map(|why| format!("a body that is no JSON: {why}"))
+            }
+            _ => None,
+        }
+    }
+
     /// What is found in an answer, else the default. `draw(n)` gives a number from 0 below n; it is
     /// asked once where [`Which::Random`] has something to choose from, else not at all.
     ///

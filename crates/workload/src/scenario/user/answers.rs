@@ -6,9 +6,10 @@ use crate::scenario::Scenario;
 use crate::scenario::check::shown;
 use crate::scenario::message::Page;
 use crate::scenario::outcome::{Came, Failure, FailureKind, Now, Received};
-use crate::scenario::reference::resolve;
+use crate::scenario::reference::{resolve, stripped};
 use crate::scenario::step::{Ask, Taking};
 use crate::scenario::take::Answer;
+use crate::scenario::text::Held;
 use crate::scenario::unpack::unpack;
 
 impl User {
@@ -152,11 +153,20 @@ impl User {
             };
             let Some(found) = taking.take.find(answer, draw) else {
                 let name = scenario.variable(taking.variable);
-                let what = format!("expected something to take for `{name}`, found nothing");
+                let found = taking.take.fault(answer).unwrap_or_else(|| "nothing".to_owned());
+                let what = format!("expected something to take for `{name}`, found {found}");
                 return Err(Failure { kind: FailureKind::Take, what });
             };
+            let is_link = scenario.links.contains(&taking.variable);
+            // Blanks around an address of a page are none of it.
+            let found = match found {
+                Held::Text(text) if is_link => {
+                    Held::Text(String::from_utf8_lossy(&stripped(text.as_bytes())).into())
+                }
+                found => found,
+            };
             self.variables[usize::from(taking.variable)] = found;
-            if scenario.links.contains(&taking.variable) {
+            if is_link {
                 self.pages.retain(|(of, _)| *of != taking.variable);
                 let url = page.map(|page| base_of(page, taking, answer));
                 let page = url.map(|url| Page { origin: self.message.origin, url });
