@@ -7,10 +7,12 @@ use plimsoll_websocket::{CloseCode, Connection, Head, Limits, Message};
 use serde_json::Value;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::place::Place;
+use crate::program::wait_for;
 use crate::websocket_load::{load, named, said};
 
 /// What a server does with a client whose handshake it has answered, and what it writes behind
@@ -240,6 +242,48 @@ fn a_server_that_lets_its_listeners_go_is_answered_and_told() {
     let steps = document["by_name"].to_string();
     assert!(reasons.contains("service restart"), "{reasons} {steps}");
     assert_eq!(*answered.lock().unwrap(), [Some(1012); 5]);
+}
+
+/// Whose load is over goes away with a close that arrives, also where the server speaks on: bytes of
+/// his that nobody read would have it thrown away.
+#[test]
+fn a_close_at_the_end_of_a_load_reaches_servers_that_speak_on() {
+    let place = Place::weighing(Weight::WAITS);
+    let (heard, come) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
+    let (all, here) = (Arc::clone(&heard), Arc::clone(&come));
+    let then = move |mut stream: TcpStream| {
+        here.fetch_add(1, Relaxed);
+        let mut connection = Connection::server(None, Limits::default());
+        let (mut room, mut out) = ([0; 4096], Vec::new());
+        stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+        let code = loop {
+            let ticks: Vec<u8> = (0..20).flat_map(|number| tick("tick", number)).collect();
+            let is_there = stream.write_all(&ticks).is_ok();
+            match stream.read(&mut room) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock && is_there => {}
+                Ok(n @ 1..) => {
+                    if let Ok(Some(Message::Close(close))) =
+                        connection.receive(&mut &room[..n], &mut out)
+                    {
+                        break close.code.map(CloseCode::get);
+                    }
+                }
+                _ => break None,
+            }
+        };
+        let _ = stream.write_all(&out);
+        all.lock().unwrap().push(code);
+    };
+    let address = serve(Behaviour { with_101: Vec::new(), then: Box::new(then) });
+    place.write("stay.toml", LISTEN);
+    let url = format!("ws://{address}/");
+    let users = ["--scenario", "stay.toml", "--users", "40", "--drain", "1s", "--json"];
+    let going = place.soak(&[&[&url[..]], &users[..]].concat());
+    wait_for("all to have come", || (come.load(Relaxed) == 40).then_some(()));
+    let document = place.stopped(going).json();
+    assert_eq!(document["websocket"]["closed"]["1001"], 40, "{document:#}");
+    wait_for("all to have gone", || (heard.lock().unwrap().len() == 40).then_some(()));
+    assert_eq!(*heard.lock().unwrap(), [Some(1001); 40]);
 }
 
 /// What breaks the protocol is answered by the code that says so (RFC 6455, section 7.4.1), and is

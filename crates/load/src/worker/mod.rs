@@ -9,6 +9,7 @@ mod connect;
 mod explain;
 mod follow;
 mod free;
+mod linger;
 mod messages;
 mod pace;
 mod race;
@@ -136,6 +137,8 @@ pub(crate) struct Worker<D: Driver> {
     unbooked: VecDeque<messages::Came>,
     /// Sockets of WebSockets that are over, left to their peers until then.
     lingering: VecDeque<(u64, OwnedFd)>,
+    /// Whether the load is over, and all that is left is to end it.
+    is_ending: bool,
     /// Where the search for a closed entry goes on.
     vacant_from: u32,
     /// Closed entries of users' own connections.
@@ -231,6 +234,7 @@ impl<D: Driver> Worker<D> {
             dirty: Vec::new(),
             unbooked: VecDeque::new(),
             lingering: VecDeque::new(),
+            is_ending: false,
             vacant_from: 0,
             vacant_entries: Vec::new(),
             failures: 0,
@@ -487,6 +491,7 @@ impl<D: Driver> Worker<D> {
             self.end_request(slot, None, 0, Some(ErrorKind::InFlightAtEnd));
         }
         self.cut_messages();
+        self.is_ending = true;
         self.cut_users();
         // An interval has a length, however soon after another it ends, and holds what came last.
         let end = self.now.max(self.slice_from) + 1;
@@ -496,5 +501,6 @@ impl<D: Driver> Worker<D> {
         self.sum_up(end);
         let fault = self.fault.take();
         let _ = self.recorder.rotate(end, Some(fault));
+        self.see_off();
     }
 }

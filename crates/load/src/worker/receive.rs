@@ -35,9 +35,6 @@ use std::sync::atomic::Ordering;
 const DISCARD_FROM: u64 = 2048;
 /// The most that is taken off at once.
 const DISCARD_MOST: u64 = 1 << 20;
-/// How long the socket of a WebSocket that is over is left to its peer, and how many are.
-const LINGER_NS: u64 = 1_000_000_000;
-const MOST_LINGERING: usize = 1024;
 /// The oldest stamp that is believed.
 const STAMP_AGE_NS: u64 = 1_000_000_000;
 
@@ -405,20 +402,6 @@ impl<D: Driver> Worker<D> {
         }
     }
 
-    /// A WebSocket is over: its last words are sent, a close that answers the peer's or says what
-    /// it broke, and its socket is left to the peer for a while. It is the peer's to close it first
-    /// (RFC 6455, section 7.1.1), and bytes of his that nobody reads would have ours thrown away.
-    fn linger(&mut self, at: u32) {
-        let connection = &mut self.connections[at as usize];
-        let _ = connection.send_gathered();
-        let Some(socket) = connection.socket.take() else { return };
-        let _ = epoll::delete(&self.epoll, &socket);
-        if self.lingering.len() >= MOST_LINGERING {
-            self.lingering.pop_front();
-        }
-        self.lingering.push_back((self.now.saturating_add(LINGER_NS), socket));
-    }
-
     /// Closes a connection. What is unanswered on it fails for this reason, but for what crossed
     /// the peer's `close`.
     pub(super) fn close(&mut self, at: u32, kind: ErrorKind, why: Why<'_>, close: Option<Close>) {
@@ -484,9 +467,7 @@ impl<D: Driver> Worker<D> {
             self.fail(slot, ErrorKind::Timeout, Why::TimedOut);
             let _ = self.settle(holder, fate);
         }
-        while self.lingering.front().is_some_and(|(until, _)| *until <= self.now) {
-            self.lingering.pop_front();
-        }
+        self.expire_lingering();
         self.expire_opening();
         self.expire_messages();
         self.expire_held();
