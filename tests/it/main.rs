@@ -77,6 +77,7 @@ mod recorded_load;
 mod recording;
 mod redirects;
 mod restarts;
+mod runs_of_0_1;
 mod runs_of_plans;
 mod same_messages;
 mod scenarios;

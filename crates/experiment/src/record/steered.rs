@@ -93,6 +93,8 @@ impl Record<'_> {
         let RunError::OtherPlan { path, cell } = error else { return error.into() };
         let mut differences =
             plimsoll_plan::differences(&journal.meta().plan_text, &self.opening.of.plan_text);
+        // Where its folder lies is no part of a cell.
+        differences.retain(|difference| !difference.starts_with("folder: "));
         if differences.is_empty() {
             differences.push("what it reads, or this program, is another one".to_owned());
         }
