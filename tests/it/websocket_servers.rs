@@ -244,8 +244,8 @@ fn a_server_that_lets_its_listeners_go_is_answered_and_told() {
     assert_eq!(*answered.lock().unwrap(), [Some(1012); 5]);
 }
 
-/// Whose load is over goes away with a close that arrives, also where the server speaks on: bytes of
-/// his that nobody read would have it thrown away.
+/// Whose load is over goes away with a close that arrives, also where the server speaks on: bytes
+/// of his that nobody read would have it thrown away.
 #[test]
 fn a_close_at_the_end_of_a_load_reaches_servers_that_speak_on() {
     let place = Place::weighing(Weight::WAITS);

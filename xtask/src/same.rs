@@ -193,9 +193,12 @@ fn outcome(line: &Line, own: &Path, folders: &Folders<'_>) -> anyhow::Result<Opt
     let out = own.join("out");
     let mut running = Running::bash(&script, &place, &out)?;
     let Some(status) = running.wait(LIMIT)? else { return Ok(None) };
+    let program = own.join("bin/plimsoll").canonicalize().context("find the program")?;
     let read = |path: &Path| -> anyhow::Result<String> {
         let bytes = std::fs::read(path).with_context(|| format!("read {}", path.display()))?;
-        Ok(plain(&String::from_utf8_lossy(&bytes), own))
+        let text =
+            String::from_utf8_lossy(&bytes).replace(&program.display().to_string(), "PROGRAM");
+        Ok(plain(&text, own))
     };
     let (code, out) = (status.code(), read(&out)?);
     let out = if line.is_shape { shape(&out) } else { out };

@@ -87,6 +87,9 @@ pub trait Control: Sync {
         false
     }
 
+    /// Hears that nothing is executed any more.
+    fn executed(&self) {}
+
     /// Whether the user wishes to go on.
     fn goes_on(&self) -> bool {
         self.wish() == Wish::Continue

@@ -9,6 +9,7 @@ pub mod between;
 pub mod bounds;
 pub mod check;
 mod clock;
+pub mod conduct;
 pub mod control;
 pub mod engine;
 pub mod error;

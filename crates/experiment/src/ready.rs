@@ -37,7 +37,7 @@ use crate::series::Pace;
 use crate::world::caches::{self, Clusters, Policies, Requests};
 use crate::world::pool::tuning::{Tuning, write_tuned};
 use crate::world::pool::{self, Grid, Model, Pool};
-use crate::world::search::Asked;
+use crate::world::search::{Asked, Came, Take};
 use crate::world::simulated::{self, Instance};
 use crate::world::watch::sources;
 use crate::world::{load, search};
@@ -153,6 +153,9 @@ pub struct With<'a> {
     pub is_fail_fast: bool,
     /// Tells the processor time of the thread that asks, nanoseconds.
     pub cpu_ns: fn() -> u64,
+    /// Takes what comes of each search, where the plan is of searches; without it one that comes to
+    /// nothing is an error.
+    pub take: Option<Take<'a>>,
 }
 
 impl Ready {
@@ -202,31 +205,35 @@ impl Ready {
         }
         let mut prepared = ask.prepared(&plan)?;
         prepared.notes.extend(instance.as_ref().and_then(|_| simulated::live_only(&plan)));
-        let subject = load::subject(&plan, &prepared, ask.place.here);
-        let (cells, notes) = (load::cells(&plan).collect(), prepared.notes.clone());
-        let each_s = prepared.offer.duration_ns() as f64 / 1e9;
-        Ok(match instance {
-            None => Self {
-                subject,
-                cells,
-                notes,
-                length_s: Some(each_s * f64::from(plan.repeat)),
-                steps: Vec::new(),
-                cell_s: each_s,
-                budget: None,
-                of: Of::Load(Box::new((plan, prepared))),
-            },
-            Some(instance) => Self {
-                subject: simulated::subject(subject),
-                cells,
-                notes,
-                length_s: None,
-                steps: Vec::new(),
-                cell_s: 0.0,
-                budget: None,
-                of: Of::SimulatedLoad(Box::new((plan, prepared, instance))),
-            },
+        let Some(instance) = instance else {
+            return Ok(Self::loaded(plan, prepared, ask.place.here));
+        };
+        Ok(Self {
+            subject: simulated::subject(load::subject(&plan, &prepared, ask.place.here)),
+            cells: load::cells(&plan).collect(),
+            notes: prepared.notes.clone(),
+            length_s: None,
+            steps: Vec::new(),
+            cell_s: 0.0,
+            budget: None,
+            of: Of::SimulatedLoad(Box::new((plan, prepared, instance))),
         })
+    }
+
+    /// A load whose plan is read and prepared, in a folder.
+    #[must_use]
+    pub fn loaded(plan: Plan, prepared: Prepared, here: &Path) -> Self {
+        let each_s = prepared.offer.duration_ns() as f64 / 1e9;
+        Self {
+            subject: load::subject(&plan, &prepared, here),
+            cells: load::cells(&plan).collect(),
+            notes: prepared.notes.clone(),
+            length_s: Some(each_s * f64::from(plan.repeat)),
+            steps: Vec::new(),
+            cell_s: each_s,
+            budget: None,
+            of: Of::Load(Box::new((plan, prepared))),
+        }
     }
 
     fn pool(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
@@ -417,11 +424,17 @@ impl Ready {
         !matches!(self.of, Of::Tune(_))
     }
 
+    /// Whether somebody else's pool is watched.
+    #[must_use]
+    pub fn is_shadow(&self) -> bool {
+        matches!(&self.of, Of::Designed(of) if of.is_shadow())
+    }
+
     /// Executes cells of the plan.
     ///
     /// # Errors
     /// As for [`engine::execute`].
-    pub fn execute(&self, cells: &[Cell], with: &With<'_>) -> Result<(), ExperimentError> {
+    pub(crate) fn execute(&self, cells: &[Cell], with: &With<'_>) -> Result<(), ExperimentError> {
         let go = |world: &dyn World| {
             engine::execute(world, cells, with.record, with.control, with.threads)
         };
@@ -497,6 +510,7 @@ fn execute_search(
 ) -> Result<(), ExperimentError> {
     let series = plan.search.as_ref();
     let every_s = series.and_then(|of| of.every).map(|every| every.as_secs_f64());
+    let is_whole = |came: Came| came.is_whole(&prepared.subject);
     let world = search::Search {
         plan,
         prepared,
@@ -507,7 +521,7 @@ fn execute_search(
         of: plan.repeat,
         killed: 0,
         place: with.place,
-        take: &|came| came.is_whole(&prepared.subject),
+        take: with.take.unwrap_or(&is_whole),
         pace: Mutex::new(Pace::new(every_s)),
         text: None,
         before: &[],

@@ -401,7 +401,7 @@ impl<'a> Record<'a> {
     /// # Errors
     /// What could not be written.
     pub fn finish(
-        self,
+        &self,
         ended: Ended,
         warnings: &[String],
     ) -> Result<Option<PathBuf>, ExperimentError> {
@@ -414,9 +414,9 @@ impl<'a> Record<'a> {
             (Ended::Complete, Some(why)) => Ended::Stopped(why.to_owned()),
             (ended, _) => ended,
         };
-        let mut inner = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner();
         inner.flush()?;
-        match inner.place {
+        match std::mem::replace(&mut inner.place, Place::Nowhere) {
             Place::Nowhere => Ok(None),
             Place::Run(path) => Ok(Some(path)),
             Place::Open(writer) => {

@@ -259,12 +259,12 @@ mod tests {
 
     /// Executes all cells; the numbers of what was executed, and the experiment.
     fn executed(
-        record: Record<'_>,
+        record: &Record<'_>,
         not_valid: &(dyn Fn(u32, usize) -> bool + Sync),
     ) -> (Vec<u32>, Experiment) {
         let cells = record.plan(planned()).unwrap();
         let loads = Loads { not_valid, executed: Mutex::default() };
-        execute(&loads, &cells, &record, &Nobody, NonZeroUsize::MIN).unwrap();
+        execute(&loads, &cells, record, &Nobody, NonZeroUsize::MIN).unwrap();
         let path = record.finish(ending(&Ok(()), &Nobody), &[]).unwrap().unwrap();
         (loads.executed.into_inner().unwrap().into_inner(), Experiment::open(&path).unwrap())
     }
@@ -278,7 +278,7 @@ mod tests {
     fn a_cell_in_which_the_generator_was_the_limit_is_executed_once_more_at_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let record = Record::new(opening(folder.path()));
-        let (order, of) = executed(record, &|number, attempt| number == 2 && attempt == 1);
+        let (order, of) = executed(&record, &|number, attempt| number == 2 && attempt == 1);
         assert_eq!(order, [1, 2, 3, 4, 2]);
         assert_eq!(valid(&of), [true; 4]);
         let again: Vec<_> =
@@ -293,12 +293,12 @@ mod tests {
     fn what_is_not_valid_again_stays_so_in_this_session_and_the_next() {
         let folder = tempfile::tempdir().unwrap();
         let record = Record::new(opening(folder.path()));
-        let (order, of) = executed(record, &|number, _| number > 2);
+        let (order, of) = executed(&record, &|number, _| number > 2);
         assert_eq!(order, [1, 2, 3, 4, 3, 4]);
         assert_eq!(valid(&of), [true, true, false, false]);
         drop(of);
         let journal = Journal::open(&folder.path().join("E")).unwrap();
         let record = Record::resume(opening(folder.path()), journal).unwrap();
-        assert_eq!(executed(record, &|_, _| false).0, [0_u32; 0], "all are done");
+        assert_eq!(executed(&record, &|_, _| false).0, [0_u32; 0], "all are done");
     }
 }

@@ -15,7 +15,7 @@ const OF_ONE: [&str; 13] = [
     "spent_s",
     "cpu_s",
     "compile_cpu_s",
-    "simulated_per_cpu_s",
+    "requests_per_cpu_s",
     "at",
     "host",
     "version",

@@ -16,17 +16,17 @@ use crate::terminal::screen::{Hear, Screen};
 use crate::terminal::{pretty, print, say};
 use plimsoll_capacity::conduct::Judged;
 use plimsoll_capacity::result::CapacityResult;
+use plimsoll_experiment::conduct::run_plan;
 use plimsoll_experiment::control::News;
-use plimsoll_experiment::engine::{ending, execute};
 use plimsoll_experiment::locks::Locks;
 use plimsoll_experiment::plans;
 use plimsoll_experiment::prepare;
 use plimsoll_experiment::prepare::Prepared;
-use plimsoll_experiment::ready::Ready;
+use plimsoll_experiment::ready::{Ready, With};
 use plimsoll_experiment::record::{Keeps, Opening, Record};
 use plimsoll_experiment::touches::Touches;
 use plimsoll_experiment::world::search;
-use plimsoll_experiment::world::search::{Came, Search as World, Take, cells, subject};
+use plimsoll_experiment::world::search::{Came, Search as World, Take, subject};
 use plimsoll_plan::{Plan, PlanKind, Setting, Written, kind_of};
 use plimsoll_report::ci::Checks;
 use plimsoll_runs::experiment::{Journal, Layout};
@@ -94,14 +94,20 @@ fn once(asked: &Asked<'_>) -> Result<Exit> {
         *came.lock().unwrap_or_else(PoisonError::into_inner) = Some(of);
         Ok(())
     };
-    let world = asked.world(&args.out.join(&id), &take);
-    let held = world.hold_target(&screen)?;
-    let record = asked.record(id, 1, None)?;
-    let cells = record.plan(cells(1..=1, asked.plan.seed))?;
-    let executed = execute(&world, &cells, &record, &screen, NonZeroUsize::MIN);
-    record.finish(ending(&executed, &screen), &[])?;
-    executed?;
-    drop(held);
+    let ready = Ready::sought(asked.plan.clone(), asked.prepared.clone(), &place(&asked.here))?;
+    let path = args.out.join(&id);
+    let with = With {
+        record: &asked.record(id, 1, None)?,
+        path: &path,
+        control: &screen,
+        locks: &asked.locks,
+        threads: NonZeroUsize::MIN,
+        place: place(&asked.here),
+        is_fail_fast: false,
+        cpu_ns: plimsoll_load::clock::thread_cpu_ns,
+        take: Some(&take),
+    };
+    run_plan(&ready, &with)?.executed?;
     let Some(came) = came.into_inner().unwrap_or_else(PoisonError::into_inner) else {
         return Ok(Exit::Incomplete);
     };

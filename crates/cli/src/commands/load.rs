@@ -14,13 +14,14 @@ use crate::terminal::paint::Paint;
 use crate::terminal::screen::Screen;
 use crate::terminal::table::{Uncertainty, render};
 use crate::terminal::{pretty, print, say, verdict};
+use plimsoll_experiment::conduct::{Conducted, run_plan};
 use plimsoll_experiment::control::News;
-use plimsoll_experiment::engine::{ending, execute};
+use plimsoll_experiment::locks::Locks;
 use plimsoll_experiment::mix::{Mix, Part};
 use plimsoll_experiment::plans;
 use plimsoll_experiment::prepare::Prepared;
+use plimsoll_experiment::ready::{Ready, With};
 use plimsoll_experiment::record::{Keeps, Opening, Record};
-use plimsoll_experiment::world::load::{Load as World, cells, subject};
 use plimsoll_experiment::{Check, ExperimentError, outlined, prepare};
 use plimsoll_plan::{Plan, Setting, Written};
 use plimsoll_report::Source;
@@ -76,21 +77,13 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
     let exporter = exporter(args)?;
     let id = run_id(unix_ns());
     let web = Web::start(&args.web, (&id, plan.name.as_deref().unwrap_or_default()))?;
-    let sources = plimsoll_experiment::world::sources(plan, &[], place.system)?;
-    let world = World {
-        plan,
-        prepared: &prepared,
-        path: args.out.join(&id),
-        place,
-        text: None,
-        before: &[],
-        sources: &sources,
-    };
+    let length = (prepared.offer.duration_ns(), prepared.warmup_ns);
+    let ready = Ready::loaded(plan.clone(), prepared, &here);
     let record = Record::new(Opening {
         root: &args.out,
         id: id.clone(),
         layout: Layout::Beside,
-        of: subject(plan, &prepared, &here),
+        of: ready.subject.clone(),
         plan_file: files::plan_file(args.target.as_deref()),
         cells: plan.repeat.into(),
         keeps: Keeps::All,
@@ -98,19 +91,26 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
         version: VERSION,
         now_ns: unix_ns,
     });
-    let cells = record.plan(cells(plan))?;
     let done = Mutex::new(Done { args, several: plan.repeat > 1, exit: Exit::Held, runs: vec![] });
     let hear = |news: &News<'_>| {
         web.iter().for_each(|web| web.hear(news));
         done.lock().unwrap_or_else(PoisonError::into_inner).hear(news);
     };
-    let length = (prepared.offer.duration_ns(), prepared.warmup_ns);
     let quiet = args.quiet || args.json;
     let screen = Screen::new(quiet, &interrupts).of_load(length, exporter.clone()).heard_by(&hear);
-    let executed = execute(&world, &cells, &record, &screen, NonZeroUsize::MIN);
-    screen.clear();
-    let ended = ending(&executed, &screen);
-    let path = record.finish(ended, &prepared.notes)?;
+    let with = With {
+        record: &record,
+        path: &args.out.join(&id),
+        control: &screen,
+        // tidy: allow(shared-folder, `Locks` opens it)
+        locks: &Locks::new(environment("XDG_RUNTIME_DIR")),
+        threads: NonZeroUsize::MIN,
+        place,
+        is_fail_fast: false,
+        cpu_ns: plimsoll_load::clock::thread_cpu_ns,
+        take: None,
+    };
+    let Conducted { path, executed, .. } = run_plan(&ready, &with)?;
     let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     let exit = conclude(plan, &id, done, executed, path.is_some())?;
     if let Some(exporter) = exporter {

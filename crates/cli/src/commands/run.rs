@@ -11,8 +11,8 @@ use crate::terminal::screen::Screen;
 use crate::terminal::{pretty, print, say, verdict};
 use plimsoll_experiment::bench::Text;
 use plimsoll_experiment::bounds::Budget;
+use plimsoll_experiment::conduct::run_plan;
 use plimsoll_experiment::control::News;
-use plimsoll_experiment::engine::ending;
 use plimsoll_experiment::locks::Locks;
 use plimsoll_experiment::ready::{Ask, Ready, Shadow, With};
 use plimsoll_experiment::record::{Opening, Record};
@@ -25,7 +25,7 @@ use plimsoll_report::ci::Checks;
 use plimsoll_runs::experiment::{
     Experiment, Layout, LeftOut, Standing, combinations, is_experiment,
 };
-use plimsoll_runs::{Ended, Kind, Run as Recorded, World};
+use plimsoll_runs::{Kind, Run as Recorded, World};
 use plimsoll_stats::figure;
 use plimsoll_units::{ParseError, duration, share, show_count};
 use std::path::Path;
@@ -64,7 +64,6 @@ fn perform(args: &Run) -> Result<Exit> {
     };
     let screen = screen(Screen::new(quiet, &interrupts), &ready).heard_by(&hear);
     let record = record.within(budget);
-    let cells = record.plan(ready.cells.iter().cloned())?;
     let with = With {
         record: &record,
         path: &args.out.join(&id),
@@ -75,21 +74,15 @@ fn perform(args: &Run) -> Result<Exit> {
         place: place(&here),
         is_fail_fast: args.fail_fast,
         cpu_ns: plimsoll_load::clock::thread_cpu_ns,
+        take: None,
     };
-    let executed = ready.execute(&cells, &with);
-    screen.clear();
-    let ended = match ending(&executed, &screen) {
-        // Who watches ends it when enough is seen.
-        Ended::Interrupted if args.shadow => Ended::Complete,
-        ended => ended,
-    };
-    if let Some(why) = record.ends_early() {
+    let conducted = run_plan(&ready, &with)?;
+    if let Some(why) = &conducted.early {
         say(&format!("ended: {why}"));
     }
-    let is_whole = ended == Ended::Complete && record.ends_early().is_none();
-    let path = record.finish(ended, &ready.notes)?;
-    executed?;
-    let Some(path) = path else {
+    let is_whole = conducted.is_whole();
+    conducted.executed?;
+    let Some(path) = conducted.path else {
         say("ended before there was a result");
         args.ci.write(|| Ok(Checks::default()), Exit::Incomplete)?;
         return Ok(Exit::Incomplete);

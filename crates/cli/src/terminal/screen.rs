@@ -115,6 +115,10 @@ impl<'a> Screen<'a> {
 }
 
 impl Control for Screen<'_> {
+    fn executed(&self) {
+        self.clear();
+    }
+
     fn tell(&self, news: News<'_>) {
         if matches!(news, News::Done(_, Some(_))) {
             self.clear();

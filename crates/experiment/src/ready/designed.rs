@@ -83,6 +83,11 @@ impl Designed {
         }
     }
 
+    /// Whether somebody else's pool is watched.
+    pub(super) fn is_shadow(&self) -> bool {
+        matches!(self.of, Kind::ShadowPool(..))
+    }
+
     /// What the simulated world predicts that the instances of a live pool cost, in all cells that
     /// are known; `None` where it cannot simulate them, or there are many.
     pub(super) fn predicted_cost(&self, cells: &[CellPlan]) -> Option<f64> {

@@ -19,7 +19,7 @@ impl Ready {
         let mut prepared = ask.prepared(&plan)?;
         prepared.notes.extend(instance.as_ref().and_then(|_| simulated::live_only(&plan)));
         let Some(instance) = instance else {
-            return Self::of_search(plan, prepared, &ask.place);
+            return Self::sought(plan, prepared, &ask.place);
         };
         let asked = Asked::of(&plan)?;
         let subject = search::subject(&plan, &prepared, &asked, &ask.place);
@@ -46,10 +46,14 @@ impl Ready {
     /// What is wrong with what the plan names.
     pub fn searched(plan: Plan, place: &Place<'_>) -> Result<Self, ExperimentError> {
         let prepared = outlined(&plan, place)?;
-        Self::of_search(plan, prepared, place)
+        Self::sought(plan, prepared, place)
     }
 
-    fn of_search(
+    /// A search on a live target whose plan is read and prepared.
+    ///
+    /// # Errors
+    /// What is wrong with the plan's search.
+    pub fn sought(
         plan: Plan,
         prepared: Prepared,
         place: &Place<'_>,
