@@ -71,10 +71,16 @@ fn a_load_for_ever_ends_with_who_started_it() {
     let target = place.calm();
     let load = format!(
         "{PLIMSOLL} load {} --rate 20/s --for ever --quiet > load.out 2> load.err & echo $! > pid; \
-         until test -e runs/*/run.sqlite; do sleep 0.05; done",
+         until test -e go; do sleep 0.05; done",
         target.url()
     );
-    place.start(place.command("sh", &["-c", &load])).wait().ended_with(0);
+    let starter = place.start(place.command("sh", &["-c", &load]));
+    wait_for("a second of the load", || {
+        let run = plimsoll_runs::Run::open(place.runs("runs").first()?).ok()?;
+        (!run.intervals().ok()?.is_empty()).then_some(())
+    });
+    place.write("go", "");
+    starter.wait().ended_with(0);
     let pid: i32 = std::fs::read_to_string(place.path("pid")).unwrap().trim().parse().unwrap();
     let pid = Pid::from_raw(pid).unwrap();
     wait_for("the orphan's end", || rustix::process::test_kill_process(pid).is_err().then_some(()));

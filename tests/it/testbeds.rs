@@ -186,11 +186,12 @@ fn a_cell_that_is_done_at_the_second_try_says_why_the_first_one_failed() {
     let of = place.plimsoll(&["analyse", "--json"]).ran().json();
     let cells = of["cells"].as_array().unwrap();
     assert!(cells.iter().all(|cell| cell["state"] == "done"), "{of}");
-    let again: Vec<&Value> = cells.iter().filter(|cell| !cell["failures"].is_null()).collect();
+    // A busy host may have had the other one executed once more, too.
+    let has_no_luck = |cell: &&Value| cell["failures"].to_string().contains("no luck");
+    let again: Vec<&Value> = cells.iter().filter(has_no_luck).collect();
     let [again] = &again[..] else { panic!("{of}") };
-    assert!(again["failures"][0].as_str().unwrap().contains("no luck"), "{of}");
     assert_eq!(again["reason"], "");
-    let note = "1 of 2 cells failed before the one that counts (cell 1: ";
+    let note = " of 2 cells failed before the one that counts (cell 1: start web-1: it ended";
     assert!(
         of["warnings"]
             .as_array()
