@@ -1,5 +1,4 @@
-//! A plan, executed: its cells are planned, executed in their world, and the record is ended. Every
-//! command that executes a plan does it by [`run_plan`].
+//! A plan, executed: its cells are planned, executed in their world, and the record is ended.
 
 use std::path::PathBuf;
 
@@ -11,7 +10,7 @@ use crate::ready::{Ready, With};
 
 /// What came of a plan.
 pub struct Conducted {
-    /// How it ended, as its record has it.
+    /// How the execution of its cells ended. What a bound of the plan made of that is in `early`.
     pub ended: Ended,
     /// Why it ended before its end, where a bound of the plan was the reason.
     pub early: Option<String>,
