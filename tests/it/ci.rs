@@ -103,10 +103,17 @@ fn a_search_is_told_by_its_estimate() {
     let target = place.target(&["--service-time", "const:10ms", "--workers", "2"]);
     let url = target.url();
     let search = ["capacity", &url, "--slo", "p90<1us", "--max-time", "20s", "--quiet"];
-    let done = place.plimsoll(&[&search[..], &FILES].concat()).ended_with(3);
+    let done = place.plimsoll(&[&search[..], &FILES].concat());
     done.prints(&["none found"]);
+    // On a host so busy that requests are sent late, the generator is the limit, which is no
+    // answer to whether the SLO can be held; elsewhere nothing holds it.
+    let (code, standing, why) = match done.out.contains("generator limited") {
+        true => (5, "error", "generator limited"),
+        false => (3, "failure", "slo unreachable"),
+    };
+    done.ended_with(code);
     if let Some(text) = junit(&place, "ci.xml") {
-        has(&text, &["| a rate holds p90<1us | failure |", "slo unreachable"]);
+        has(&text, &[&format!("| a rate holds p90<1us | {standing} |"), why]);
     }
 }
 
