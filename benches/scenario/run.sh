@@ -2,6 +2,7 @@
 # How many steps a second users with state take on one core, beside Locust and Artillery, and the
 # memory of 10,000 of them: prints the tables of RESULTS.md.
 #   benches/scenario/run.sh [SECONDS, 10]
+# BASELINE=PROGRAM: another build of it instead, both taking turns (benches/builds.py).
 # PLIMSOLL names the program; `make bench-scenario` sets it. The generator has core 0, the server core
 # 1. Locust and Artillery go into the user's cache; where one cannot be had, that is said.
 set -euo pipefail
@@ -22,6 +23,11 @@ for _ in $(seq 100); do
     { exec 3<>"/dev/tcp/127.0.0.1/$port"; } 2>/dev/null && break
     sleep 0.05
 done
+
+if [ -n "${BASELINE:-}" ]; then
+    PLIMSOLL=$program python3 "$here/baseline.py" "$url"
+    exit
+fi
 
 # 5: the generator was busy all the time, which is what is asked for.
 busy_all() { [ "$1" -eq 5 ]; }

@@ -109,19 +109,24 @@ def row(*cells):
     print("| " + " | ".join(cells) + " |", flush=True)
 
 
-def echo_ours(seconds, connections, place):
+def echoed(program, seconds, connections, place):
+    """What our program tells of its echoes, what the server counted, processor seconds, memory."""
     warm_up = math.ceil(connections / JOIN_RATE) + 2
     with Target() as target:
         out, err, cpu, memory = watched([
-            PROGRAM, "load", f"ws://127.0.0.1:{target.port}/", "--scenario", f"{HERE}/echo.toml",
+            program, "load", f"ws://127.0.0.1:{target.port}/", "--scenario", f"{HERE}/echo.toml",
             "--users", str(connections), "--connect-rate", f"{JOIN_RATE}/s", "--threads", "1",
             "--warm-up", f"{warm_up}s", "--for", f"{seconds}s", "--json", "--quiet", "--out", place,
         ])
         counted = target.counted()
     try:
-        summary = json.loads(out)
+        return json.loads(out), counted, cpu, memory
     except ValueError:
         sys.exit(f"plimsoll has no figures: {err[-500:]}")
+
+
+def echo_ours(seconds, connections, place):
+    summary, counted, cpu, memory = echoed(PROGRAM, seconds, connections, place)
     echo = next(of for of in summary["by_name"] if of["name"] == "echo")
     rate = echo["succeeded"] / summary["duration_s"]
     failed = echo["count"] - echo["succeeded"]
@@ -211,8 +216,9 @@ def ended(going):
     going.wait(timeout=30)
 
 
-def broadcast(ours, theirs, place):
-    """What our clients and those of reader.py tell of what server.py has published."""
+def broadcast(ours, theirs, place, program=PROGRAM):
+    """What our clients and those of reader.py tell of what server.py has published; our memory, and
+    our processor seconds."""
     port = free_port()
     command = [sys.executable, f"{HERE}/server.py", port, ours + theirs, BROADCASTS, EVERY_S]
     server = start(SERVER, [str(part) for part in command], stdout=subprocess.PIPE)
@@ -224,8 +230,8 @@ def broadcast(ours, theirs, place):
         if theirs:
             command = [sys.executable, f"{HERE}/reader.py", port, theirs, rate, BROADCASTS]
             reader = start(GENERATOR, [str(part) for part in command], stdout=subprocess.PIPE)
-        out, err, _, memory = watched([
-            PROGRAM, "load", f"ws://127.0.0.1:{port}/", "--scenario", f"{HERE}/listen.toml",
+        out, err, cpu, memory = watched([
+            program, "load", f"ws://127.0.0.1:{port}/", "--scenario", f"{HERE}/listen.toml",
             "--users", str(ours), "--connect-rate", f"{rate}/s", "--threads", "1",
             "--for", f"{long}s", "--json", "--quiet", "--out", place,
         ])
@@ -233,7 +239,7 @@ def broadcast(ours, theirs, place):
             heard = json.loads(out)["websocket"]["broadcast"]
         except (ValueError, KeyError):
             sys.exit(f"plimsoll has no figures: {err[-500:]}")
-        return heard, finished(server), finished(reader) if reader else None, memory
+        return heard, finished(server), finished(reader) if reader else None, memory, cpu
     finally:
         for going in filter(None, [reader, server]):
             if going.poll() is None:
@@ -247,7 +253,7 @@ def bucket_us(us):
 
 def broadcasts(clients, place):
     print(f"\n## Broadcast latency: {clients:,} connections, {BROADCASTS} broadcasts\n")
-    heard, server, _, memory = broadcast(clients, 0, place)
+    heard, server, _, memory, _ = broadcast(clients, 0, place)
     print(f"{heard['received']:,} received of {server['sent']:,} sent, {memory:.0f} MB\n")
     row("", "told", "sent by the server", "off by", "width of a bucket")
     row(*["---"] * 5)
@@ -257,7 +263,7 @@ def broadcasts(clients, place):
         row(name, *(f"{us / 1e3:.3f} ms" for us in (told, sent, abs(told - sent))), width)
     half = clients // 2
     print(f"\n## Broadcast spread: {half:,} connections of ours, {half:,} of a client that reads\n")
-    heard, _, reader, _ = broadcast(half, half, place)
+    heard, _, reader, *_ = broadcast(half, half, place)
     ours, theirs = heard["spread_us"]["mean"], reader["spread_us"]["mean"]
     row("", "received", "first to last, mean")
     row(*["---"] * 3)
@@ -273,4 +279,5 @@ def main():
         broadcasts(clients, place)
 
 
-main()
+if __name__ == "__main__":
+    main()
