@@ -123,9 +123,12 @@ fn policies_in_charge_of_real_servers_are_held_against_their_prediction() {
     assert_eq!((first.rule.as_str(), first.done), ("target", first.desired - first.before));
     assert!(first.observation.contains("\"cpu\":"), "{first:?}");
     let events: Vec<String> = run.events().unwrap().into_iter().map(|of| of.text).collect();
-    for state in ["instance 1 ready: web-1", "instance 2 requested", "instance 2 ready"] {
+    for state in ["instance 1 ready: web-1", "instance 2 requested"] {
         assert!(events.iter().any(|text| text.starts_with(state)), "{state}: {events:?}");
     }
+    // The second may be taken away before it is ready, as long as its host is busy.
+    let is_later = |text: &String| text.contains(" ready: web-") && !text.ends_with("web-1");
+    assert!(events.iter().any(is_later), "{events:?}");
     let names: BTreeSet<String> = run
         .series_names()
         .unwrap()

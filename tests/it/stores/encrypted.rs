@@ -118,7 +118,7 @@ fn memcached_over_tls_counts_the_same() {
     let (full, resumed) = handshakes(&summary);
     assert_eq!(full + resumed, 4);
     // It leaves what is behind a command lying.
-    let many = [&["--streams", "4", "--timeout", "500ms", "--json"], &data[..]].concat();
+    let many = [&["--streams", "4", "--timeout", "3s", "--json"], &data[..]].concat();
     let many = short(&place, &url, &many).json();
     assert!(many["warnings"].to_string().contains("`streams = 1`"), "{many}");
     short(&place, &url, &[]).ended_with(4).says(&["UnknownIssuer", "--ca FILE"]);
