@@ -13,6 +13,7 @@
 //! | `ranking` | combinations over their replications, and the best of them |
 //! | [`screening`] | of a screening, which runs come next, and what it ended with |
 //! | `notes` | the faults of benchmarks that are looked for |
+//! | [`paired`] | differences between combinations that were given the same requests |
 //! | `predictions` | what was predicted of live cells, beside what came of them |
 //! | `types` | what a request costs on each instance type, and the cheapest pool of each |
 //! | `worlds` | a live experiment against the same one simulated |
@@ -26,6 +27,7 @@ mod document;
 mod effects;
 mod in_use;
 mod notes;
+pub mod paired;
 mod predictions;
 mod ranking;
 mod respond;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use plimsoll_elastic::result::{HELD, SLO};
 use plimsoll_runs::experiment::{Combination, Experiment, Replication, combinations};
-use plimsoll_runs::{Class, Ended, Kind, Run, RunError};
+use plimsoll_runs::{Class, Ended, Kind, Run, RunError, currency};
 use plimsoll_stats::figure::Figure;
 
 use crate::error::ReportError;
@@ -235,12 +235,6 @@ impl Row {
     fn has(&self, figure: &Figure) -> bool {
         self.of.done.iter().any(|one| one.figures.contains_key(figure.name))
     }
-}
-
-/// The sign before amounts of money that a world tells, where it tells one.
-fn currency(about: &str) -> String {
-    let about: serde_json::Value = serde_json::from_str(about).unwrap_or_default();
-    about["currency"].as_str().unwrap_or_default().to_owned()
 }
 
 /// Where a factor stands in a name.

@@ -87,7 +87,7 @@ pub use interval::{Counters, Interval, PhaseSlice, Sample};
 pub use labels::{Labelled, Labelling};
 pub use later::add_events;
 pub use local::LocalCause;
-pub use meta::{End, Ended, HostSample, Kind, LoadMeta, RunMeta, World};
+pub use meta::{End, Ended, HostSample, Kind, LoadMeta, RunMeta, World, currency};
 pub use names::{Name, NameKind, NamedEvent, NamedPart, Names, Naming};
 pub use outcome::{Blame, ErrorKind, Phase};
 pub use plimsoll_units::civil::iso8601;

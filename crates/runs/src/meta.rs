@@ -296,3 +296,10 @@ impl End {
         }
     }
 }
+
+/// The sign before amounts of money that a world tells in its `about`, where it tells one.
+#[must_use]
+pub fn currency(about: &str) -> String {
+    let about: serde_json::Value = serde_json::from_str(about).unwrap_or_default();
+    about["currency"].as_str().unwrap_or_default().to_owned()
+}

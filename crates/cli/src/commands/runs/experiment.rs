@@ -5,11 +5,13 @@ use crate::terminal::align::align;
 use crate::terminal::error::{Result, UsageError, read};
 use crate::terminal::paint::Paint;
 use crate::terminal::print;
-use plimsoll_plan::{FactorPlan, Varied};
+use plimsoll_analysis::paired::{differences, first_of};
+use plimsoll_cache::about::About;
+use plimsoll_plan::{FactorPlan, POLICY, Varied};
 use plimsoll_runs::experiment::{
     AGAIN, Aside, CellRow, Combination, Experiment, FAILED, LeftOut, Mean, combinations,
 };
-use plimsoll_runs::{Ended, Event, FigureRow, Run, iso8601};
+use plimsoll_runs::{Ended, Event, FigureRow, Kind, Run, currency, iso8601};
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_stats::interval::Method;
 use plimsoll_units::{ParseError, show_count};
@@ -98,8 +100,12 @@ pub(super) fn show(path: &Path, columns: &[&'static Figure], json: bool) -> Resu
     let usual = experiment.meta().kind.figures();
     let wanted = if columns.is_empty() { usual } else { columns };
     let any = |figure: &&&Figure| combinations.iter().any(|of| of.mean(figure).is_some());
-    let shown: Vec<&Figure> = wanted.iter().filter(any).copied().collect();
-    table(&mut out, &combinations, &shown);
+    let silent = silent(&experiment, &combinations);
+    let says = |of: &&&Figure| !columns.is_empty() || !silent.contains(*of);
+    let shown: Vec<&Figure> = wanted.iter().filter(any).filter(says).copied().collect();
+    let sign = currency(&experiment.meta().about);
+    table(&mut out, &combinations, (&shown, &sign));
+    write_differences(&mut out, &combinations, (&shown, &sign));
     // What was done to servers is for `follow`, attempts that failed for `analyse`; both are in
     // `--json`.
     let is_shown =
@@ -111,6 +117,23 @@ pub(super) fn show(path: &Path, columns: &[&'static Figure], json: bool) -> Resu
     }
     print(&out)?;
     Ok(Exit::Held)
+}
+
+/// Usual figures that say nothing here: what is left of what was earned, where nothing was, which
+/// is the cost once more; bytes that were missed, of a trace without sizes.
+fn silent(experiment: &Experiment, combinations: &[Combination]) -> Vec<&'static Figure> {
+    let meta = experiment.meta();
+    let earns = |of: &Combination| of.mean(figure::REVENUE).is_none_or(|of| of.value != 0.0);
+    let about = || serde_json::from_str(&meta.about).ok();
+    let is_sized = || about().is_none_or(|about: About| about.is_sized());
+    let mut silent = Vec::new();
+    if !combinations.iter().any(earns) {
+        silent.push(figure::NET);
+    }
+    if meta.kind == Kind::Caches && !is_sized() {
+        silent.push(figure::BYTE_MISS_RATIO);
+    }
+    silent
 }
 
 /// What it is, how far it is, and what is varied.
@@ -136,8 +159,9 @@ fn head(experiment: &Experiment, combinations: &[Combination]) -> Result<String>
     Ok(out)
 }
 
-/// A row a combination: its levels, how many replications are done, and its figures.
-fn table(out: &mut String, combinations: &[Combination], shown: &[&Figure]) {
+/// A row a combination: its levels, how many replications are done, whether the SLO held, and its
+/// figures; money in a currency.
+fn table(out: &mut String, combinations: &[Combination], (shown, sign): (&[&Figure], &str)) {
     let all = factors(combinations);
     let blocks: BTreeSet<u32> = combinations.iter().map(|of| of.block).collect();
     let keys: Vec<&str> = all.keys().copied().collect();
@@ -146,6 +170,8 @@ fn table(out: &mut String, combinations: &[Combination], shown: &[&Figure]) {
         heads.push("block".to_owned());
     }
     heads.push("done".to_owned());
+    let has_slo = combinations.iter().any(|of| of.mean(figure::SLO_HELD).is_some());
+    heads.extend(has_slo.then(|| "SLO".to_owned()));
     let names = heads.len();
     heads.extend(shown.iter().map(|figure| figure.label.to_owned()));
     let has_marks = combinations.iter().any(|of| !of.aside.is_empty());
@@ -158,7 +184,8 @@ fn table(out: &mut String, combinations: &[Combination], shown: &[&Figure]) {
             row.push(of.block.to_string());
         }
         row.push(format!("{}/{}", of.executed(), of.cells));
-        row.extend(shown.iter().map(|figure| shown_as(figure, of.mean(figure))));
+        row.extend(has_slo.then(|| held(of)));
+        row.extend(shown.iter().map(|figure| shown_as(figure, of.mean(figure), sign)));
         row.extend(has_marks.then(|| marks(of)));
         rows.push(row);
     }
@@ -166,6 +193,38 @@ fn table(out: &mut String, combinations: &[Combination], shown: &[&Figure]) {
     if combinations.len() > MAX_ROWS {
         let more = show_count((combinations.len() - MAX_ROWS) as u64);
         let _ = writeln!(out, "… and {more} more: --json and `plimsoll export` have all");
+    }
+}
+
+/// The differences of policies from the first one, on the same requests: a table for each of those
+/// that others are compared with.
+fn write_differences(
+    out: &mut String,
+    all: &[Combination],
+    (shown, sign): (&[&'static Figure], &str),
+) {
+    let label = |of: &Combination| of.factors.values().cloned().collect::<Vec<_>>().join(" · ");
+    let mut tables: BTreeMap<usize, Vec<Vec<String>>> = BTreeMap::new();
+    for (place, of) in all.iter().enumerate().take(MAX_ROWS) {
+        let Some((first, from)) = first_of(of, &all[..place], POLICY) else { continue };
+        let Some(found) = differences(of, from, shown) else { continue };
+        let cell = |figure: &&Figure| {
+            let Some(of) = found.iter().find(|of| of.figure == *figure) else {
+                return "–".to_owned();
+            };
+            let half = (of.mean - of.ci95.0).max(of.ci95.1 - of.mean);
+            figure.unit.show_estimate(of.mean, Some(half), sign, true)
+        };
+        let row = std::iter::once(label(of)).chain(shown.iter().map(cell)).collect();
+        let heads = || {
+            let labels = shown.iter().map(|figure| figure.label.to_owned());
+            vec![std::iter::once(format!("against {}", label(from))).chain(labels).collect()]
+        };
+        tables.entry(first).or_insert_with(heads).push(row);
+    }
+    for rows in tables.values() {
+        out.push('\n');
+        align(out, rows, 1, Paint::stdout());
     }
 }
 
@@ -181,16 +240,27 @@ fn marks(of: &Combination) -> String {
     if words.is_empty() { "–".to_owned() } else { words.join(", ") }
 }
 
-/// `13.5% ±2.1%`; a dash where it is not known.
-fn shown_as(figure: &Figure, mean: Option<Mean>) -> String {
-    let show = |value: f64| figure.unit.show(value);
-    match mean {
-        None => "–".to_owned(),
-        Some(Mean { value, ci95: None, .. }) => show(value),
-        Some(Mean { value, ci95: Some((low, high)), .. }) => {
-            format!("{} ±{}", show(value), show((value - low).max(high - value)))
-        }
+/// Whether the SLO held in the replications of a combination: `held`, `held in 2 of 3`.
+fn held(of: &Combination) -> String {
+    let known = of.done.iter().filter_map(|one| one.figures.get(figure::SLO_HELD.name));
+    let (mut held, mut all) = (0, 0);
+    for value in known {
+        held += usize::from(*value > 0.5);
+        all += 1;
     }
+    match (held, all) {
+        (_, 0) => "–".to_owned(),
+        (held, all) if held == all => "held".to_owned(),
+        (0, _) => "broken".to_owned(),
+        (held, all) => format!("held in {held} of {all}"),
+    }
+}
+
+/// `13.5% ±2.1%`, `$0.51 ±0.02`; a dash where it is not known.
+fn shown_as(figure: &Figure, mean: Option<Mean>, sign: &str) -> String {
+    let Some(Mean { value, ci95, .. }) = mean else { return "–".to_owned() };
+    let half = ci95.map(|(low, high)| (value - low).max(high - value));
+    figure.unit.show_estimate(value, half, sign, false)
 }
 
 fn document(experiment: &Experiment, combinations: &[Combination]) -> Result<Value> {

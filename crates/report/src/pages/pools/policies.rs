@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use plimsoll_analysis::paired::{Difference, differences as differences_of, first_of};
 use plimsoll_elastic::course::{About, Course, Decision};
 use plimsoll_elastic::result::Paired;
+use plimsoll_plan::POLICY;
 use plimsoll_runs::{Run, RunError};
 use plimsoll_stats::figure::{self, Figure};
-use plimsoll_stats::interval::{self, LEVEL};
 
 use super::paired;
 use super::places::{self, Place};
@@ -117,35 +118,20 @@ fn held(row: &Row) -> Option<bool> {
 /// The differences of each policy from the first one at the same levels, replication by
 /// replication.
 fn differences(cells: &Cells) -> Vec<Paired> {
-    let others = |row: &Row| {
-        let mut factors = row.of.factors.clone();
-        factors.remove("policy").map(|_| factors)
-    };
     let mut all = Vec::new();
     for (number, row) in cells.rows.iter().enumerate() {
-        let Some(levels) = others(row) else { continue };
-        let before = &cells.rows[..number];
-        let first = before.iter().find(|other| others(other).as_ref() == Some(&levels));
-        all.extend(first.and_then(|first| difference(row, first)));
+        let before = cells.rows[..number].iter().map(|row| &row.of);
+        let Some((first, of)) = first_of(&row.of, before, POLICY) else { continue };
+        let Some(found) = differences_of(&row.of, of, &paired::FIGURES) else { continue };
+        let named = |of: &Difference| of.figure.name.to_owned();
+        all.push(Paired {
+            label: row.label.clone(),
+            with: cells.rows[first].label.clone(),
+            difference: found.iter().map(|of| (named(of), of.mean)).collect(),
+            ci95: found.iter().map(|of| (named(of), of.ci95)).collect(),
+        });
     }
     all
-}
-
-/// `None` of fewer than two replications, or of another number of them.
-fn difference(row: &Row, first: &Row) -> Option<Paired> {
-    if row.of.done.len() < 2 || row.of.done.len() != first.of.done.len() {
-        return None;
-    }
-    let (mut difference, mut ci95) = (BTreeMap::new(), BTreeMap::new());
-    for figure in paired::FIGURES {
-        let Some((a, b)) = row.of.values(figure).zip(first.of.values(figure)) else { continue };
-        let less: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
-        let Ok(found) = interval::mean(&less, LEVEL) else { continue };
-        difference.insert(figure.name.to_owned(), found.value);
-        ci95.insert(figure.name.to_owned(), (found.low, found.high));
-    }
-    let (label, with) = (row.label.clone(), first.label.clone());
-    Some(Paired { label, with, difference, ci95 })
 }
 
 /// The course of a pool, from the series of its run whose names begin with a prefix, and from its
