@@ -2,46 +2,39 @@
 
 mod clusters;
 mod designed;
+mod execute;
 mod figures;
 mod most;
 mod pools;
 mod searches;
+mod simulated;
 
 use std::path::Path;
-use std::sync::Mutex;
 
 use plimsoll_cache::bound::Bound;
 use plimsoll_cache::simulate::Comparison;
-use plimsoll_plan::{
-    CachePlan, Plan, PlanKind, Setting, TYPE, Varied, Written, compares_caches, kind_of,
-};
-use plimsoll_runs::Kind;
-use plimsoll_runs::experiment::Cell;
+use plimsoll_plan::{CachePlan, Plan, PlanKind, Setting, Written, compares_caches, kind_of};
 use plimsoll_testbed::outline::Planned;
 
-use crate::adaptive;
 use crate::between::{self, Between};
-use crate::control::Control;
-use crate::engine::{self, World};
 use crate::error::ExperimentError;
 use crate::estimate::{self, Cells, Span};
-use crate::locks::Locks;
 use crate::money::{self, Cost};
 use crate::plans;
 use crate::prepare::{Place, Prepared, outlined, prepare};
 use crate::ready::designed::Designed;
+pub use crate::ready::execute::{Searches, TakePool, Takes, With};
 pub use crate::ready::most::Scaled;
-use crate::record::{CellPlan, Record, Subject};
+pub use crate::ready::simulated::PoolCase;
+use crate::record::{CellPlan, Subject};
 use crate::scale::{note, scaled};
 use crate::series::Pace;
-use crate::world::caches::{self, Clusters, Policies, Requests};
-use crate::world::pool::tuning::{Tuning, write_tuned};
-use crate::world::pool::{self, Grid, Model, Pool};
-use crate::world::search::{Asked, Came, Take};
-use crate::world::simulated::{self, Instance};
+use crate::world::caches::{self, Requests};
+use crate::world::pool::tuning::Tuning;
+use crate::world::search::Asked;
+use crate::world::simulated::Instance;
 use crate::world::watch::sources;
-use crate::world::{load, search};
-use std::num::NonZeroUsize;
+use crate::world::{self, load};
 use std::time::Duration;
 
 /// Parts of a trace, each a point of a line over time.
@@ -125,40 +118,42 @@ pub struct Ready {
 /// What a plan is of.
 enum Of {
     Load(Box<(Plan, Prepared)>),
-    Search(Box<(Plan, Prepared, Asked)>),
+    Search(Box<Sought>),
     SimulatedLoad(Box<(Plan, Prepared, Instance)>),
     SimulatedSearch(Box<(Plan, Prepared, Asked, Instance)>),
-    Pool(Box<(Plan, Model, Grid)>),
+    Pools(Vec<PoolCase>),
     Caches(Box<(Comparison, Vec<Bound>, Requests)>),
     Clusters(Box<(CachePlan, Vec<caches::Cell>, Requests)>),
     Tune(Box<Tuning>),
     Designed(Box<Designed>),
 }
 
-/// What a plan that is ready is executed with.
-pub struct With<'a> {
-    /// Keeps what comes of the cells.
-    pub record: &'a Record<'a>,
-    /// The path of the run or experiment.
-    pub path: &'a Path,
-    /// Watches, and says when to end.
-    pub control: &'a dyn Control,
-    /// Keep other searches away.
-    pub locks: &'a Locks,
-    /// Threads for simulations.
-    pub threads: NonZeroUsize,
-    /// Where it is executed.
-    pub place: Place<'a>,
-    /// Whether a cell that fails ends the experiment.
-    pub is_fail_fast: bool,
-    /// Tells the processor time of the thread that asks, nanoseconds.
-    pub cpu_ns: fn() -> u64,
-    /// Takes what comes of each search, where the plan is of searches; without it one that comes to
-    /// nothing is an error.
-    pub take: Option<Take<'a>>,
+/// A search on a live target, or a series of them.
+struct Sought {
+    plan: Plan,
+    prepared: Prepared,
+    asked: Asked,
+    /// How many searches were killed, so that others are made in their place.
+    killed: u32,
+    /// When each begins.
+    pace: Pace,
 }
 
 impl Ready {
+    /// What takes no time that is known before, and starts no servers.
+    fn new(subject: Subject, cells: Vec<CellPlan>, notes: Vec<String>, of: Of) -> Self {
+        Self {
+            subject,
+            cells,
+            notes,
+            steps: Vec::new(),
+            length_s: None,
+            cell_s: 0.0,
+            budget: None,
+            of,
+        }
+    }
+
     /// Reads a plan and what it names.
     ///
     /// # Errors
@@ -187,9 +182,9 @@ impl Ready {
             (PlanKind::Caches, true) if compares_caches(ask.text) => Self::caches(ask),
             (PlanKind::Caches, true) => Self::clusters(ask),
             (PlanKind::Pool, false) => Self::live_pool(ask),
-            (PlanKind::Caches, false) => Err(not_live("caches")),
+            (PlanKind::Caches, false) => Err(only_simulated("caches")),
             (PlanKind::Tune, true) => Self::tune(ask),
-            (PlanKind::Tune, false) => Err(not_live("a pool")),
+            (PlanKind::Tune, false) => Err(only_simulated("a search for parameters of a pool")),
         }
     }
 
@@ -204,62 +199,29 @@ impl Ready {
             sources(&plan, &[], ask.place.system)?;
         }
         let mut prepared = ask.prepared(&plan)?;
-        prepared.notes.extend(instance.as_ref().and_then(|_| simulated::live_only(&plan)));
+        prepared.notes.extend(instance.as_ref().and_then(|_| world::simulated::live_only(&plan)));
         let Some(instance) = instance else {
             return Ok(Self::loaded(plan, prepared, ask.place.here));
         };
-        Ok(Self {
-            subject: simulated::subject(load::subject(&plan, &prepared, ask.place.here)),
-            cells: load::cells(&plan).collect(),
-            notes: prepared.notes.clone(),
-            length_s: None,
-            steps: Vec::new(),
-            cell_s: 0.0,
-            budget: None,
-            of: Of::SimulatedLoad(Box::new((plan, prepared, instance))),
-        })
+        let subject = world::simulated::subject(load::subject(&plan, &prepared, ask.place.here));
+        let (cells, notes) = (load::cells(&plan).collect(), prepared.notes.clone());
+        Ok(Self::new(
+            subject,
+            cells,
+            notes,
+            Of::SimulatedLoad(Box::new((plan, prepared, instance))),
+        ))
     }
 
     /// A load whose plan is read and prepared, in a folder.
     #[must_use]
     pub fn loaded(plan: Plan, prepared: Prepared, here: &Path) -> Self {
         let each_s = prepared.offer.duration_ns() as f64 / 1e9;
-        Self {
-            subject: load::subject(&plan, &prepared, here),
-            cells: load::cells(&plan).collect(),
-            notes: prepared.notes.clone(),
-            length_s: Some(each_s * f64::from(plan.repeat)),
-            steps: Vec::new(),
-            cell_s: each_s,
-            budget: None,
-            of: Of::Load(Box::new((plan, prepared))),
-        }
-    }
-
-    fn pool(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
-        let plan = ask.plan()?;
-        if plan.is_experiment() {
-            return designed::pool(ask, &plan);
-        }
-        let model = pool::model(&plan)?;
-        if model.policies.is_empty() {
-            let text = "find a policy in the plan: it has none; add a section [policy.NAME], see \
-                        `plimsoll simulate --list-policies`";
-            return Err(ExperimentError::Conflict(text.to_owned()));
-        }
-        let replications = 0..plan.repeat.into();
-        let grid = Grid { before: 0, policies: model.policies.len(), replications };
-        let only = only_type(&model);
-        Ok(Self {
-            subject: pool::subject(&plan, &model, ask.place.here),
-            cells: pool::cells(&model, &grid, &only).collect(),
-            notes: model.notes.clone(),
-            length_s: None,
-            steps: Vec::new(),
-            cell_s: 0.0,
-            budget: None,
-            of: Of::Pool(Box::new((plan, model, grid))),
-        })
+        let (length_s, subject) =
+            (each_s * f64::from(plan.repeat), load::subject(&plan, &prepared, here));
+        let (cells, notes) = (load::cells(&plan).collect(), prepared.notes.clone());
+        let of = Of::Load(Box::new((plan, prepared)));
+        Self { length_s: Some(length_s), cell_s: each_s, ..Self::new(subject, cells, notes, of) }
     }
 
     /// A pool whose servers the plan starts, and a role of which is scaled.
@@ -284,60 +246,6 @@ impl Ready {
         let settings = compared(ask)?;
         let ask = Ask { settings: &settings, ..*ask };
         designed::shadow_pool(&ask, &ask.plan()?)
-    }
-
-    fn caches(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
-        let plan = plans::read_caches(&ask.written())?;
-        let requests = caches::recorded(&plan.trace, 0)?;
-        let comparison = caches::comparison(&plan.cache, &requests.trace)?;
-        let bounds = caches::bounds(&plan.cache, &comparison, &requests.trace)?;
-        let about = caches::about(&plan, &requests.trace, (&comparison, &bounds));
-        Ok(Self {
-            subject: caches::subject_of_comparison(&plan, &about)?,
-            cells: caches::policy_cells(&comparison).collect(),
-            notes: requests.notes.clone(),
-            length_s: None,
-            steps: Vec::new(),
-            cell_s: 0.0,
-            budget: None,
-            of: Of::Caches(Box::new((comparison, bounds, requests))),
-        })
-    }
-
-    fn clusters(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
-        let plan = plans::read_clusters(&ask.written())?;
-        if plan.is_experiment() {
-            return designed::clusters(ask, &plan);
-        }
-        let clusters = caches::cells(&plan, PARTS)
-            .map_err(|error| ExperimentError::Conflict(error.to_string()))?;
-        let requests = caches::requests(&plan)?;
-        Ok(Self {
-            subject: caches::subject(&plan, &clusters, &requests.trace)?,
-            cells: caches::cluster_cells(&plan, &clusters).collect(),
-            notes: requests.notes.clone(),
-            length_s: None,
-            steps: Vec::new(),
-            cell_s: 0.0,
-            budget: None,
-            of: Of::Clusters(Box::new((plan, clusters, requests))),
-        })
-    }
-
-    fn tune(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
-        let plan = plans::read(&ask.written())?;
-        refuse_tuned(&plan)?;
-        let tuning = Tuning::of(&plan)?;
-        Ok(Self {
-            subject: tuning.subject(ask.place.here),
-            cells: Vec::new(),
-            notes: tuning.notes().to_vec(),
-            length_s: None,
-            steps: Vec::new(),
-            cell_s: 0.0,
-            budget: None,
-            of: Of::Tune(Box::new(tuning)),
-        })
     }
 
     /// How many cells there are at most.
@@ -430,57 +338,6 @@ impl Ready {
         matches!(&self.of, Of::Designed(of) if of.is_shadow())
     }
 
-    /// Executes cells of the plan.
-    ///
-    /// # Errors
-    /// As for [`engine::execute`].
-    pub(crate) fn execute(&self, cells: &[Cell], with: &With<'_>) -> Result<(), ExperimentError> {
-        let go = |world: &dyn World| {
-            engine::execute(world, cells, with.record, with.control, with.threads)
-        };
-        let place = with.place;
-        match &self.of {
-            Of::Load(of) => {
-                let (plan, prepared) = &**of;
-                go(&load::Load {
-                    plan,
-                    prepared,
-                    path: with.path.to_owned(),
-                    place,
-                    text: None,
-                    before: &[],
-                    sources: &sources(plan, &[], place.system)?,
-                })
-            }
-            Of::Search(of) => execute_search(of, with, &go),
-            Of::SimulatedLoad(of) => {
-                let (plan, prepared, instance) = &**of;
-                go(&simulated::Load { plan, prepared, instance, place })
-            }
-            Of::SimulatedSearch(of) => {
-                let (plan, prepared, asked, instance) = &**of;
-                go(&simulated::Search { plan, prepared, asked, instance, place })
-            }
-            Of::Pool(of) => {
-                let (_, model, grid) = &**of;
-                go(&Pool::new(model, grid.clone(), &|_| ())?)
-            }
-            Of::Caches(of) => {
-                let (comparison, bounds, requests) = &**of;
-                go(&Policies::new(&requests.trace, (comparison, bounds), with.cpu_ns)?)
-            }
-            Of::Clusters(of) => {
-                let (plan, clusters, requests) = &**of;
-                go(&Clusters::new(plan, clusters, requests, with.cpu_ns))
-            }
-            Of::Designed(of) => of.execute(cells, with),
-            Of::Tune(tuning) => {
-                let tuned = tuning.tune(with.record, with.control, with.threads)?;
-                tuned.map_or(Ok(()), |tuned| write_tuned(with.path, &tuned))
-            }
-        }
-    }
-
     /// The load that is sent, where a live one is: its length and that of its warm-up, nanoseconds.
     #[must_use]
     pub fn load_ns(&self) -> Option<(u64, u64)> {
@@ -494,76 +351,12 @@ impl Ready {
     #[must_use]
     pub fn quantile(&self) -> Option<f64> {
         match &self.of {
-            Of::Search(of) => Some(of.2.method.slo().0),
+            Of::Search(of) => Some(of.asked.method.slo().0),
             Of::SimulatedSearch(of) => Some(of.2.method.slo().0),
             Of::Designed(of) => of.quantile,
             _ => None,
         }
     }
-}
-
-/// Executes searches on a target that nobody else searches meanwhile.
-fn execute_search(
-    (plan, prepared, asked): &(Plan, Prepared, Asked),
-    with: &With<'_>,
-    go: &dyn Fn(&dyn World) -> Result<(), ExperimentError>,
-) -> Result<(), ExperimentError> {
-    let series = plan.search.as_ref();
-    let every_s = series.and_then(|of| of.every).map(|every| every.as_secs_f64());
-    let is_whole = |came: Came| came.is_whole(&prepared.subject);
-    let world = search::Search {
-        plan,
-        prepared,
-        asked,
-        path: with.path.to_owned(),
-        locks: with.locks,
-        restarts: series.is_some_and(|search| search.restarts.is_some()),
-        of: plan.repeat,
-        killed: 0,
-        place: with.place,
-        take: with.take.unwrap_or(&is_whole),
-        pace: Mutex::new(Pace::new(every_s)),
-        text: None,
-        before: &[],
-        sources: &sources(plan, &[], with.place.system)?,
-    };
-    let _held = world.hold_target(with.control)?;
-    go(&world)
-}
-
-/// Executes the cells of an experiment in a world, and what follows from them.
-fn execute_designed(
-    world: &dyn World,
-    (varied, kind): (&Varied, Kind),
-    cells: &[Cell],
-    with: &With<'_>,
-) -> Result<(), ExperimentError> {
-    let go =
-        |cells: &[Cell]| engine::execute(world, cells, with.record, with.control, with.threads);
-    go(cells)?;
-    adaptive::go_on(varied, kind, (with.record, with.control), &go)
-}
-
-/// Refuses what a search for parameters does not do: which settings it tries is its own to say.
-fn refuse_tuned(plan: &Plan) -> Result<(), ExperimentError> {
-    let asked = [
-        ("[testbed]", plan.testbed.is_some()),
-        ("[factor]", !plan.factors.is_empty()),
-        ("[experiment]", plan.experiment.is_some()),
-    ];
-    match asked.iter().find(|(_, is_asked)| *is_asked) {
-        None => Ok(()),
-        Some((section, _)) => Err(ExperimentError::Conflict(format!(
-            "search for the parameters of a policy with {section}: [tune] says by itself which \
-             settings are tried; leave one of them out"
-        ))),
-    }
-}
-
-/// The level that all cells of a pool have where its plan names the type of its instances.
-fn only_type(model: &Model) -> Vec<(String, String)> {
-    let label = model.instance_type.as_ref().map(|of| of.label.clone());
-    label.map(|label| (TYPE.to_owned(), label)).into_iter().collect()
 }
 
 /// The settings of a plan whose policies are compared: so it is an experiment, whether it says so
@@ -578,6 +371,13 @@ fn not_watched() -> ExperimentError {
     let text = "watch somebody's pool by a plan that has none: --shadow goes with a plan that has \
                 policies";
     ExperimentError::Conflict(text.to_owned())
+}
+
+fn only_simulated(what: &str) -> ExperimentError {
+    ExperimentError::Conflict(format!(
+        "run {what} live: plans of it are only simulated, with a [testbed] or without; say \
+         --simulated"
+    ))
 }
 
 fn not_live(what: &str) -> ExperimentError {

@@ -8,11 +8,12 @@
 
 mod failed;
 mod identity;
+mod opening;
 mod steered;
 
 use std::cell::Cell as Local;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use plimsoll_runs::event::Class;
@@ -33,6 +34,7 @@ use crate::inputs;
 use crate::record::identity::Basis;
 
 pub use crate::record::identity::Own;
+pub use crate::record::opening::{CellPlan, Keeps, Opening, Subject};
 
 /// The most cells of an experiment that keep their runs where nothing else is said.
 pub const MAX_RUNS: u64 = 100;
@@ -49,84 +51,6 @@ pub const SPENT: &str = "spent_ns";
 thread_local! {
     /// When this thread began its present cell, nanoseconds since 1970.
     static BEGAN_NS: Local<u64> = const { Local::new(0) };
-}
-
-/// What is executed, as it is known before the first cell.
-#[derive(Debug, Clone)]
-pub struct Subject {
-    /// The plan's name; may be empty.
-    pub name: String,
-    /// The kind of run that each cell is.
-    pub kind: Kind,
-    /// Where the cells take place.
-    pub world: World,
-    /// What is put to the test, in a few words, for lists.
-    pub what: String,
-    /// What the world tells of it beforehand, as JSON, for pages; may be empty.
-    pub about: String,
-    /// The plan, complete.
-    pub plan_text: String,
-    /// All that the figures of cells depend on, beside their levels and seeds: the plan without its
-    /// name, and without how often it is run. Nothing where each combination of levels has its own.
-    pub identity: String,
-    /// Of an experiment, what the figures of each combination depend on, by its levels.
-    pub own: BTreeMap<BTreeMap<String, String>, Own>,
-    /// The files that the plan reads: the figures depend on what they hold.
-    pub files: Vec<PathBuf>,
-    /// The plan's SLO, as it states it.
-    pub slo: Option<String>,
-    /// How long the load is, nanoseconds; 0 where that is not known.
-    pub duration_ns: u64,
-}
-
-/// Where a record is kept, and how.
-pub struct Opening<'a> {
-    /// The folder for runs.
-    pub root: &'a Path,
-    /// The name of the new folder in it.
-    pub id: String,
-    /// Where the cells have their runs.
-    pub layout: Layout,
-    /// What is executed.
-    pub of: Subject,
-    /// The file that the plan was read from; empty where there was none.
-    pub plan_file: String,
-    /// How many cells there are at most: a single one becomes a single run.
-    pub cells: u64,
-    /// Which simulated cells keep a run.
-    pub keeps: Keeps,
-    /// Whether an experiment goes on with a plan that has changed, by the cells that are equal.
-    pub adopts: bool,
-    /// The version of this program.
-    pub version: &'a str,
-    /// Tells nanoseconds since 1970.
-    pub now_ns: fn() -> u64,
-}
-
-/// Which simulated cells keep a run beside their figures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keeps {
-    /// None.
-    Figures,
-    /// All of up to [`MAX_RUNS`]; of more, those among the first that are of the first replication.
-    Few,
-    /// Every one.
-    All,
-}
-
-/// A cell as a plan has it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CellPlan {
-    /// Its number, from 1.
-    pub number: u32,
-    /// The level of each factor.
-    pub factors: BTreeMap<String, String>,
-    /// Which replication it is, from 0.
-    pub replication: u32,
-    /// Its block.
-    pub block: u32,
-    /// Its seed.
-    pub seed: u64,
 }
 
 /// A figure of a cell, with its value.
@@ -160,6 +84,8 @@ struct Inner {
     place: Place,
     /// The figure that effects are computed of, where the plan does not name it.
     responds: Option<&'static str>,
+    /// What a reader should know of what came out.
+    notes: Vec<String>,
     /// Cells whose figures are to be written.
     gathered: Vec<Finished>,
     gathered_ns: u64,
@@ -218,6 +144,7 @@ impl<'a> Record<'a> {
             planned: Vec::new(),
             place,
             responds: None,
+            notes: Vec::new(),
             gathered,
             gathered_ns: started_ns,
             has_some: is_resumed,
@@ -231,6 +158,12 @@ impl<'a> Record<'a> {
             bounds,
             inner: Mutex::new(inner),
         }
+    }
+
+    /// The path of the run or experiment.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.opening.root.join(&self.opening.id)
     }
 
     /// Enters cells that are going to be executed. Returns those that are not done yet.
@@ -272,9 +205,9 @@ impl<'a> Record<'a> {
         Ok(cells)
     }
 
-    /// Whether it keeps an experiment, in which attempts at a cell are told apart. What comes of a
-    /// single cell is a single run; but that of a live pool has more than a run holds: what was
-    /// predicted, and what a killed process has left.
+    /// Whether it keeps an experiment, in which attempts at a cell are told apart: not of a single
+    /// cell, but of a live pool, which has more than a run holds (what was predicted, and what a
+    /// killed process has left).
     #[must_use]
     pub fn is_of_several(&self) -> bool {
         let of = &self.opening.of;
@@ -395,6 +328,14 @@ impl<'a> Record<'a> {
         }
     }
 
+    /// Keeps what a reader should know of what came out, once.
+    pub fn note(&self, text: &str) {
+        let mut inner = self.inner();
+        if !inner.notes.iter().any(|of| of == text) {
+            inner.notes.push(text.to_owned());
+        }
+    }
+
     /// Ends it. Returns the path of the run or experiment; `None` where no cell came to anything:
     /// then nothing is left.
     ///
@@ -416,11 +357,14 @@ impl<'a> Record<'a> {
         };
         let mut inner = self.inner();
         inner.flush()?;
+        let noted = std::mem::take(&mut inner.notes);
+        let noted = noted.iter().filter(|of| !warnings.contains(of));
+        let warnings: Vec<String> = warnings.iter().chain(noted).cloned().collect();
         match std::mem::replace(&mut inner.place, Place::Nowhere) {
             Place::Nowhere => Ok(None),
             Place::Run(path) => Ok(Some(path)),
             Place::Open(writer) => {
-                let end = End { warnings: warnings.to_vec(), ..End::new(ended) };
+                let end = End { warnings, ..End::new(ended) };
                 Ok(Some(writer.finish(end)?.path().to_owned()))
             }
             Place::Experiment(journal) if !inner.has_some => {
@@ -428,7 +372,7 @@ impl<'a> Record<'a> {
                 Ok(None)
             }
             Place::Experiment(mut journal) => {
-                for warning in warnings {
+                for warning in &warnings {
                     journal.event(None, &event(at_ns, "warning", warning))?;
                 }
                 let (layout, folder) = (journal.layout(), journal.folder().to_owned());

@@ -17,16 +17,16 @@ use crate::terminal::{pretty, print, say};
 use plimsoll_capacity::conduct::Judged;
 use plimsoll_capacity::result::CapacityResult;
 use plimsoll_experiment::conduct::run_plan;
-use plimsoll_experiment::control::News;
+use plimsoll_experiment::control::{Control, News};
 use plimsoll_experiment::locks::Locks;
 use plimsoll_experiment::plans;
 use plimsoll_experiment::prepare;
 use plimsoll_experiment::prepare::Prepared;
-use plimsoll_experiment::ready::{Ready, With};
+use plimsoll_experiment::ready::{Ready, Searches, Takes, With};
 use plimsoll_experiment::record::{Keeps, Opening, Record};
 use plimsoll_experiment::touches::Touches;
 use plimsoll_experiment::world::search;
-use plimsoll_experiment::world::search::{Came, Search as World, Take, subject};
+use plimsoll_experiment::world::search::{Came, subject};
 use plimsoll_plan::{Plan, PlanKind, Setting, Written, kind_of};
 use plimsoll_report::ci::Checks;
 use plimsoll_runs::experiment::{Journal, Layout};
@@ -94,20 +94,11 @@ fn once(asked: &Asked<'_>) -> Result<Exit> {
         *came.lock().unwrap_or_else(PoisonError::into_inner) = Some(of);
         Ok(())
     };
-    let ready = Ready::sought(asked.plan.clone(), asked.prepared.clone(), &place(&asked.here))?;
+    let ready = asked.ready()?;
     let path = args.out.join(&id);
-    let with = With {
-        record: &asked.record(id, 1, None)?,
-        path: &path,
-        control: &screen,
-        locks: &asked.locks,
-        threads: NonZeroUsize::MIN,
-        place: place(&asked.here),
-        is_fail_fast: false,
-        cpu_ns: plimsoll_load::clock::thread_cpu_ns,
-        take: Some(&take),
-    };
-    run_plan(&ready, &with)?.executed?;
+    let record = asked.record(id, 1, None)?;
+    let takes = Searches { begins: &|| Ok(()), take: &take };
+    run_plan(&ready, &asked.with((&record, &path), &screen, takes))?.executed?;
     let Some(came) = came.into_inner().unwrap_or_else(PoisonError::into_inner) else {
         return Ok(Exit::Incomplete);
     };
@@ -181,23 +172,29 @@ impl<'a> Asked<'a> {
         screen.answering("ending; what was measured is kept")
     }
 
-    /// The search as a world, whose results `take` takes.
-    fn world<'b>(&'b self, path: &Path, take: Take<'b>) -> World<'b> {
-        World {
-            plan: &self.plan,
-            prepared: &self.prepared,
-            asked: &self.search,
-            path: path.to_owned(),
+    /// The plan, ready to be executed.
+    fn ready(&self) -> Result<Ready> {
+        let (plan, prepared) = (self.plan.clone(), self.prepared.clone());
+        Ok(Ready::sought(plan, prepared, &place(&self.here))?)
+    }
+
+    /// What it is executed with.
+    fn with<'b>(
+        &'b self,
+        (record, path): (&'b Record<'b>, &'b Path),
+        control: &'b dyn Control,
+        takes: Searches<'b>,
+    ) -> With<'b> {
+        With {
+            record,
+            path,
+            control,
             locks: &self.locks,
-            restarts: false,
-            of: 1,
-            killed: 0,
+            threads: NonZeroUsize::MIN,
             place: place(&self.here),
-            take,
-            pace: Mutex::default(),
-            text: None,
-            before: &[],
-            sources: &[],
+            is_fail_fast: false,
+            cpu_ns: plimsoll_load::clock::thread_cpu_ns,
+            takes: Takes::Searches(takes),
         }
     }
 

@@ -20,7 +20,7 @@ use plimsoll_experiment::locks::Locks;
 use plimsoll_experiment::mix::{Mix, Part};
 use plimsoll_experiment::plans;
 use plimsoll_experiment::prepare::Prepared;
-use plimsoll_experiment::ready::{Ready, With};
+use plimsoll_experiment::ready::{Ready, Takes, With};
 use plimsoll_experiment::record::{Keeps, Opening, Record};
 use plimsoll_experiment::{Check, ExperimentError, outlined, prepare};
 use plimsoll_plan::{Plan, Setting, Written};
@@ -108,7 +108,7 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
         place,
         is_fail_fast: false,
         cpu_ns: plimsoll_load::clock::thread_cpu_ns,
-        take: None,
+        takes: Takes::Nobody,
     };
     let Conducted { path, executed, .. } = run_plan(&ready, &with)?;
     let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);

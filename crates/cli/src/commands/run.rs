@@ -14,7 +14,7 @@ use plimsoll_experiment::bounds::Budget;
 use plimsoll_experiment::conduct::run_plan;
 use plimsoll_experiment::control::News;
 use plimsoll_experiment::locks::Locks;
-use plimsoll_experiment::ready::{Ask, Ready, Shadow, With};
+use plimsoll_experiment::ready::{Ask, Ready, Shadow, Takes, With};
 use plimsoll_experiment::record::{Opening, Record};
 use plimsoll_experiment::resume::{Unfinished, unfinished};
 use plimsoll_experiment::series::result_of;
@@ -74,7 +74,7 @@ fn perform(args: &Run) -> Result<Exit> {
         place: place(&here),
         is_fail_fast: args.fail_fast,
         cpu_ns: plimsoll_load::clock::thread_cpu_ns,
-        take: None,
+        takes: Takes::Nobody,
     };
     let conducted = run_plan(&ready, &with)?;
     if let Some(why) = &conducted.early {

@@ -1,7 +1,7 @@
 //! `plimsoll tune`: better parameters of a policy.
 
-use crate::commands::simulate::cells::{keeps, record};
-use crate::commands::simulate::{read_plan, threads};
+use crate::commands::simulate::cells::{Keeping, simulate};
+use crate::commands::simulate::{cut, read_plan, threads};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::simulate_args::Tune as Args;
@@ -9,12 +9,12 @@ use crate::terminal::error::{FlagError, Result};
 use crate::terminal::screen::Screen;
 use crate::terminal::{pretty, print, say};
 use plimsoll_elastic::result::PolicyResult;
-use plimsoll_experiment::engine::ending;
+use plimsoll_experiment::ready::{Ready, Takes};
 use plimsoll_experiment::world::pool::tune::TuneResult;
-use plimsoll_experiment::world::pool::tuning::{Tuning, write_tuned};
 use plimsoll_plan::Setting;
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_units::ParseError;
+use std::cell::Cell;
 use std::fmt::Write;
 
 /// Runs the command.
@@ -25,28 +25,20 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     let plan = read_plan(&args.plan, &args.flags, &set)?;
     crate::files::check_single(plan.is_designed(), "tune", (&args.plan, " --simulated"))?;
-    let tuning = Tuning::of(&plan)?;
+    let here = std::env::current_dir()?;
+    let ready = Ready::tuning(&plan, &here)?;
     let threads = threads(args.threads.as_deref())?;
     let interrupts = Interrupts::watch()?;
-    let of = tuning.subject(&std::env::current_dir()?);
-    let record = record(&args.out, &args.plan, of, (tuning.most_cells(), keeps(args.keep_cells)));
     let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("replications");
-    let tuned = tuning.tune(&record, &screen, threads);
-    screen.clear();
-    let (tuned, executed) = match tuned {
-        Ok(tuned) => (tuned, Ok(())),
-        Err(error) => (None, Err(error)),
+    let keeping = Keeping { out: &args.out, plan: &args.plan, all: args.keep_cells };
+    let tuned = Cell::new(None);
+    let take = |of: TuneResult| tuned.set(Some(of));
+    let folder = simulate(&ready, &keeping, (&screen, threads), Takes::Tuned(&take))?;
+    let Some(tuned) = tuned.take() else {
+        return Ok(cut("interrupted before there was a result", folder.as_deref()));
     };
-    let warnings = tuned.as_ref().map(|of| of.warnings.clone()).unwrap_or_default();
-    let folder = record.finish(ending(&executed, &screen), &warnings)?;
-    executed?;
-    let Some(tuned) = tuned else {
-        say("interrupted before there was a result");
-        folder.iter().for_each(|folder| say(&format!("what was done is in {}", folder.display())));
-        return Ok(Exit::Incomplete);
-    };
-    folder.iter().try_for_each(|folder| write_tuned(folder, &tuned))?;
-    show(&tuned, tuning.currency(), args.json)?;
+    let currency = plan.elastic.as_ref().map_or("$", |elastic| &elastic.billing.currency);
+    show(&tuned, currency, args.json)?;
     if !args.json {
         folder.iter().for_each(|folder| say(&format!("kept in {}", folder.display())));
     }

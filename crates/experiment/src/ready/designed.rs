@@ -10,7 +10,8 @@ use plimsoll_runs::experiment::Cell;
 use plimsoll_stats::figure::Figure;
 use plimsoll_testbed::outline::Planned;
 
-use super::{Ask, Of, PARTS, Ready, Scaled, With, clusters, execute_designed, figures, pools};
+use super::execute::execute_designed;
+use super::{Ask, Of, PARTS, Ready, Scaled, With, clusters, figures, pools};
 use crate::adaptive;
 use crate::bench::{self, Bench, Text};
 use crate::between;
@@ -130,9 +131,9 @@ impl Designed {
             }
             Kind::Pool(pool) => execute_designed(pool, of, cells, with),
             Kind::LivePool(pool, _) => {
-                let find = |cell: &Cell| pool.of_cell(cell);
+                let (find, place) = (|cell: &Cell| pool.of_cell(cell), &with.place);
                 let pause = |plan: &Plan, prepared: &Prepared, control: &dyn Control| {
-                    between::pause(plan, prepared, &with.place, control)
+                    between::pause(plan, prepared, place, control)
                 };
                 let live = Live::new((&find, &pause), rounds, with.path, with.place);
                 execute_designed(&live, of, cells, with)

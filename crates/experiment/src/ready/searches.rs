@@ -1,10 +1,13 @@
 //! A search for a capacity, made ready: on a live target, or on a simulated server.
 
+use std::ops::RangeInclusive;
+
 use plimsoll_plan::Plan;
 
-use super::{Ask, Of, Ready, designed};
+use super::{Ask, Of, Ready, Sought, designed};
 use crate::error::ExperimentError;
 use crate::prepare::{Place, Prepared, outlined};
+use crate::series::Pace;
 use crate::world::search::Asked;
 use crate::world::simulated::{self, Instance};
 use crate::world::{load, search};
@@ -27,16 +30,7 @@ impl Ready {
         let cells = load::cells(&plan).collect();
         let notes = prepared.notes.clone();
         let of = Of::SimulatedSearch(Box::new((plan, prepared, asked, instance)));
-        Ok(Self {
-            subject: simulated::subject(subject),
-            cells,
-            notes,
-            length_s: None,
-            steps: Vec::new(),
-            cell_s: 0.0,
-            budget: None,
-            of,
-        })
+        Ok(Self::new(simulated::subject(subject), cells, notes, of))
     }
 
     /// A search on a live target by a plan that was read already, for saying what it would do:
@@ -59,15 +53,23 @@ impl Ready {
         place: &Place<'_>,
     ) -> Result<Self, ExperimentError> {
         let asked = Asked::of(&plan)?;
-        Ok(Self {
-            subject: search::subject(&plan, &prepared, &asked, place),
-            cells: search::cells(1..=plan.repeat, plan.seed).collect(),
-            notes: prepared.notes.clone(),
-            length_s: None,
-            steps: Vec::new(),
-            cell_s: 0.0,
-            budget: None,
-            of: Of::Search(Box::new((plan, prepared, asked))),
-        })
+        let subject = search::subject(&plan, &prepared, &asked, place);
+        let cells = search::cells(1..=plan.repeat, plan.seed).collect();
+        let notes = prepared.notes.clone();
+        let every_s = plan.search.as_ref().and_then(|search| search.every);
+        let pace = Pace::new(every_s.map(|every| every.as_secs_f64()));
+        let of = Sought { plan, prepared, asked, killed: 0, pace };
+        Ok(Self::new(subject, cells, notes, Of::Search(Box::new(of))))
+    }
+
+    /// The searches of a series that is gone on with: those of these numbers, so many searches of
+    /// it having been killed, at this pace.
+    #[must_use]
+    pub fn going_on(mut self, numbers: RangeInclusive<u32>, killed: u32, pace: Pace) -> Self {
+        if let Of::Search(of) = &mut self.of {
+            self.cells = search::cells(numbers, of.plan.seed).collect();
+            (of.killed, of.pace) = (killed, pace);
+        }
+        self
     }
 }

@@ -13,7 +13,8 @@ use crate::terminal::error::{FlagError, Result, UsageError, read};
 use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::trace::read::{ReadOptions, read as read_trace};
 use plimsoll_cache::trace::{Told, Trace};
-use plimsoll_plan::{Setting, compares_caches};
+use plimsoll_experiment::world::caches::{Requests, life};
+use plimsoll_plan::{CacheTrace, Setting, compares_caches};
 use plimsoll_units::{ParseError, show_size};
 use std::fmt::Display;
 use std::path::Path;
@@ -63,6 +64,26 @@ struct Opened {
     trace: Trace,
     told: Told,
     cpu_s: f64,
+}
+
+/// What caches are asked for, and what is said of it.
+struct Asked {
+    requests: Requests,
+    /// As JSON has it.
+    json: serde_json::Value,
+    /// As a person reads it.
+    about: String,
+}
+
+impl Asked {
+    /// A trace that is read.
+    fn recorded(of: &CacheTrace, seed: u64) -> Result<Self> {
+        let flags = TraceFlags { format: of.format.clone(), columns: of.columns.clone() };
+        let opened = open(&of.file, &flags)?;
+        let (json, about) = (trace_json(&opened), table::about(&opened));
+        let (life, notes) = (life(of, seed), opened.told.warnings());
+        Ok(Self { json, about, requests: Requests { trace: opened.trace, life, notes } })
+    }
 }
 
 fn open(path: &Path, flags: &TraceFlags) -> Result<Opened> {

@@ -1,10 +1,10 @@
 //! `plimsoll cache simulate`: policies and sizes compared on one trace.
 
-use super::{Opened, by_size, open, settings, table, too_small, trace_json, unit};
-use crate::cache_args::{CacheSimulate, TraceFlags};
+use super::{Asked, by_size, settings, table, too_small, unit};
+use crate::cache_args::CacheSimulate;
 use crate::commands::report::write_page;
-use crate::commands::simulate::cells::{keeps, record};
-use crate::commands::simulate::threads;
+use crate::commands::simulate::cells::{Keeping, into};
+use crate::commands::simulate::{cut, threads};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::terminal::error::Result;
@@ -14,12 +14,12 @@ use plimsoll_cache::bound::{Bound, size_of_all};
 use plimsoll_cache::capacity::Unit;
 use plimsoll_cache::eviction::KINDS;
 use plimsoll_cache::simulate::{Cell, Comparison, Total};
-use plimsoll_experiment::engine::{ending, execute};
+use plimsoll_cache::trace::Trace;
 use plimsoll_experiment::plans::read_caches;
-use plimsoll_experiment::world::caches::{
-    Policies, about, bounds, comparison, policy_cells, subject_of_comparison,
-};
-use plimsoll_plan::{CacheComparison, CacheTrace as TraceFile, Written};
+use plimsoll_experiment::ready::{Ready, Takes};
+use plimsoll_experiment::world::caches::Requests;
+use plimsoll_plan::{CacheComparison, Written};
+use std::cell::RefCell;
 use std::fmt::Write as _;
 
 /// Runs the command.
@@ -33,39 +33,34 @@ pub(super) fn run(args: &CacheSimulate, text: Option<&str>) -> Result<Exit> {
         return Ok(Exit::Held);
     }
     crate::files::check_report(args.report.as_deref())?;
-    let cache = &plan.cache;
     let threads = threads(args.threads.as_deref())?;
-    let TraceFile { file, format, columns, .. } = plan.trace.clone();
-    let opened = open(&file, &TraceFlags { format, columns })?;
+    let Asked { requests, json: trace_json, about } = Asked::recorded(&plan.trace, 0)?;
     // An interrupt while the trace is read ends the program.
     let interrupts = Interrupts::watch()?;
-    let comparison = comparison(cache, &opened.trace)?;
-    let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("replays");
-    let bounds = bounds(cache, &comparison, &opened.trace)?;
-    let about = about(&plan, &opened.trace, (&comparison, &bounds));
-    let of = subject_of_comparison(&plan, &about)?;
-    let plan_file = args.plan.as_deref().unwrap_or_default();
-    let all = (comparison.policies.len() * comparison.sizes.len()) as u64;
-    // A page draws every cell.
-    let keeps = keeps(args.keep_cells || args.report.is_some());
-    let record = record(&args.out, plan_file, of, (all, keeps));
-    let cells = record.plan(policy_cells(&comparison))?;
-    let clock = plimsoll_load::clock::thread_cpu_ns;
-    let world = Policies::new(&opened.trace, (&comparison, &bounds), clock)?;
-    let executed = execute(&world, &cells, &record, &screen, threads);
-    screen.clear();
-    let cells = world.replayed();
-    let warnings = warnings(&opened, &comparison, &cells);
-    let folder = record.finish(ending(&executed, &screen), &warnings)?;
-    executed?;
-    if (cells.len() as u64) < all {
-        say("interrupted before every replay was done");
-        folder.iter().for_each(|folder| say(&format!("what was done is in {}", folder.display())));
+    let ready = Ready::compared(&plan, requests)?;
+    let Some((comparison, bounds, Requests { trace, .. })) = ready.comparison() else {
         return Ok(Exit::Incomplete);
+    };
+    let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("replays");
+    // A page draws every cell.
+    let all = args.keep_cells || args.report.is_some();
+    let keeping = Keeping { out: &args.out, plan: args.plan.as_deref().unwrap_or_default(), all };
+    let record = keeping.record(&ready);
+    let cells = RefCell::new(Vec::new());
+    let take = |replayed: Vec<Cell>| {
+        warnings(trace, comparison, &replayed).iter().for_each(|warning| record.note(warning));
+        cells.replace(replayed);
+    };
+    let folder = into(&ready, &record, (&screen, threads), Takes::Policies(&take))?;
+    let cells = cells.into_inner();
+    if cells.len() < ready.cells.len() {
+        return Ok(cut("interrupted before every replay was done", folder.as_deref()));
     }
-    let done = Done { warnings, opened, comparison, cells, bounds };
+    let found = warnings(trace, comparison, &cells);
+    let warnings = ready.notes.iter().cloned().chain(found).collect();
+    let done = Done { warnings, trace, about, comparison, cells, bounds };
     if args.json {
-        print(&format!("{:#}\n", json(&done)))?;
+        print(&format!("{:#}\n", json(&done, &trace_json)))?;
     } else {
         print(&table::render(&done))?;
         folder.iter().for_each(|folder| say(&format!("kept in {}", folder.display())));
@@ -86,28 +81,30 @@ fn read_plan(args: &CacheSimulate, text: Option<&str>) -> Result<CacheComparison
 }
 
 /// A comparison that was made.
-pub(super) struct Done {
-    pub(super) opened: Opened,
-    pub(super) comparison: Comparison,
+pub(super) struct Done<'a> {
+    pub(super) trace: &'a Trace,
+    /// What the trace is, as a person reads it.
+    pub(super) about: String,
+    pub(super) comparison: &'a Comparison,
     pub(super) cells: Vec<Cell>,
-    pub(super) bounds: Vec<Bound>,
+    pub(super) bounds: &'a [Bound],
     pub(super) warnings: Vec<String>,
 }
 
-/// What a reader should know of the trace, and of what was asked for.
-fn warnings(opened: &Opened, comparison: &Comparison, cells: &[Cell]) -> Vec<String> {
-    let mut warnings = opened.told.warnings();
-    if comparison.by_size && opened.trace.sizes().is_none() {
+/// What a reader should know of what was asked for of this trace.
+fn warnings(trace: &Trace, comparison: &Comparison, cells: &[Cell]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if comparison.by_size && trace.sizes().is_none() {
         warnings.push("--by-size: this trace has no sizes".to_owned());
     }
     let by_bytes = cells.iter().any(|cell| cell.capacity.unit == Unit::Bytes);
     let belady = comparison.policies.iter().any(|policy| policy.kind.name == "belady");
-    if belady && by_bytes && size_of_all(&opened.trace).is_none() {
+    if belady && by_bytes && size_of_all(trace).is_none() {
         let text = "belady is no bound where sizes differ: --bound tells what no policy undercuts";
         warnings.push(text.to_owned());
     }
     let sizes = cells.iter().map(|cell| (cell.size.as_str(), cell.capacity));
-    warnings.extend(too_small(&opened.trace, sizes));
+    warnings.extend(too_small(trace, sizes));
     warnings
 }
 
@@ -128,12 +125,12 @@ fn policies(json: bool) -> Result<Exit> {
     Ok(Exit::Held)
 }
 
-fn json(done: &Done) -> serde_json::Value {
-    let results: Vec<_> = done.cells.iter().map(|cell| result(cell, &done.comparison)).collect();
+fn json(done: &Done<'_>, trace: &serde_json::Value) -> serde_json::Value {
+    let results: Vec<_> = done.cells.iter().map(|cell| result(cell, done.comparison)).collect();
     let mut value = serde_json::json!({
         "schema": 1,
         "warnings": done.warnings,
-        "trace": trace_json(&done.opened),
+        "trace": trace,
         "results": results,
     });
     if let (false, Some(object)) = (done.bounds.is_empty(), value.as_object_mut()) {

@@ -13,11 +13,11 @@ use plimsoll_units::{show_count, show_duration, show_rate, show_share, show_size
 use std::fmt::Write as _;
 
 /// What the trace is, a row a cell, and what a reader has to know.
-pub(super) fn render(done: &Done) -> String {
-    let Done { opened, comparison, cells, bounds, warnings } = done;
+pub(super) fn render(done: &Done<'_>) -> String {
+    let Done { trace, about, comparison, cells, bounds, warnings } = done;
     let paint = Paint::stdout();
-    let mut out = about(opened);
-    let sized = opened.trace.sizes().is_some();
+    let mut out = about.clone();
+    let sized = trace.sizes().is_some();
     let mut heads = vec!["policy", "size", "", figure::MISS_RATIO.label];
     if sized {
         heads.push(figure::BYTE_MISS_RATIO.label);
@@ -34,7 +34,7 @@ pub(super) fn render(done: &Done) -> String {
     out.push('\n');
     align(&mut out, &rows, 3, paint);
     by_size::render(&mut out, cells, paint);
-    for bound in bounds {
+    for bound in *bounds {
         let _ = writeln!(out, "{}", paint.dim(&bound_line(bound, cells)));
     }
     for warning in warnings {

@@ -1,7 +1,7 @@
 //! `plimsoll capacity --repeat`: one search after another, each a run of its own, together a series
 //! that can be gone on with.
 
-use super::{Asked, Web, World, exit, shown};
+use super::{Asked, Web, exit, shown};
 use crate::args::{Arguments, Capacity, Command};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
@@ -11,16 +11,17 @@ use crate::terminal::{pretty, print, say};
 use clap::Parser;
 use plimsoll_capacity::series::{SCHEMA, SeriesFile, SeriesResult, SeriesRun, SeriesSummary};
 use plimsoll_experiment::ExperimentError;
+use plimsoll_experiment::conduct::run_plan;
 use plimsoll_experiment::control::News;
-use plimsoll_experiment::engine::{ending, execute};
 use plimsoll_experiment::plans;
+use plimsoll_experiment::ready::Searches;
 use plimsoll_experiment::series::{Pace, done, killed, next_number, read, sum_up, take_in, write};
-use plimsoll_experiment::world::search::{Came, cells};
+use plimsoll_experiment::world::search::Came;
 use plimsoll_plan::{Setting, Written};
 use plimsoll_runs::experiment::{Journal, place as journal_of};
 use plimsoll_units::show_rate;
+use std::cell::Cell;
 use std::fmt::Write;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -118,27 +119,34 @@ fn go_on(asked: &Asked<'_>, file: SeriesFile, path: &Path) -> Result<Exit> {
     let series = &file.result;
     let (first, left) = (next_number(series), series.repeat - done(series));
     let last_us = series.runs.last().map(|run| run.started_unix_us);
-    let pace = Pace::gone_on(series.every_s, last_us, unix_ns() / 1000).into();
-    let restarts = series.restarts;
-    let (of, killed, id) = (series.repeat, killed(series), series.series.clone());
+    let pace = Pace::gone_on(series.every_s, last_us, unix_ns() / 1000);
+    let (killed, id) = (killed(series), series.series.clone());
+    let ready = asked.ready()?.going_on(first..=first + left - 1, killed, pace);
     let going = Mutex::new((file, Exit::Held));
+    let has_begun = Cell::new(false);
+    let begins = || {
+        has_begun.set(true);
+        std::fs::create_dir_all(&asked.args.out)
+            .map_err(|source| ExperimentError::Artifact { path: asked.args.out.clone(), source })?;
+        Ok(write(path, &going.lock().unwrap_or_else(PoisonError::into_inner).0)?)
+    };
     let take = |came: Came| took(asked, &going, path, came);
-    let world = World { restarts, pace, of, killed, ..asked.world(path, &take) };
     let web = Web::start(&asked.args.web, (&id, asked.name()))?;
     let hear = |news: &News<'_>| asked.hear(news, web.as_ref());
     let screen = asked.screen(&interrupts, &hear);
-    let _held = world.hold_target(&screen)?;
     let journal = journal_of(path).map(|_| Journal::open(path)).transpose()?;
     let record = asked.record(id, left.max(2), journal)?;
-    let cells = record.plan(cells(first..=first + left - 1, asked.plan.seed))?;
-    std::fs::create_dir_all(&asked.args.out)?;
-    write(path, &going.lock().unwrap_or_else(PoisonError::into_inner).0)?;
-    let executed = execute(&world, &cells, &record, &screen, NonZeroUsize::MIN);
-    record.finish(ending(&executed, &screen), &[])?;
-    let (mut file, mut worst) = going.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if let Err(error) = executed {
-        worst = worst.and(show(&error.into()));
+    let takes = Searches { begins: &begins, take: &take };
+    let conducted = run_plan(&ready, &asked.with((&record, path), &screen, takes))?;
+    match (conducted.executed, has_begun.get()) {
+        (Ok(()), _) => {}
+        (Err(error), false) => return Err(error.into()),
+        (Err(error), true) => {
+            let mut going = going.lock().unwrap_or_else(PoisonError::into_inner);
+            going.1 = going.1.and(show(&error.into()));
+        }
     }
+    let (mut file, mut worst) = going.into_inner().unwrap_or_else(PoisonError::into_inner);
     sum_up(&mut file.result);
     write(path, &file)?;
     let series = &file.result;

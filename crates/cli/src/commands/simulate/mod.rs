@@ -19,16 +19,14 @@ use crate::terminal::screen::Screen;
 use crate::terminal::{pretty, print, say};
 use plans::Case;
 use plimsoll_elastic::course::Simulation;
+use plimsoll_elastic::outcome::Outcome;
 use plimsoll_elastic::result::{PolicyResult, SLO};
 use plimsoll_experiment::ExperimentError;
-use plimsoll_experiment::control::Control;
-use plimsoll_experiment::engine::{ending, execute};
+use plimsoll_experiment::ready::{PoolCase, Ready, Takes};
 use plimsoll_experiment::record::Record;
-use plimsoll_experiment::world::pool::{
-    Grid, Model, Pool, cells as cells_of, model, simulation, subject_of, together,
-};
-use plimsoll_plan::Plan;
+use plimsoll_experiment::world::pool::{simulation, together};
 use plimsoll_units::{ParseError, count};
+use std::cell::RefCell;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -65,28 +63,30 @@ pub(crate) fn run(args: &Simulate) -> Result<Exit> {
     let is_designed = cases.iter().any(|case| case.whole.is_designed());
     crate::files::check_single(is_designed, "simulate", (path, " --simulated"))?;
     let threads = threads(args.threads.as_deref())?;
-    let models = models(&cases)?;
+    check_policies(&cases)?;
+    let of = |case: &Case| (case.plan.clone(), Some(case.differs.clone()));
+    let pools = cases.iter().map(of).collect();
+    let ready = Ready::pools(&cases[0].whole, pools, &std::env::current_dir()?)?;
     // An interrupt while logs and traces are read ends the program.
     let interrupts = Interrupts::watch()?;
-    let record = record(args, &cases, &models)?;
+    let keeping = cells::Keeping { out: &args.out, plan: path, all: args.keep_cells };
+    let record = keeping.record(&ready);
     let (began_ns, began_cpu_ns) = (unix_ns(), plimsoll_load::clock::process_cpu_ns());
     let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("replications");
-    let simulated = simulate_all(&cases, &models, threads, &record, &screen);
-    screen.clear();
+    let simulated = RefCell::new(Vec::new());
+    let take = |place: usize, outcomes: &[Vec<Outcome>]| {
+        let one = one(&cases[place], &ready.pool_cases()[place], outcomes, &record)?;
+        let goes_on = one.is_some();
+        simulated.borrow_mut().extend(one);
+        Ok(goes_on)
+    };
+    let folder = cells::into(&ready, &record, (&screen, threads), Takes::Pools(&take))?;
     let cpu_ns = plimsoll_load::clock::process_cpu_ns() - began_cpu_ns;
     let wall_ns = unix_ns().saturating_sub(began_ns);
     let is_interrupted = interrupts.count() > 0;
-    let (simulation, executed) = match simulated {
-        Ok(simulation) => (simulation, Ok(())),
-        Err(error) => (None, Err(error)),
-    };
-    let warnings = simulation.as_ref().map(|of| of.result.warnings.clone()).unwrap_or_default();
-    let folder = record.finish(ending(&executed, &screen), &warnings)?;
-    executed?;
-    let Some(mut simulation) = simulation else {
-        say("interrupted before every policy was simulated once");
-        folder.iter().for_each(|folder| say(&format!("what was done is in {}", folder.display())));
-        return Ok(Exit::Incomplete);
+    let pairs: Vec<_> = ready.pool_cases().iter().map(|of| (&of.plan, &of.model)).collect();
+    let Some(mut simulation) = together(simulated.into_inner(), &pairs) else {
+        return Ok(cut("interrupted before every policy was simulated once", folder.as_deref()));
     };
     time(&mut simulation, wall_ns, cpu_ns);
     let missing = || std::io::Error::other("a simulation that was recorded has a folder");
@@ -99,6 +99,13 @@ pub(crate) fn run(args: &Simulate) -> Result<Exit> {
         (false, true) => Exit::Held,
         (false, false) => Exit::Broken,
     })
+}
+
+/// Says why a simulation has no result, and where what was done is.
+pub(crate) fn cut(why: &str, folder: Option<&Path>) -> Exit {
+    say(why);
+    folder.iter().for_each(|folder| say(&format!("what was done is in {}", folder.display())));
+    Exit::Incomplete
 }
 
 /// Says what it took.
@@ -142,81 +149,41 @@ pub(crate) fn threads(text: Option<&str>) -> Result<NonZeroUsize> {
         .unwrap_or(NonZeroUsize::MIN))
 }
 
-/// The models of all cases, in each of which every policy can be made.
-fn models(cases: &[Case]) -> Result<Vec<Model>> {
-    let mut models = Vec::with_capacity(cases.len());
-    for case in cases {
-        let model = model(&case.plan)?;
-        if model.policies.is_empty() {
-            let text = "find a policy: the plan has none; give --policy 'threshold', or see \
-                        --list-policies";
-            return Err(UsageError(text.to_owned()).into());
-        }
-        models.push(model);
+/// Refuses cases without a policy.
+fn check_policies(cases: &[Case]) -> Result<()> {
+    let has_none =
+        |case: &Case| case.plan.elastic.as_ref().is_some_and(|elastic| elastic.policies.is_empty());
+    if cases.iter().any(has_none) {
+        let text = "find a policy: the plan has none; give --policy 'threshold', or see \
+                    --list-policies";
+        return Err(UsageError(text.to_owned()).into());
     }
-    Ok(models)
+    Ok(())
 }
 
-/// The cells of all cases, one case after the other.
-fn grids(cases: &[Case], models: &[Model]) -> Vec<Grid> {
-    let mut before = 0;
-    let of = |(case, model): (&Case, &Model)| {
-        let replications = 0..u64::from(case.plan.repeat);
-        let grid = Grid { before, policies: model.policies.len(), replications };
-        before += grid.cells();
-        grid
-    };
-    cases.iter().zip(models).map(of).collect()
-}
-
-/// The record of all cells. The plan of several cases is that of the first: how the others differ
-/// stands in the factors of their cells.
-fn record<'a>(args: &'a Simulate, cases: &[Case], models: &[Model]) -> Result<Record<'a>> {
-    let here = std::env::current_dir()?;
-    let count = grids(cases, models).iter().map(Grid::cells).sum();
-    let of = subject_of(&cases[0].whole, &pairs(cases, models), &here);
-    Ok(cells::record(&args.out, args.plan(), of, (count, cells::keeps(args.keep_cells))))
-}
-
-/// Each case's plan with its model.
-fn pairs<'a>(cases: &'a [Case], models: &'a [Model]) -> Vec<(&'a Plan, &'a Model)> {
-    cases.iter().map(|case| &case.plan).zip(models).collect()
-}
-
-/// All cases one after the other, in one result; `None` where it was interrupted too early.
-fn simulate_all(
-    cases: &[Case],
-    models: &[Model],
-    threads: NonZeroUsize,
+/// What came of a case, under its labels; whether its policies hold the SLO is kept. `None` where
+/// it was interrupted too early.
+fn one(
+    case: &Case,
+    PoolCase { plan, model, grid }: &PoolCase,
+    outcomes: &[Vec<Outcome>],
     record: &Record<'_>,
-    control: &dyn Control,
 ) -> Result<Option<Simulation>, ExperimentError> {
-    let grids = grids(cases, models);
-    let all = || cases.iter().zip(models).zip(&grids);
-    let mut planned = Vec::new();
-    for ((case, model), grid) in all() {
-        planned.push(record.plan(cells_of(model, grid, &case.differs))?);
+    let Some(mut one) = simulation(plan, model, outcomes) else { return Ok(None) };
+    for (number, policy) in one.result.policies.iter().enumerate() {
+        let first = grid.number(number, grid.replications.start);
+        if !policy.slo.is_empty() {
+            record.found(Some(first), SLO, &table::held(policy))?;
+        }
     }
-    let mut simulated = Vec::new();
-    for (((case, model), grid), cells) in all().zip(&planned) {
-        let pool = Pool::new(model, grid.clone(), &|outcome| outcome)?;
-        execute(&pool, cells, record, control, threads)?;
-        let Some(mut one) = simulation(&case.plan, model, &pool.rows()) else { break };
-        for (number, policy) in one.result.policies.iter().enumerate() {
-            let first = grid.number(number, grid.replications.start);
-            if !policy.slo.is_empty() {
-                record.found(Some(first), SLO, &table::held(policy))?;
-            }
-        }
-        for (policy, course) in one.result.policies.iter_mut().zip(&mut one.courses) {
-            case.name(&mut policy.label);
-            case.name(&mut course.label);
-        }
-        for paired in &mut one.result.paired {
-            case.name(&mut paired.label);
-            case.name(&mut paired.with);
-        }
-        simulated.push(one);
+    for (policy, course) in one.result.policies.iter_mut().zip(&mut one.courses) {
+        case.name(&mut policy.label);
+        case.name(&mut course.label);
     }
-    Ok(together(simulated, &pairs(cases, models)))
+    for paired in &mut one.result.paired {
+        case.name(&mut paired.label);
+        case.name(&mut paired.with);
+    }
+    one.result.warnings.iter().for_each(|warning| record.note(warning));
+    Ok(Some(one))
 }

@@ -51,6 +51,11 @@ impl Grid {
         self.replications.clone().flat_map(move |number| (0..policies).map(move |of| (of, number)))
     }
 
+    /// Whether a cell is one of them.
+    pub(crate) fn has(&self, place: u32) -> bool {
+        (self.before..self.before + self.cells()).contains(&(u64::from(place) - 1))
+    }
+
     /// The number of a cell.
     #[must_use]
     pub fn number(&self, policy: usize, replication: u64) -> u32 {

@@ -76,12 +76,6 @@ impl Tuning {
         &self.model.notes
     }
 
-    /// The sign of the currency that its costs are in.
-    #[must_use]
-    pub fn currency(&self) -> &str {
-        self.plan.elastic.as_ref().map_or("$", |elastic| &elastic.billing.currency)
-    }
-
     /// Looks for the parameters. `None` where the user has ended it before there was a result.
     ///
     /// # Errors

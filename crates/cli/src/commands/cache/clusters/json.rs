@@ -8,9 +8,9 @@ use plimsoll_experiment::world::caches::{Cell, Estimated, Figures, Simulated};
 use serde_json::{Map, Value, json};
 
 /// The result as a whole.
-pub(super) fn render(done: &Done) -> Value {
+pub(super) fn render(done: &Done<'_>) -> Value {
     let of = |(cell, of)| {
-        let mut value = result(&done.asked.requests.trace, cell, of);
+        let mut value = result(done.trace, cell, of);
         if let (true, Some(object)) = (done.plan.repeat > 1, value.as_object_mut()) {
             object.insert("replications".to_owned(), replications(of, &done.simulated[0]));
         }
@@ -19,10 +19,10 @@ pub(super) fn render(done: &Done) -> Value {
     let results: Vec<_> = done.cells.iter().zip(&done.simulated).map(of).collect();
     json!({
         "schema": 1,
-        "warnings": done.asked.requests.notes,
+        "warnings": done.notes,
         "name": done.plan.name,
         "seed": done.plan.seed,
-        "trace": done.asked.json,
+        "trace": done.json,
         "results": results,
     })
 }

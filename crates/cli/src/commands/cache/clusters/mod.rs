@@ -4,42 +4,37 @@ mod json;
 mod table;
 
 use super::table::describe;
-use super::{open, seconds, settings, too_small, trace_json, usage};
-use crate::cache_args::{CacheSimulate, TraceFlags};
+use super::{Asked, seconds, settings, too_small, usage};
+use crate::cache_args::CacheSimulate;
 use crate::commands::report::write_page;
-use crate::commands::simulate::cells::{keeps, record};
-use crate::commands::simulate::threads;
+use crate::commands::simulate::cells::{Keeping, simulate};
+use crate::commands::simulate::{cut, threads};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::terminal::error::{Result, UsageError};
 use crate::terminal::screen::Screen;
 use crate::terminal::{print, say};
 use plimsoll_cache::trace::Trace;
-use plimsoll_experiment::engine::{ending, execute};
 use plimsoll_experiment::plans::read_clusters;
+use plimsoll_experiment::ready::{Ready, Takes};
 use plimsoll_experiment::record::MAX_RUNS;
-use plimsoll_experiment::world::caches::{
-    Cell, Clusters, Requests, Simulated, cells, cluster_cells, life, made, subject,
-};
-use plimsoll_plan::{CachePlan, CacheRequests, CacheTrace, MadeRequests, Setting, Written};
+use plimsoll_experiment::world::caches::{Cell as Cluster, Requests, Simulated, cells, made};
+use plimsoll_plan::{CachePlan, CacheRequests, MadeRequests, Setting, Written};
+use std::cell::Cell;
 
 /// Parts of the trace, each a point of a line over time.
 const PARTS: usize = 200;
 
-/// What caches are asked for, and what is said of it.
-pub(super) struct Asked {
-    requests: Requests,
-    /// As JSON has it.
-    json: serde_json::Value,
-    /// As a person reads it.
-    about: String,
-}
-
 /// Clusters that were compared.
-pub(super) struct Done {
-    plan: CachePlan,
-    asked: Asked,
-    cells: Vec<Cell>,
+pub(super) struct Done<'a> {
+    plan: &'a CachePlan,
+    cells: &'a [Cluster],
+    trace: &'a Trace,
+    /// What the requests are, as JSON has it.
+    json: serde_json::Value,
+    /// The same as a person reads it.
+    about: String,
+    notes: &'a [String],
     simulated: Vec<Simulated>,
 }
 
@@ -53,38 +48,34 @@ pub(super) fn run(args: &CacheSimulate, text: &str) -> Result<Exit> {
     let cells = cells(&plan, PARTS).map_err(usage)?;
     crate::files::check_report(args.report.as_deref())?;
     let threads = threads(args.threads.as_deref())?;
-    let mut asked = match &plan.asked {
-        CacheRequests::Recorded(trace) => recorded(trace, plan.seed)?,
+    let Asked { requests, json, about } = match &plan.asked {
+        CacheRequests::Recorded(trace) => Asked::recorded(trace, plan.seed)?,
         CacheRequests::Made(of) => replication(of, plan.seed, 0)?,
     };
     // An interrupt while the trace is read ends the program.
     let interrupts = Interrupts::watch()?;
-    asked.requests.notes.extend(too_small_of(&cells, &asked.requests.trace));
+    let small = too_small_of(&cells, &requests.trace);
+    let mut ready = Ready::clustered(plan.clone(), requests)?;
+    ready.notes.extend(small);
     let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("clusters");
-    let all = cells.len() as u64 * u64::from(plan.repeat);
-    let plan_file = args.plan.as_deref().unwrap_or_default();
-    let of = subject(&plan, &cells, &asked.requests.trace)?;
     // A page draws the first replication of every cluster.
-    let keeps = keeps(args.keep_cells || (args.report.is_some() && cells.len() as u64 > MAX_RUNS));
-    let record = record(&args.out, plan_file, of, (all, keeps));
-    let planned = record.plan(cluster_cells(&plan, &cells))?;
-    let clock = plimsoll_load::clock::thread_cpu_ns;
-    let world = Clusters::new(&plan, &cells, &asked.requests, clock);
-    let executed = execute(&world, &planned, &record, &screen, threads);
-    screen.clear();
-    let folder = record.finish(ending(&executed, &screen), &asked.requests.notes)?;
-    executed?;
-    let Some(simulated) = world.simulated() else {
-        say("interrupted before every cluster was simulated");
-        folder.iter().for_each(|folder| say(&format!("what was done is in {}", folder.display())));
-        return Ok(Exit::Incomplete);
+    let all = args.keep_cells || (args.report.is_some() && cells.len() as u64 > MAX_RUNS);
+    let keeping = Keeping { out: &args.out, plan: args.plan.as_deref().unwrap_or_default(), all };
+    let simulated = Cell::new(None);
+    let take = |of: Option<Vec<Simulated>>| simulated.set(of);
+    let folder = simulate(&ready, &keeping, (&screen, threads), Takes::Clusters(&take))?;
+    let Some(simulated) = simulated.take() else {
+        return Ok(cut("interrupted before every cluster was simulated", folder.as_deref()));
     };
     let replications = simulated[0].replications.len();
     let is_whole = replications == plan.repeat as usize;
     if !is_whole {
         say(&format!("interrupted after {replications} of {} replications", plan.repeat));
     }
-    let done = Done { plan, asked, cells, simulated };
+    let Some((plan, cells, Requests { trace, .. })) = ready.clusters_of() else {
+        return Ok(Exit::Incomplete);
+    };
+    let done = Done { plan, cells, trace, json, about, notes: &ready.notes, simulated };
     if args.json {
         print(&format!("{:#}\n", json::render(&done)))?;
     } else {
@@ -99,7 +90,7 @@ pub(super) fn run(args: &CacheSimulate, text: &str) -> Result<Exit> {
 }
 
 /// A sentence on sizes of nodes, parents and memories into which no object fits.
-fn too_small_of(cells: &[Cell], trace: &Trace) -> Option<String> {
+fn too_small_of(cells: &[Cluster], trace: &Trace) -> Option<String> {
     let sizes = cells.iter().flat_map(|cell| {
         let of = &cell.cluster;
         let parent = of.parent.as_ref().map(|(_, size)| size);
@@ -120,15 +111,6 @@ fn read(args: &CacheSimulate, text: &str) -> Result<CachePlan> {
     let plan = read_clusters(&Written::text(text, path, &settings(args)?))?;
     crate::files::check_single(plan.is_experiment(), "cache simulate", (path, " --simulated"))?;
     Ok(plan)
-}
-
-/// A trace that is read.
-fn recorded(of: &CacheTrace, seed: u64) -> Result<Asked> {
-    let flags = TraceFlags { format: of.format.clone(), columns: of.columns.clone() };
-    let opened = open(&of.file, &flags)?;
-    let (json, about) = (trace_json(&opened), super::table::about(&opened));
-    let (life, notes) = (life(of, seed), opened.told.warnings());
-    Ok(Asked { json, about, requests: Requests { trace: opened.trace, life, notes } })
 }
 
 /// A replication that is made up.

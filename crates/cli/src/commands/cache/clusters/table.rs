@@ -34,8 +34,8 @@ impl Column {
 }
 
 /// What the trace is, a row a cluster, and what a reader has to know.
-pub(super) fn render(done: &Done) -> String {
-    let mut out = done.asked.about.clone();
+pub(super) fn render(done: &Done<'_>) -> String {
+    let mut out = done.about.clone();
     let columns = columns(done);
     let heads = std::iter::once("cluster").chain(columns.iter().map(Column::head));
     let mut rows = vec![heads.map(str::to_owned).collect::<Vec<_>>()];
@@ -50,14 +50,14 @@ pub(super) fn render(done: &Done) -> String {
     if done.plan.repeat > 1 {
         out.push_str(&intervals(done));
     }
-    for warning in &done.asked.requests.notes {
+    for warning in done.notes {
         let _ = writeln!(out, "note: {warning}");
     }
     out
 }
 
 /// Means of the replications, half as wide as their 95% intervals are around them.
-fn intervals(done: &Done) -> String {
+fn intervals(done: &Done<'_>) -> String {
     let shown = [figure::MISS_RATIO, figure::BYTE_MISS_RATIO, figure::RESPONSE_MEAN_MS];
     let mut heads = vec![format!("mean of {} replications", done.simulated[0].replications.len())];
     heads.extend(shown.map(|figure| figure.label.to_owned()));
@@ -96,11 +96,11 @@ fn points(differences: &[Estimated]) -> String {
 }
 
 /// Those that say something here: a column of nothing but zeros is left out.
-fn columns(done: &Done) -> Vec<Column> {
+fn columns(done: &Done<'_>) -> Vec<Column> {
     let any =
         |count: &dyn Fn(&Counts) -> f64| done.simulated.iter().any(|of| count(&of.counts) > 0.0);
     let mut columns = vec![Column::Of(figure::MISS_RATIO)];
-    if done.asked.requests.trace.sizes().is_some() {
+    if done.trace.sizes().is_some() {
         columns.push(Column::Of(figure::BYTE_MISS_RATIO));
     }
     if any(&|of| of.steady.map_or(0.0, |steady| steady.requests as f64)) {
