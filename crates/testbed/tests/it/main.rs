@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests wait for other processes")]
 
 mod beds;
+mod documented;
 mod erasing;
 mod failures;
 mod host;
