@@ -1,4 +1,4 @@
-//! `docs/testbed.md` has a table of what each recipe of the program takes, saying what the recipe says.
+//! `docs/testbed.md` has a table of what each recipe of the program takes, as the recipe says it.
 //!
 //! The tables are made anew by `PLIMSOLL_BLESS=1 cargo test -p plimsoll-testbed documented`.
 
@@ -43,7 +43,8 @@ fn documented_recipes_are_the_recipes() {
         let file = file.unwrap().path();
         let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
         let wanted = table(&std::fs::read_to_string(&file).unwrap());
-        let (start, end) = (format!("<!-- recipe: {name} -->\n"), format!("<!-- end: {name} -->\n"));
+        let (start, end) =
+            (format!("<!-- recipe: {name} -->\n"), format!("<!-- end: {name} -->\n"));
         let from = page.find(&start).unwrap_or_else(|| panic!("docs/testbed.md lacks {start}"));
         let from = from + start.len();
         let to = page[from..].find(&end).unwrap_or_else(|| panic!("docs/testbed.md lacks {end}"));
