@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use plimsoll_runs::Ended;
+use plimsoll_units::failure::told;
 
-use crate::engine::ending;
+use crate::control::Control;
 use crate::error::ExperimentError;
 use crate::ready::{Ready, With};
 
@@ -45,4 +46,14 @@ pub fn run_plan(ready: &Ready, with: &With<'_>) -> Result<Conducted, ExperimentE
     let early = with.record.ends_early().map(str::to_owned);
     let path = with.record.finish(ended.clone(), &ready.notes)?;
     Ok(Conducted { ended, early, path, executed })
+}
+
+/// How an experiment ended whose cells were executed so.
+#[must_use]
+pub fn ending(executed: &Result<(), ExperimentError>, control: &dyn Control) -> Ended {
+    match executed {
+        Err(error) => Ended::Failed(told(error)),
+        Ok(()) if control.goes_on() => Ended::Complete,
+        Ok(()) => Ended::Interrupted,
+    }
 }

@@ -10,16 +10,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use plimsoll_runs::experiment::{Cell, Stop};
-use plimsoll_runs::{Ended, FigureRow, RunMeta, RunWriter};
+use plimsoll_runs::{FigureRow, RunMeta, RunWriter};
 use plimsoll_testbed::TestbedError;
 
 use crate::control::{Control, News, Wish};
 use crate::error::ExperimentError;
 use crate::record::{Contents, Record};
-use plimsoll_units::failure::told;
 
 /// Where cells take place.
-pub trait World: Sync {
+pub(crate) trait World: Sync {
     /// The cells in batches of those that share work, in their order. Each by itself where nothing
     /// is shared.
     fn batches<'a>(&self, cells: &'a [Cell]) -> Vec<&'a [Cell]> {
@@ -34,11 +33,11 @@ pub trait World: Sync {
 }
 
 /// What cells are executed with.
-pub struct Execution<'a> {
+pub(crate) struct Execution<'a> {
     /// Keeps what comes of them.
-    pub record: &'a Record<'a>,
+    pub(crate) record: &'a Record<'a>,
     /// Watches, and says when to end.
-    pub control: &'a dyn Control,
+    pub(crate) control: &'a dyn Control,
     threads: NonZeroUsize,
     /// How many cells there are, and how many of them are done.
     of: u64,
@@ -49,7 +48,7 @@ pub struct Execution<'a> {
 ///
 /// # Errors
 /// The world's, and where something could not be kept. What was done before is in the record.
-pub fn execute(
+pub(crate) fn execute(
     world: &dyn World,
     cells: &[Cell],
     record: &Record<'_>,
@@ -100,16 +99,6 @@ impl Control for Stoppable<'_> {
     }
 }
 
-/// How an experiment ended whose cells were executed so.
-#[must_use]
-pub fn ending(executed: &Result<(), ExperimentError>, control: &dyn Control) -> Ended {
-    match executed {
-        Err(error) => Ended::Failed(told(error)),
-        Ok(()) if control.goes_on() => Ended::Complete,
-        Ok(()) => Ended::Interrupted,
-    }
-}
-
 impl Execution<'_> {
     /// The same under another control, for one cell of them.
     pub(crate) fn under<'a>(&'a self, control: &'a dyn Control) -> Execution<'a> {
@@ -130,7 +119,7 @@ impl Execution<'_> {
     /// Whether another cell may begin: the user wishes to go on, nobody has asked the experiment to
     /// stop, and its budget has room.
     #[must_use]
-    pub fn begins_another(&self) -> bool {
+    pub(crate) fn begins_another(&self) -> bool {
         self.control.goes_on() && self.record.begins_another()
     }
 
@@ -138,7 +127,7 @@ impl Execution<'_> {
     ///
     /// # Errors
     /// Where it could not be kept.
-    pub fn done(
+    pub(crate) fn done(
         &self,
         cell: &Cell,
         figures: Vec<FigureRow>,
@@ -155,7 +144,7 @@ impl Execution<'_> {
     ///
     /// # Errors
     /// The first one of `work`, after which no further cell is begun.
-    pub fn each(&self, cells: &[Cell], work: Work<'_>) -> Result<(), ExperimentError> {
+    pub(crate) fn each(&self, cells: &[Cell], work: Work<'_>) -> Result<(), ExperimentError> {
         let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
         let fault = Mutex::new(None);
         let thread = || {
@@ -185,4 +174,4 @@ impl Execution<'_> {
 }
 
 /// The work of a cell; says whether to go on.
-pub type Work<'a> = &'a (dyn Fn(&Cell) -> Result<bool, ExperimentError> + Sync);
+pub(crate) type Work<'a> = &'a (dyn Fn(&Cell) -> Result<bool, ExperimentError> + Sync);

@@ -1,6 +1,6 @@
 //! Executes plans. A plan becomes [`Ready`](ready::Ready): its cells, and the world that they are
-//! executed in. The [`engine`] executes them under one [`Control`](control::Control), and a
-//! [`Record`](record::Record) keeps what comes of each.
+//! executed in. [`run_plan`](conduct::run_plan) executes them under one
+//! [`Control`](control::Control), and a [`Record`](record::Record) keeps what comes of each.
 
 mod adaptive;
 mod again;
@@ -11,7 +11,7 @@ pub mod check;
 mod clock;
 pub mod conduct;
 pub mod control;
-pub mod engine;
+mod engine;
 pub mod error;
 pub mod estimate;
 pub mod factors;
@@ -41,6 +41,8 @@ pub mod speed;
 pub mod starter;
 pub mod status;
 pub mod steps;
+#[cfg(test)]
+mod tests;
 pub mod touches;
 pub mod until;
 mod vocabulary;

@@ -155,8 +155,9 @@ impl Rounds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conduct::ending;
     use crate::control::{Control, Wish};
-    use crate::engine::{World, ending, execute};
+    use crate::engine::{World, execute};
     use crate::record::{CellPlan, Keeps, Opening, Record, Subject};
     use plimsoll_runs::experiment::{AGAIN, Experiment, Journal, Layout, State};
     use plimsoll_runs::{End, Ended, Interval, Kind, LoadMeta, Names, RunMeta, Sink};

@@ -1,11 +1,12 @@
 //! The engine: figures depend on the cells alone, and what was interrupted or killed goes on.
 
-use crate::{Nobody, opening, record};
-use plimsoll_experiment::control::{Control, News, Wish};
-use plimsoll_experiment::engine::{Execution, World, ending, execute};
-use plimsoll_experiment::record::Record;
-use plimsoll_experiment::world::pool::{Grid, Model, Pool, cells, model, subject};
-use plimsoll_experiment::{ExperimentError, plans};
+use super::{Nobody, opening, record};
+use crate::conduct::ending;
+use crate::control::{Control, News, Wish};
+use crate::engine::{Execution, World, execute};
+use crate::record::Record;
+use crate::world::pool::{Grid, Model, Pool, cells, model, subject};
+use crate::{ExperimentError, plans};
 use plimsoll_plan::{Plan, Written};
 use plimsoll_runs::FigureRow;
 use plimsoll_runs::experiment::{Cell, Experiment, Journal, State};

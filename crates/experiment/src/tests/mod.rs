@@ -1,12 +1,10 @@
-//! Experiments through the crate's front door.
-
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+//! Cells that are executed, kept, ended and gone on with.
 
 mod engine;
 mod simulated_keys;
 
-use plimsoll_experiment::control::{Control, News, Wish};
-use plimsoll_experiment::record::{Keeps, Opening, Record, Subject};
+use crate::control::{Control, News, Wish};
+use crate::record::{Keeps, Opening, Record, Subject};
 use plimsoll_runs::experiment::Layout;
 use std::path::Path;
 

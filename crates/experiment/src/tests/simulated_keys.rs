@@ -1,9 +1,9 @@
 //! Every key of a pool and its bill changes what a simulation says: a key that is accepted is used.
 
-use crate::{Nobody, record};
-use plimsoll_experiment::engine::execute;
-use plimsoll_experiment::plans;
-use plimsoll_experiment::world::pool::{Grid, Pool, cells, model, simulation, subject};
+use super::{Nobody, record};
+use crate::engine::execute;
+use crate::plans;
+use crate::world::pool::{Grid, Pool, cells, model, simulation, subject};
 use plimsoll_plan::{Setting, Written, all_keys};
 use plimsoll_workload::service_model::ServiceModel;
 use std::collections::BTreeSet;
