@@ -37,7 +37,7 @@ choose = 'least-connections'
 kind = 'fixed'
 instances = 2
 [measure]
-slo = 'p10<1m, errors<90%'
+slo = 'p90<1m, errors<90%'
 ",
         for_ever("40/s")
     )

@@ -35,7 +35,7 @@ choose = 'round-robin'
 kind = 'fixed'
 instances = 3
 [measure]
-slo = 'p10<1m, errors<90%'
+slo = 'p90<1m, errors<90%'
 {more}",
         for_ever("50/s")
     );

@@ -34,7 +34,7 @@ metric = '{metric}'
 target = {target}
 period = '500ms'
 [measure]
-slo = 'p10<1m, errors<90%'
+slo = 'p90<1m, errors<90%'
 "
     )
 }

@@ -44,7 +44,7 @@ down_window = '1s'
 kind = 'fixed'
 instances = 3
 [measure]
-slo = 'p10<1m, errors<90%'
+slo = 'p90<1m, errors<90%'
 ";
 
 pub(crate) fn number(of: &Value, name: &str) -> f64 {

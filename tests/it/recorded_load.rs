@@ -62,7 +62,7 @@ schedule = '30/s for 8s, 90/s for 8s'
 kind = 'fixed'
 instances = 2
 [measure]
-slo = 'p10<1m, errors<90%'
+slo = 'p90<1m, errors<90%'
 ";
 
 #[test]
