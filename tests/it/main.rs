@@ -94,6 +94,7 @@ mod ssh;
 mod standing;
 mod steering;
 mod stores;
+mod subjects;
 mod testbed_secrets;
 mod testbeds;
 mod touches;

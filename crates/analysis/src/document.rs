@@ -47,6 +47,9 @@ pub struct Analysis {
     /// What was predicted of live cells, beside what came of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub predictions: Vec<Prediction>,
+    /// By how much each policy is above the first one, on the same requests: of pools.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paired: Vec<PairedResult>,
     /// The instance types that a simulated pool was compared on, each with its cheapest pool.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<PricedType>,
@@ -90,6 +93,31 @@ pub struct Whole {
     pub factors: Vec<FactorLevels>,
     /// The names of the figures that effects are computed of.
     pub respond: Vec<&'static str>,
+    /// The words of `respond` whose figures no cell has; left out where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<String>,
+}
+
+/// By how much a combination is above another one that was given the same requests.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PairedResult {
+    /// The combination.
+    pub factors: Levels,
+    /// The other one.
+    pub against: Levels,
+    /// How many replications both have.
+    pub n: usize,
+    /// The differences, replication by replication, by the names of the figures.
+    pub figures: BTreeMap<&'static str, PairedMean>,
+}
+
+/// The mean of differences, in the unit of their figure.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PairedMean {
+    /// The mean.
+    pub mean: f64,
+    /// Its 95% interval.
+    pub ci95: (f64, f64),
 }
 
 /// A factor with its levels.

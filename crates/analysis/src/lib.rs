@@ -69,6 +69,7 @@ pub fn analyse(experiment: &Experiment) -> Result<Analysis, RunError> {
     }
     let mut analysis = of(whole, varied.as_ref(), cells::of_experiment(experiment)?);
     analysis.predictions = predictions::of(experiment, &analysis.cells)?;
+    analysis.paired = paired::of(experiment)?;
     analysis.types = types::of(&meta.about, &analysis.combinations, &analysis.cells);
     Ok(analysis)
 }
@@ -124,6 +125,7 @@ impl Whole {
             slo: None,
             factors: Vec::new(),
             respond: Vec::new(),
+            absent: Vec::new(),
         }
     }
 }
@@ -167,7 +169,7 @@ fn of(whole: Whole, varied: Option<&Varied>, mut cells: Vec<CellResult>) -> Anal
     cells.iter_mut().for_each(|cell| cell.left_out = cell.why_left_out().map(LeftOut::name));
     let asked = varied.and_then(|of| of.experiment.as_ref());
     let mut warnings = Vec::new();
-    let respond = respond::responses(asked, whole.kind, &cells, &mut warnings);
+    let (respond, absent) = respond::responses(asked, whole.kind, &cells, &mut warnings);
     let goal = respond::goal(asked, &respond, &cells);
     let factors = factors(varied, whole.kind, &cells);
     let has_factors = varied.is_some_and(|of| !of.factors.is_empty());
@@ -203,6 +205,7 @@ fn of(whole: Whole, varied: Option<&Varied>, mut cells: Vec<CellResult>) -> Anal
         slo: varied.and_then(|of| of.slo.clone()),
         factors: study.factors.iter().map(FactorLevels::of).collect(),
         respond: study.respond.iter().map(|figure| figure.name).collect(),
+        absent,
         ..whole
     };
     let (variance, sizes) = match &screened {
@@ -221,6 +224,7 @@ fn of(whole: Whole, varied: Option<&Varied>, mut cells: Vec<CellResult>) -> Anal
         sizes,
         best,
         predictions: Vec::new(),
+        paired: Vec::new(),
         types: Vec::new(),
         in_use,
         cells,

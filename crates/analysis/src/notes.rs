@@ -21,6 +21,7 @@
 //! flaws undermine security research", *IEEE Security & Privacy* 18, 2020; G. Heiser, "Systems
 //! benchmarking crimes".
 
+use plimsoll_runs::Kind;
 use plimsoll_runs::experiment::LeftOut;
 use plimsoll_stats::figure::{self, Better, Figure};
 
@@ -153,8 +154,12 @@ fn limited(study: &Study<'_>) -> Option<String> {
     let limited: Vec<&CellResult> =
         study.cells.iter().filter(|cell| !cell.limited.is_empty()).collect();
     let first = limited.first()?;
+    let what = match study.kind {
+        Kind::Search => "ended without the capacity that their searches were to find",
+        _ => "had not all that their policies asked for",
+    };
     Some(format!(
-        "{} had not all that their policies asked for, and count all the same (cell {}: {})",
+        "{} {what}, and count all the same (cell {}: {})",
         of_all(study, &limited),
         first.id,
         first.limited.join("; ")

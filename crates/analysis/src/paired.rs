@@ -1,9 +1,15 @@
 //! Differences between combinations that were given the same requests, replication by replication:
 //! noise that is common to both cancels.
 
-use plimsoll_runs::experiment::Combination;
+use std::collections::BTreeMap;
+
+use plimsoll_plan::POLICY;
+use plimsoll_runs::experiment::{Combination, Experiment, combinations};
+use plimsoll_runs::{Kind, RunError};
 use plimsoll_stats::figure::Figure;
 use plimsoll_stats::interval::{self, LEVEL};
+
+use crate::document::{PairedMean, PairedResult};
 
 /// By how much a figure of one combination is above that of another.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,6 +60,25 @@ pub fn differences(
         Some(Difference { figure, mean: found.value, ci95: (found.low, found.high) })
     };
     Some(figures.iter().filter_map(one).collect())
+}
+
+/// By how much each policy of an experiment with pools is above the first one, on the same
+/// requests; none of any other experiment.
+pub(crate) fn of(experiment: &Experiment) -> Result<Vec<PairedResult>, RunError> {
+    let kind = experiment.meta().kind;
+    if kind != Kind::Pool {
+        return Ok(Vec::new());
+    }
+    let all = combinations(experiment)?;
+    let one = |(place, of): (usize, &Combination)| {
+        let (_, from) = first_of(of, &all[..place], POLICY)?;
+        let mean = |of: &Difference| (of.figure.name, PairedMean { mean: of.mean, ci95: of.ci95 });
+        let figures = differences(of, from, kind.figures())?;
+        let figures: BTreeMap<_, _> = figures.iter().map(mean).collect();
+        let (factors, against) = (of.factors.clone(), from.factors.clone());
+        Some(PairedResult { factors, against, n: of.done.len(), figures })
+    };
+    Ok(all.iter().enumerate().filter_map(one).collect())
 }
 
 #[cfg(test)]

@@ -13,31 +13,34 @@ pub(crate) fn figure_of(word: &str, cells: &[CellResult]) -> Option<&'static Fig
 }
 
 /// The figures of `respond`, by default the one by which an experiment of the kind is judged;
-/// without an `[experiment]` the one by which results of the kind are usually compared. What no
-/// cell has is told.
+/// without an `[experiment]` the one by which results of the kind are usually compared. With them
+/// come the words of `respond` whose figures no cell has, which are a warning each.
 pub(crate) fn responses(
     asked: Option<&Experiment>,
     kind: Kind,
     cells: &[CellResult],
     warnings: &mut Vec<String>,
-) -> Vec<&'static Figure> {
+) -> (Vec<&'static Figure>, Vec<String>) {
     let Some(asked) = asked else {
         let usual = usual(kind).iter().copied();
         let has = |of: &&Figure| cells.iter().any(|cell| cell.figures.contains_key(of.name));
-        return usual.filter(has).take(1).collect();
+        return (usual.filter(has).take(1).collect(), Vec::new());
     };
     let by_kind = [by_default(kind).to_owned()];
-    let mut found = Vec::new();
+    let (mut found, mut absent) = (Vec::new(), Vec::new());
     for word in asked.respond.as_deref().unwrap_or(&by_kind) {
         match figure_of(word, cells) {
             Some(figure) => found.push(figure),
             None if cells.iter().any(|cell| !cell.figures.is_empty()) => {
                 warnings.push(format!("no cell has the figure `{word}` of `respond`"));
+                if asked.respond.is_some() {
+                    absent.push(word.clone());
+                }
             }
             None => {}
         }
     }
-    found
+    (found, absent)
 }
 
 /// The figure that responds where `respond` is not said.

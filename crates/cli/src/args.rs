@@ -400,7 +400,8 @@ Two experiments of one kind are compared combination by combination.
 
 Examples:
   plimsoll compare runs/A runs/B
-  plimsoll compare runs/a1 runs/a2 runs/a3 --with runs/b1 runs/b2 runs/b3 --tolerance 5%")]
+  plimsoll compare runs/a1 runs/a2 runs/a3 --with runs/b1 runs/b2 runs/b3 --tolerance 5%
+  plimsoll compare runs/A runs/B --figure 'checkout: p99,users.failed'")]
 pub(crate) struct Compare {
     /// Run folders, groups or names of them, or folders that hold them (--out)
     #[arg(required = true)]
@@ -411,6 +412,9 @@ pub(crate) struct Compare {
     /// By how much B may be worse
     #[arg(long, value_name = "SHARE", default_value = "5%")]
     pub(crate) tolerance: String,
+    /// Compare these figures, too, such as users.failed, or those of a name: 'checkout: p99'
+    #[arg(long, value_name = "NAME,…")]
+    pub(crate) figure: Vec<String>,
     /// Print the comparison as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -444,7 +448,7 @@ Examples:
         /// The run, experiment or cell, by folder or by name; default: the last one in runs
         run: Option<PathBuf>,
         /// Of an experiment show these figures, such as cost,response_us.p99
-        #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+        #[arg(long, value_name = "NAME,…")]
         figure: Vec<String>,
         /// Print it as JSON
         #[arg(long)]

@@ -9,6 +9,7 @@ mod commands;
 mod doctor_args;
 mod elastic_args;
 mod exit;
+mod figures;
 mod files;
 mod flags;
 mod found;

@@ -41,8 +41,8 @@ impl Seen<'_> {
             Metric::Availability => Some(1.0 - self.down_s / self.seconds),
             Metric::Lost if matches!(clause.bound, Bound::Count(_)) => Some(self.lost as f64),
             Metric::Errors | Metric::Lost => asked.map(|offered| self.lost as f64 / offered),
-            // Nothing is watched in a simulation.
-            Metric::Watched(_) => None,
+            // Nothing is watched in a simulation, and it has no users.
+            Metric::Watched(_) | Metric::Counted(_) => None,
             // Simulated requests are sent when they are due: service time is response time.
             Metric::Time(_, Figure::Mean) => {
                 (self.served > 0).then(|| self.sum_ns as f64 / self.served as f64 / 1e3)

@@ -278,6 +278,9 @@ fn verdict(clause: &Clause, number: usize, outcomes: &[Outcome]) -> Verdict {
         Metric::Watched(_) => {
             Some(format!("{}: nothing is watched in a simulation", slo::NOT_RESOLVABLE))
         }
+        Metric::Counted(_) => {
+            Some(format!("{}: a simulated pool has no users", slo::NOT_RESOLVABLE))
+        }
         Metric::Time(_, slo::Figure::Quantile(quantile)) if value.is_some() => {
             outcomes.iter().find_map(|of| few_beyond(quantile, of.offered))
         }

@@ -84,6 +84,8 @@ struct Inner {
     place: Place,
     /// The figure that effects are computed of, where the plan does not name it.
     responds: Option<&'static str>,
+    /// Figures that are kept beside those that every load has.
+    wanted: Vec<&'static Figure>,
     /// What a reader should know of what came out.
     notes: Vec<String>,
     /// Cells whose figures are to be written.
@@ -144,6 +146,7 @@ impl<'a> Record<'a> {
             planned: Vec::new(),
             place,
             responds: None,
+            wanted: Vec::new(),
             notes: Vec::new(),
             gathered,
             gathered_ns: started_ns,
@@ -312,11 +315,12 @@ impl<'a> Record<'a> {
         let mut inner = self.inner();
         inner.has_some = true;
         let at_ns = self.since_start_ns();
+        let wanted = inner.wanted_of(&run)?;
         let Place::Experiment(journal) = &mut inner.place else {
             inner.place = Place::Run(run.path().to_owned());
             return Ok(run);
         };
-        journal.figures(cell.number, &run.figures()?)?;
+        journal.figures(cell.number, &[run.figures()?, wanted].concat())?;
         journal.end(cell.number, state, reason, at_ns)?;
         journal.fact(SPENT, &self.bounds.cell_ended(at_ns).to_string())?;
         match journal.layout() {
@@ -512,6 +516,16 @@ impl Inner {
         journal.plan(&std::mem::take(&mut self.planned))?;
         self.place = Place::Experiment(Box::new(journal));
         Ok(())
+    }
+
+    /// The figures of a run that are kept beside those that every load has.
+    fn wanted_of(&self, run: &Run) -> Result<Vec<FigureRow>, RunError> {
+        if self.wanted.is_empty() || run.meta().load.is_none() {
+            return Ok(Vec::new());
+        }
+        let summary = run.summary()?;
+        let row = |of: &&'static Figure| Some(FigureRow::new(of.name, summary.value(of)?));
+        Ok(self.wanted.iter().filter_map(row).collect())
     }
 
     /// Writes the figures of the cells that were gathered, in one transaction.

@@ -81,7 +81,7 @@ impl Under {
             interval.named.push(NamedEvent { name: self.name, ..event });
         }
         if self.label != NO_LABEL {
-            interval.labelled.events.push(NamedEvent { name: self.label, ..event });
+            interval.labelled.events.push((self.label, NamedEvent { name: self.name, ..event }));
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::reading::tree::{self, Entry, Node, Table, Value, is_source};
 use crate::reading::{Reading, parts};
 use crate::roles::{Environment, fill_in, uses_environment};
 use crate::sections::SECTIONS;
-use crate::sections::testbed::join_names;
+use crate::sections::testbed::{join_names, leave_out_rented};
 use crate::setting::{Setting, lay_over, write_out};
 use crate::vocabulary::Vocabulary;
 
@@ -263,6 +263,9 @@ pub(crate) fn open(of: &Written<'_>) -> Result<(Reading, Table), PlanErrors> {
     }
     for fault in lay_over(&mut root, &mut reading.sources, of.settings) {
         reading.note(fault);
+    }
+    if of.testbed.is_some() || matches!(of.environment, Environment::StandIn) {
+        leave_out_rented(&mut root);
     }
     // A plan that is kept elsewhere says where its files are.
     let given = root.get("folder").and_then(|entry| {

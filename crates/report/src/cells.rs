@@ -67,6 +67,18 @@ pub(crate) struct Row {
     pub(crate) holds: Option<bool>,
 }
 
+/// What a page is called that has no name: what is measured, and of what.
+pub(crate) fn title_of(kind: Kind, subject: &str) -> String {
+    let what = match kind {
+        Kind::Load => "Load on",
+        Kind::Search => "Capacity of",
+        Kind::Pool => "Pool for",
+        Kind::Caches => "Caches for",
+        Kind::Tune => "Parameters for",
+    };
+    format!("{what} {subject}")
+}
+
 impl Cells {
     /// Reads an experiment.
     pub(crate) fn of(experiment: &Experiment) -> Result<Self, ReportError> {
@@ -166,11 +178,11 @@ impl Cells {
         ReportError::within(&self.id)
     }
 
-    /// What it is called: by its plan's name, else after the plan's file, else by its id.
+    /// What it is called: by its plan's name, else after the plan's file, else by what is measured.
     pub(crate) fn title(&self) -> String {
         match (self.name.as_str(), self.plan_file.file_stem()) {
             ("", Some(stem)) => stem.to_string_lossy().into_owned(),
-            ("", None) => self.id.clone(),
+            ("", None) => title_of(self.kind, &self.subject),
             (name, _) => name.to_owned(),
         }
     }

@@ -9,9 +9,9 @@ use plimsoll_stats::histogram::Compact;
 use plimsoll_stats::percentiles::Percentiles;
 use serde::{Deserialize, Serialize};
 
-use crate::by_name::NameBook;
+use crate::by_name::{self, NameBook, NamedFigures};
 use crate::labels::{Labelled, MAX_LABELS, OTHER};
-use crate::names::{NamedPart, OTHER_NAME};
+use crate::names::{NO_NAME, NamedPart, Names, OTHER_NAME};
 use crate::{ErrorKind, Tag};
 
 /// What came of the users of one label.
@@ -23,6 +23,8 @@ pub struct LabelBook {
     pub users: u64,
     /// What their requests have come to.
     pub requests: NameBook,
+    /// The same by the number of their name, as far as there is room for all pairs.
+    pub by_name: BTreeMap<u16, NameBook>,
     /// From when a broadcast was published to its receipt by one of them, nanoseconds.
     pub latency: Compact,
     /// Whether something was added since it was stored.
@@ -37,6 +39,9 @@ pub struct LabelBooks {
     pub(crate) others: u64,
 }
 
+/// So many pairs of a label and a name have figures of their own.
+const MAX_PAIRS: usize = 2_000;
+
 impl LabelBooks {
     /// Adds a stretch.
     pub fn add(&mut self, of: &Labelled) {
@@ -50,8 +55,16 @@ impl LabelBooks {
         for (number, users) in &of.arrived {
             self.of(*number).users += users;
         }
-        for event in &of.events {
-            let book = self.of(event.name);
+        let mut pairs = self.pairs();
+        for (label, event) in &of.events {
+            let book = self.of(*label);
+            if event.name != NO_NAME {
+                let is_new = !book.by_name.contains_key(&event.name);
+                if !is_new || pairs < MAX_PAIRS {
+                    pairs += usize::from(is_new);
+                    book.by_name.entry(event.name).or_default().add(event);
+                }
+            }
             match event.part {
                 NamedPart::Message if event.response_ns > 0 => {
                     book.latency.record(event.response_ns);
@@ -60,6 +73,16 @@ impl LabelBooks {
                 _ => book.requests.add(event),
             }
         }
+    }
+
+    /// How many pairs of a label and a name have figures.
+    fn pairs(&self) -> usize {
+        self.books.values().map(|book| book.by_name.len()).sum()
+    }
+
+    /// The book of a label of that text; `None` where none has it.
+    pub(crate) fn called(&self, label: &str) -> Option<&LabelBook> {
+        self.all().find(|(known, _)| *known == label).map(|(_, book)| book)
     }
 
     /// The book of a label, made where it is not there yet.
@@ -76,18 +99,25 @@ impl LabelBooks {
 
     /// Takes them as stored.
     pub(crate) fn stored(&mut self) {
-        self.books.values_mut().for_each(|book| book.changed = false);
+        for book in self.books.values_mut() {
+            book.changed = false;
+            book.by_name.values_mut().for_each(|book| book.changed = false);
+        }
     }
 
-    /// What is to be said of labels that have no figures of their own.
-    pub(crate) fn note(&self) -> Option<String> {
-        (self.others > 0).then(|| {
+    /// What is to be said of labels, and of names by label, that have no figures of their own.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> + use<> {
+        let labels = (self.others > 0).then(|| {
             format!(
                 "figures by label are kept of the first {MAX_LABELS} labels; {} more count under \
                  `{OTHER_NAME}`",
                 plimsoll_units::show_count(self.others)
             )
-        })
+        });
+        let pairs = (self.pairs() >= MAX_PAIRS).then(|| {
+            format!("figures of names by label are kept of the first {MAX_PAIRS} pairs of both")
+        });
+        labels.into_iter().chain(pairs)
     }
 
     /// All books with what they are called: by label, `other` last.
@@ -98,10 +128,10 @@ impl LabelBooks {
         own.into_iter().map(|book| (book.label.as_str(), book)).chain(others)
     }
 
-    /// What is told of them: by label, `other` last.
-    pub(crate) fn figures(&self) -> Vec<LabelFigures> {
+    /// What is told of them: by label, `other` last. The names are those of the run.
+    pub(crate) fn figures(&self, names: &Names) -> Vec<LabelFigures> {
         let mut all: Vec<LabelFigures> =
-            self.all().map(|(label, book)| LabelFigures::of(label, book)).collect();
+            self.all().map(|(label, book)| LabelFigures::of(label, book, names)).collect();
         if let (true, Some(other)) = (self.books.contains_key(&OTHER), all.last_mut()) {
             other.labels = Some(self.others);
         }
@@ -138,10 +168,13 @@ pub struct LabelFigures {
     /// Of broadcasts, from when they were published to their receipt; left out where none came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_us: Option<Percentiles>,
+    /// The same requests by name, of those names that occurred; left out where they have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_name: Vec<NamedFigures>,
 }
 
 impl LabelFigures {
-    fn of(label: &str, book: &LabelBook) -> Self {
+    fn of(label: &str, book: &LabelBook, names: &Names) -> Self {
         let counters = &book.requests.counters;
         let times = |tag| book.requests.times(tag).map(Compact::percentiles).unwrap_or_default();
         let failures = ErrorKind::ALL.map(|of| (of.name().to_owned(), counters.errors_of(of)));
@@ -158,6 +191,7 @@ impl LabelFigures {
             response_us: times(Tag::Response),
             service_us: times(Tag::Service),
             latency_us: (book.latency.count() > 0).then(|| book.latency.percentiles()),
+            by_name: by_name::of_some(names, &book.by_name),
         }
     }
 }

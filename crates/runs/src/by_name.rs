@@ -8,7 +8,7 @@
 mod figures;
 
 pub use figures::NamedFigures;
-pub(crate) use figures::of_run;
+pub(crate) use figures::{of_run, of_some};
 
 use plimsoll_stats::histogram::Compact;
 

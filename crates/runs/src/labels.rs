@@ -65,9 +65,9 @@ pub struct Labelled {
     pub others: u64,
     /// Users that arrived in it, by the numbers of their labels.
     pub arrived: BTreeMap<u16, u64>,
-    /// Requests of the measured phase that ended in it, and broadcasts that came: with the number
-    /// of a label in the place of that of a name.
-    pub events: Vec<NamedEvent>,
+    /// Requests of the measured phase that ended in it, and broadcasts that came, each behind the
+    /// number of its label. Some have no name ([`crate::names::NO_NAME`]).
+    pub events: Vec<(u16, NamedEvent)>,
 }
 
 impl Labelled {

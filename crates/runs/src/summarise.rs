@@ -27,6 +27,7 @@ use verdicts::Judged;
 
 use plimsoll_stats::Histogram;
 use plimsoll_stats::availability::{Availability, Second, State};
+use plimsoll_stats::figure;
 use plimsoll_stats::percentiles::Percentiles;
 use plimsoll_stats::slo::{Slo, Watched};
 use plimsoll_units::show_count;
@@ -62,7 +63,7 @@ const SPINS_IN_REAL_TIME: &str = "the generator spins with real-time priority: t
 /// Where the run cannot be read.
 pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     let (load, _moment) = (run.load()?, run.as_of_one_moment()?);
-    let (span, books) = (run.measured()?, run.name_books()?);
+    let (span, books, labels) = (run.measured()?, run.name_books()?, run.label_books()?);
     let seconds_of = Seconds::read(run, &span)?;
     let log = Log::read(run, &span, &seconds_of.stalled)?;
     let ended = run.end().map(|end| &end.ended);
@@ -70,7 +71,9 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     let mut invalid_because = complaints(&log, &seconds_of);
     let (healthy, duration_s) = (invalid_because.is_empty(), seconds(span.end - span.start));
     let rate = rate(run, &span, log.measured(Tag::Response), &counters)?;
-    let (slo, watched) = slo_of(run, &span, &mut warnings)?;
+    let (slo, mut watched) = slo_of(run, &span, &mut warnings)?;
+    let (users, websocket) = (run.users()?, websocket(run)?);
+    watched.count(counted_of(users.as_ref(), websocket.as_ref()));
     let setting = answers::Setting { log: &log, seconds: &seconds_of, ended, healthy };
     let answers = answers::judged(run, &span, slo.as_ref(), &setting)?;
     let judged = Judged {
@@ -84,6 +87,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         answers,
         names: &load.names,
         books: &books,
+        labels: &labels,
         ended,
         healthy,
     };
@@ -124,9 +128,9 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         host: host(run, &log, &span)?,
         slo: if run.goes_on() { verdicts::so_far(slo) } else { slo },
         by_name: by_name::of_run(&load.names, &books),
-        by_label: run.label_books()?.figures(),
-        users: run.users()?,
-        websocket: websocket(run)?,
+        by_label: labels.figures(&load.names),
+        users,
+        websocket,
         warm_up: warm_up(run, &log)?,
     })
 }
@@ -134,6 +138,19 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
 /// What came of WebSockets, where there were any.
 fn websocket(run: &Run) -> Result<Option<WebSocketFigures>, RunError> {
     Ok(run.websocket()?.as_ref().map(WebSocketFigures::of))
+}
+
+/// The figures of users and WebSockets, for clauses on them.
+fn counted_of(
+    users: Option<&UserCounts>,
+    websocket: Option<&WebSocketFigures>,
+) -> Vec<(String, f64)> {
+    let figures = figure::ALL.iter().filter_map(|of| {
+        let value = users.and_then(|users| users.value(of));
+        let value = value.or_else(|| websocket.and_then(|sockets| sockets.value(of)));
+        Some((of.name.to_owned(), value?))
+    });
+    figures.collect()
 }
 
 /// What was counted in the measured phase, and what a reader is warned of by it.
@@ -427,7 +444,7 @@ fn warnings(run: &Run, log: &Log, span: &Range<u64>) -> Result<Vec<String>, RunE
     }
     warnings.extend(run.opening_warning().map(str::to_owned));
     warnings.extend(run.load()?.names.note());
-    warnings.extend(run.label_books()?.note());
+    warnings.extend(run.label_books()?.notes());
     warnings.extend(run.users()?.iter().flat_map(UserCounts::notes));
     warnings.extend(websocket(run)?.into_iter().flat_map(|of| of.notes()));
     let (wanted, found) = (run.hlog_bytes()?, run.hlog_len());

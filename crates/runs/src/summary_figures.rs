@@ -1,7 +1,13 @@
 //! The figures that a summary has, by the registry of figures.
 
+use crate::by_label::LabelFigures;
+use crate::by_name::NamedFigures;
+use crate::users::UserCounts;
+use crate::websocket::{BroadcastFigures, WebSocketFigures};
 use crate::{Ended, Summary};
 use plimsoll_stats::figure::{self, Figure};
+use plimsoll_stats::percentiles::Percentiles;
+use plimsoll_stats::subject::Subject;
 
 /// Takes a figure's value from a summary; `None` where that run has none.
 type Take = fn(&Summary) -> Option<f64>;
@@ -41,21 +47,141 @@ impl Summary {
     /// The value of a figure; `None` where this run has none, and for figures that no load has.
     #[must_use]
     pub fn value(&self, figure: &Figure) -> Option<f64> {
-        let times = match figure.name.split_once('.') {
-            Some(("response_us", field)) => Some((&self.response_us, field)),
-            Some(("service_us", field)) => Some((&self.service_us, field)),
-            _ => None,
+        let own =
+            [("response_us", Some(&self.response_us)), ("service_us", Some(&self.service_us))];
+        let taken = || TAKEN.iter().find(|(of, _)| *of == figure).and_then(|(_, take)| take(self));
+        time(figure.name, own)
+            .or_else(taken)
+            .or_else(|| self.users.as_ref()?.value(figure))
+            .or_else(|| self.websocket.as_ref()?.value(figure))
+            .or_else(|| figure::subject_of(figure).and_then(|(of, like)| self.of(&of, like)))
+    }
+
+    /// The value of a figure of a subject, which is like that of the whole run.
+    fn of(&self, subject: &Subject, like: &Figure) -> Option<f64> {
+        let label = subject.label.as_ref();
+        let label = label.map(|label| self.by_label.iter().find(|of| of.label == *label));
+        let named = |all: &[NamedFigures]| {
+            let mut found = all.iter().filter(|of| Some(&of.name) == subject.name.as_ref());
+            found.next().and_then(|of| of.value(like))
         };
-        if let Some((times, field)) = times {
-            return times.figures().into_iter().find(|(name, _)| *name == field)?.1;
+        match (label, &subject.name) {
+            (None, _) => named(&self.by_name),
+            (Some(label), Some(_)) => named(&label?.by_name),
+            (Some(label), None) => label?.value(like),
         }
-        let (_, take) = TAKEN.iter().find(|(of, _)| *of == figure)?;
-        take(self)
     }
 
     /// All figures that this run has, in the order of the registry, with their values.
     pub fn figures(&self) -> impl Iterator<Item = (&'static Figure, f64)> {
         figure::valued(|figure| self.value(figure))
+    }
+}
+
+/// The value of a percentile by its name, `response_us.p50`, out of some distributions.
+fn time<const N: usize>(name: &str, of: [(&str, Option<&Percentiles>); N]) -> Option<f64> {
+    let (object, field) = name.rsplit_once('.')?;
+    let (_, times) = of.into_iter().find(|(known, _)| *known == object)?;
+    times?.figures().into_iter().find(|(known, _)| *known == field)?.1
+}
+
+/// The value of a count by its name.
+fn count<const N: usize>(name: &str, of: [(&str, u64); N]) -> Option<f64> {
+    of.into_iter().find(|(known, _)| *known == name).map(|(_, n)| n as f64)
+}
+
+/// What requests have come to by a figure of the registry.
+fn of_requests(figure: &Figure, count: u64, succeeded: u64) -> Option<f64> {
+    let failed = count.saturating_sub(succeeded) as f64;
+    match figure.name {
+        "offered" => Some(count as f64),
+        "succeeded" => Some(succeeded as f64),
+        "errors" => (count > 0).then(|| failed / count as f64),
+        _ => None,
+    }
+}
+
+impl NamedFigures {
+    /// The value of a figure of the requests of a name.
+    fn value(&self, figure: &Figure) -> Option<f64> {
+        let times = [
+            ("response_us", Some(&self.response_us)),
+            ("service_us", self.service_us.as_ref()),
+            ("duration_us", self.duration_us.as_ref()),
+        ];
+        let requests = || of_requests(figure, self.count, self.succeeded);
+        time(figure.name, times).or_else(requests)
+    }
+}
+
+impl LabelFigures {
+    /// The value of a figure of the requests of a label.
+    fn value(&self, figure: &Figure) -> Option<f64> {
+        let times = [
+            ("response_us", Some(&self.response_us)),
+            ("service_us", Some(&self.service_us)),
+            ("websocket.broadcast.latency_us", self.latency_us.as_ref()),
+        ];
+        let requests = || of_requests(figure, self.count, self.succeeded);
+        let users = || count(figure.name, [("users.arrived", self.users)]);
+        time(figure.name, times).or_else(requests).or_else(users)
+    }
+}
+
+impl UserCounts {
+    /// The value of a figure of users; `None` for every other.
+    pub(crate) fn value(&self, figure: &Figure) -> Option<f64> {
+        let counts = [
+            ("users.arrived", self.arrived),
+            ("users.finished", self.finished),
+            ("users.failed", self.failed),
+            ("users.cut", self.cut),
+            ("users.active_peak", self.active_peak),
+        ];
+        count(figure.name, counts)
+    }
+}
+
+impl WebSocketFigures {
+    /// The value of a figure of WebSockets; `None` for every other, and of broadcasts where none
+    /// came.
+    pub(crate) fn value(&self, figure: &Figure) -> Option<f64> {
+        let counts = [
+            ("websocket.connected", self.connected),
+            ("websocket.refused", self.refused),
+            ("websocket.reconnected", self.reconnected),
+            ("websocket.sent", self.sent),
+            ("websocket.received", self.received),
+            ("websocket.unmatched", self.unmatched),
+            ("websocket.failed_steps", self.failed_steps),
+        ];
+        if *figure == *figure::WEBSOCKET_ONLINE_S {
+            return Some(self.online_s);
+        }
+        count(figure.name, counts).or_else(|| self.broadcast.as_ref()?.value(figure))
+    }
+}
+
+impl BroadcastFigures {
+    fn value(&self, figure: &Figure) -> Option<f64> {
+        let name = figure.name.strip_prefix("websocket.broadcast.")?;
+        let counts = [
+            ("received", self.received),
+            ("skipped", self.skipped),
+            ("lost", self.lost),
+            ("doubled", self.doubled),
+            ("disorder", self.disorder),
+            ("ahead", self.ahead),
+            ("unknown", self.unknown),
+            ("unread", self.unread),
+            ("misdated", self.misdated),
+        ];
+        let times = [("latency_us", Some(&self.latency_us)), ("spread_us", Some(&self.spread_us))];
+        match name {
+            "offset_us" => self.offset_us,
+            "offset_error_us" => self.offset_error_us,
+            _ => count(name, counts).or_else(|| time(name, times)),
+        }
     }
 }
 

@@ -10,16 +10,21 @@
 //!
 //! Figures of what is watched are made of series by formulas ([`FAMILIES`]); [`Rounds`] makes them.
 
+mod counted;
 mod families;
 pub mod formula;
+mod members;
 mod registry;
 mod rounds;
+mod subjects;
 mod unit;
 
+pub use counted::{counted, counts};
 pub(crate) use families::candidates;
 pub use families::{FAMILIES, Family, Member, Of, family, fits};
 pub use registry::*;
 pub use rounds::{Means, Round, Rounds, is_of_collectors};
+pub use subjects::{of_subject, subject_of};
 pub use unit::Unit;
 
 use serde::{Deserialize, Serialize};
@@ -65,23 +70,31 @@ impl Better {
     }
 }
 
-/// The figure of that name, which may be a member of a family; `None` where the registry has none.
+/// The figure of that name, which may be a member of a family, or be of a subject; `None` where the
+/// registry has none.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Figure> {
     let known = ALL.iter().find(|figure| figure.name == name).copied();
-    known.or_else(|| families::member(name))
+    known.or_else(|| families::member(name)).or_else(|| subjects::member(name))
 }
 
 /// The figure that a word of a plan means, among those that there are: its name, its label, or a
-/// part of them: `p99` is a quantile of the response time, `rate` the first figure of that name.
+/// part of them: `p99` is a quantile of the response time, `rate` the first figure of that name,
+/// `checkout: p99` that quantile of the requests of a name.
 pub fn called(word: &str, has: impl Fn(&Figure) -> bool) -> Option<&'static Figure> {
+    by_word(word, &has).or_else(|| subjects::called(word).filter(|of| has(of)))
+}
+
+/// The figure of the whole run, or of what is watched, that a word means.
+fn by_word(word: &str, has: &impl Fn(&Figure) -> bool) -> Option<&'static Figure> {
     let known: Vec<&'static Figure> = ALL.iter().filter(|of| has(of)).copied().collect();
     let by = |is: &dyn Fn(&Figure) -> bool| known.iter().find(|figure| is(figure)).copied();
     by(&|of| of.name == word)
-        .or_else(|| named(word).filter(|of| has(of)))
+        .or_else(|| families::member(word).filter(|of| has(of)))
         .or_else(|| by(&|of| of.label == word))
         .or_else(|| by(&|of| of.name == format!("response_us.{word}")))
         .or_else(|| by(&|of| of.name.split('.').next() == Some(word)))
+        .or_else(|| counted(word).filter(|of| has(of)))
 }
 
 /// Those figures that a source has a value of, in the order of the registry.

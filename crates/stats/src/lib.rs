@@ -36,6 +36,7 @@ pub mod shapiro_wilk;
 pub mod slo;
 pub mod steady;
 pub mod stopping;
+pub mod subject;
 
 pub use availability::Availability;
 pub use box_plot::BoxPlot;

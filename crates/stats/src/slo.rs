@@ -14,14 +14,14 @@
 //! | `rate>=500/s` | a rate | completed answers per second |
 //! | `memcached.hit_ratio>=97%` | the figure's unit | a figure of what is watched, in the mean |
 //! | `instance.web*.cpu<20% for 60s` | the same | each such figure, in all samples of the last 60 s |
+//! | `broadcast.latency_us.p99<50ms`, `users.failed<1` | the figure's unit | what is counted of users and WebSockets |
 //! | `p99<50ms for 10s` | as without `for` | what ended in each of the last 10 seconds |
 //!
-//! Before a clause may stand whose requests it is about: `checkout: p99<300ms` is about those
-//! called
-//! `checkout` and binds that clause alone. A name with a comma, a colon or a quote stands in
-//! quotes, single or double, in which a quote is doubled. Figures by name are of the whole run, so
-//! that
-//! `availability`, what is watched and `for` are not told by them.
+//! Before a clause may stand whose requests it is about ([`Subject`]): `checkout: p99<300ms` is
+//! about those called `checkout`, `checkout@eu: p99<300ms` about those of them that users of the
+//! label `eu` made, and binds that clause alone. Figures by name and label are of the whole run, so
+//! `availability`, what is watched, what is counted over the whole run and `for` do not exist by
+//! them.
 //!
 //! # What counts
 //!
@@ -54,7 +54,7 @@ mod rule;
 mod watched;
 
 pub use evaluate::{NOT_RESOLVABLE, NOTHING_DUE, SloInputs, Verdict, few_beyond};
-pub use judge::{Judgement, NO_SUCH_NAME, OwnPart, Times};
+pub use judge::{Judgement, NO_SUCH_SUBJECT, OwnPart, Times};
 pub use lasting::Answers;
 pub use parse::share;
 pub use rule::{Rule, RuleState, SecondInputs};
@@ -66,6 +66,7 @@ use plimsoll_units::ParseError;
 
 use crate::figure::{self as registry, Family, Unit};
 use crate::percentiles::to_us;
+use crate::subject::Subject;
 
 /// What must hold of a run: clauses, all of which must.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,7 +88,7 @@ pub struct Clause {
     /// For how long it must have held, sample by sample; `None` where it is about the whole.
     pub lasting: Option<Duration>,
     /// Whose requests it is about; `None` where it is about all.
-    pub of: Option<String>,
+    pub of: Option<Subject>,
 }
 
 /// What a clause looks at.
@@ -105,6 +106,8 @@ pub enum Metric {
     Rate,
     /// Figures of what is watched, of this family.
     Watched(&'static Family),
+    /// A figure that is counted over the whole run: of users, or of WebSockets.
+    Counted(&'static registry::Figure),
 }
 
 impl Metric {
@@ -118,6 +121,7 @@ impl Metric {
             Self::Availability => return registry::AVAILABILITY_RATIO,
             Self::Rate => return registry::RATE_MEAN,
             Self::Watched(family) => return &family.figure,
+            Self::Counted(figure) => return figure,
             Self::Time(Timing::Response, _) => {
                 (registry::RESPONSE_US_MEAN, registry::RESPONSE_US_MAX, registry::RESPONSE_US_P99)
             }
@@ -263,9 +267,9 @@ impl Slo {
         self.clauses.iter().any(|clause| matches!(clause.metric, Metric::Watched(_)))
     }
 
-    /// The names that its clauses are about, in their order.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.clauses.iter().filter_map(|clause| clause.of.as_deref())
+    /// Whose requests its clauses are about, in their order.
+    pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
+        self.clauses.iter().filter_map(|clause| clause.of.as_ref())
     }
 
     /// The first percentile of the response time of a whole run that it bounds: quantile and bound

@@ -236,8 +236,18 @@ fn row(of: &EffectResult) -> Vec<String> {
 /// 4 where cells are left or failed, 5 where a cell is not valid or no verdict can be told, 3 where
 /// no combination holds the SLO in all its replications, as where the service was away.
 fn exit(of: &Analysis) -> Exit {
-    if !of.experiment.complete {
+    // A figure that never came: the experiment does not say what it was to say.
+    if !of.experiment.complete || !of.experiment.absent.is_empty() {
         return Exit::Incomplete;
+    }
+    if of.experiment.kind == Kind::Search {
+        let mut limits = of.cells.iter().flat_map(|cell| &cell.limited);
+        let is_generator = |why: &String| why.starts_with("generator_limited");
+        match limits.next().map(|first| is_generator(first) && limits.all(is_generator)) {
+            Some(true) => return Exit::Invalid,
+            Some(false) => return Exit::Incomplete,
+            None => {}
+        }
     }
     let mut all: BTreeMap<&BTreeMap<String, String>, Vec<&CellResult>> = BTreeMap::new();
     for cell in &of.cells {

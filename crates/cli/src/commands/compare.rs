@@ -7,6 +7,7 @@ mod pooled;
 
 use crate::args::Compare;
 use crate::exit::Exit;
+use crate::figures;
 use crate::found;
 use crate::terminal::error::{FlagError, NotValid, Result, UsageError};
 use crate::terminal::paint::Paint;
@@ -36,17 +37,22 @@ pub(crate) const FIGURES: [&Figure; 9] = [
     figure::ERRORS,
 ];
 
+/// The figures by which runs are compared whose users receive broadcasts.
+const OF_BROADCASTS: [&Figure; 3] =
+    [figure::BROADCAST_LATENCY_US_P50, figure::BROADCAST_LATENCY_US_P99, figure::BROADCAST_LOST];
+
 /// Runs the command.
 pub(crate) fn run(args: &Compare) -> Result<Exit> {
     let tolerance = plimsoll_units::share(&args.tolerance)
         .map_err(|error| FlagError::new("--tolerance", &args.tolerance, error))?;
+    let asked = figures::named(&args.figure)?;
     let (a, b) = sides(args)?;
     once_each(&a, &b)?;
     if let ([a], [b]) = (&a[..], &b[..])
         && is_experiment(a)
         && is_experiment(b)
     {
-        return experiments::compare(a, b, tolerance, args.json);
+        return experiments::compare(a, b, (tolerance, &asked), args.json);
     }
     if let Some(one) = a.iter().chain(&b).find(|path| is_experiment(path)) {
         let one = one.display();
@@ -74,9 +80,17 @@ pub(crate) fn run(args: &Compare) -> Result<Exit> {
         }
     }
     let pairing = pairing(&a, &b);
+    let figures: Vec<&Figure> =
+        FIGURES.iter().chain(&OF_BROADCASTS).chain(&asked).copied().collect();
     let rows: Vec<Row> =
-        FIGURES.iter().filter_map(|figure| Row::of(figure, &a, &b, pairing, tolerance)).collect();
-    remarks.extend(left_out(&a, &b));
+        figures.iter().filter_map(|figure| Row::of(figure, &a, &b, pairing, tolerance)).collect();
+    remarks.extend(left_out(&figures, &a, &b));
+    let nobodys = asked.iter().filter(|asked| !rows.iter().any(|row| row.figure == **asked));
+    if let Some(none) = nobodys.into_iter().next() {
+        return Err(
+            UsageError(format!("compare `{}`: no run of both sides has it", none.name)).into()
+        );
+    }
     let worse = rows.iter().any(|row| row.verdict() == Some(Verdict::Worse));
     let compared = Compared { rows, a: &a, b: &b, pairing, tolerance, pooled, remarks };
     print(&if args.json { compared.json(worse) } else { compared.table() })?;
@@ -141,7 +155,7 @@ fn pairing(a: &[Summary], b: &[Summary]) -> Pairing {
 }
 
 /// Figures that some replications have and others lack.
-fn left_out(a: &[Summary], b: &[Summary]) -> Vec<String> {
+fn left_out(figures: &[&Figure], a: &[Summary], b: &[Summary]) -> Vec<String> {
     let of_figure = |figure: &&Figure| {
         let lacking: Vec<&str> = a
             .iter()
@@ -152,12 +166,12 @@ fn left_out(a: &[Summary], b: &[Summary]) -> Vec<String> {
         let some = !lacking.is_empty() && lacking.len() < a.len() + b.len();
         some.then(|| format!("{} is left out: {} lack it", figure.label, lacking.join(", ")))
     };
-    FIGURES.iter().filter_map(of_figure).collect()
+    figures.iter().filter_map(of_figure).collect()
 }
 
 /// Whether runs may well have nothing of it: then differences are compared, not ratios.
 fn may_be_zero(figure: &Figure) -> bool {
-    figure.unit == Unit::Share
+    matches!(figure.unit, Unit::Share | Unit::Count)
 }
 
 struct Row {

@@ -218,14 +218,34 @@ pub(super) fn plan_text(plan: &str, set: &[String], testbed: Option<&str>) -> Re
         settings.push(setting.map_err(|error| FlagError::new("--set", pair, error))?);
     }
     let over = |file: &str| Ok::<_, Error>((crate::files::plan(file)?, file.to_owned()));
+    let text = crate::files::plan(plan)?;
+    for setting in &mut settings {
+        varied(&text, plan, setting);
+    }
     Ok(Text {
-        text: crate::files::plan(plan)?,
+        text,
         origin: plan.to_owned(),
         settings,
         testbed: testbed.map(over).transpose()?,
         factors: Vec::new(),
         scale: None,
     })
+}
+
+/// Takes several values of a key, with commas between them, as the levels of a factor, as `simulate`
+/// does: where they cannot be read as one value.
+fn varied(text: &str, origin: &str, setting: &mut Setting) {
+    if !setting.value.contains(',') || setting.key.starts_with("factor.") {
+        return;
+    }
+    let reads = |of: &Setting| {
+        plans::read(&Written::text(text, origin, std::slice::from_ref(of)).within(environment))
+            .is_ok()
+    };
+    let factor = Setting { key: format!("factor.{}", setting.key), ..setting.clone() };
+    if !reads(setting) && reads(&factor) {
+        *setting = factor;
+    }
 }
 
 /// By which factor loads are longer.

@@ -89,7 +89,7 @@ fn entry(run: &Entry) -> serde_json::Value {
 
 /// Shows what is meant: a run, an experiment, or one of its cells.
 fn show(named: Option<&Path>, figures: &[String], json: bool) -> Result<Exit> {
-    let columns = experiment::columns(figures)?;
+    let columns = crate::figures::named(figures)?;
     show_what(found::what(named)?, &columns, json)
 }
 

@@ -1,8 +1,8 @@
 //! The table at the end of a run: what a person reads in ten seconds.
 
 use super::paint::Paint;
-use plimsoll_runs::WebSocketFigures;
 use plimsoll_runs::summary::{Cause, SloVerdict, Summary};
+use plimsoll_runs::{UserCounts, WebSocketFigures};
 use plimsoll_stats::interval::QuantileBatches;
 use plimsoll_stats::slo::{Clause, NOT_RESOLVABLE};
 use plimsoll_stats::{Percentiles, Slo};
@@ -122,9 +122,25 @@ fn counts(out: &mut String, summary: &Summary, paint: Paint) {
         let (full, resumed) = (show_count(tls.full), show_count(tls.resumed));
         let _ = writeln!(out, "  {:<14}{full} full handshakes, {resumed} resumed", "TLS");
     }
+    if let Some(of) = &summary.users {
+        let _ = writeln!(out, "  {:<14}{}", "users", users(of));
+    }
     if let Some(of) = &summary.websocket {
         messages(out, of);
     }
+}
+
+/// What became of users: `60 arrived, 58 finished, 2 failed; 4 at once at most`.
+fn users(of: &UserCounts) -> String {
+    let counts = [
+        (of.arrived, "arrived"),
+        (of.finished, "finished"),
+        (of.failed, "failed"),
+        (of.cut, "cut by the end"),
+    ];
+    let some = counts.iter().filter(|(n, what)| *n > 0 || *what == "arrived");
+    let counts: Vec<String> = some.map(|(n, what)| format!("{} {what}", show_count(*n))).collect();
+    format!("{}; {} at once at most", counts.join(", "), show_count(of.active_peak))
 }
 
 /// What came of WebSockets.
@@ -217,10 +233,10 @@ fn times(out: &mut String, summary: &Summary, uncertainty: Option<&Uncertainty>,
 
 /// Writes the rows that have anything to say.
 fn write_times(out: &mut String, rows: &[Row<'_>], paint: Paint) {
-    let heads = ["mean", "p50", "p90", "p99", "p99.9", "max"];
+    let heads = ["mean", "p50", "p90", "p95", "p99", "p99.9", "max"];
     let _ = write!(out, "\n  {:<15}", "");
     for head in heads {
-        let _ = write!(out, "{}", paint.dim(&format!("{head:>10}")));
+        let _ = write!(out, "{}", paint.dim(&format!("{head:>9}")));
     }
     out.push('\n');
     for &(name, times, meaning) in rows {
@@ -232,14 +248,14 @@ fn write_times(out: &mut String, rows: &[Row<'_>], paint: Paint) {
         }
         let _ = write!(out, "  {name:<15}");
         for value in figures(times) {
-            let _ = write!(out, "{:>10}", value.map_or_else(|| "–".to_owned(), us));
+            let _ = write!(out, "{:>9}", value.map_or_else(|| "–".to_owned(), us));
         }
         let _ = writeln!(out, "  {}", paint.dim(meaning));
     }
 }
 
-fn figures(times: &Percentiles) -> [Option<f64>; 6] {
-    [times.mean, times.p50, times.p90, times.p99, times.p999, times.max]
+fn figures(times: &Percentiles) -> [Option<f64>; 7] {
+    [times.mean, times.p50, times.p90, times.p95, times.p99, times.p999, times.max]
 }
 
 fn health(out: &mut String, summary: &Summary, paint: Paint) {
@@ -267,6 +283,8 @@ fn objectives(out: &mut String, slo: &[SloVerdict], paint: Paint) {
     if !slo.is_empty() {
         out.push('\n');
     }
+    let longest = slo.iter().map(|clause| clause.expr.chars().count()).max();
+    let width = longest.unwrap_or_default().clamp(22, 44);
     for clause in slo {
         let verdict = match clause.pass {
             Some(true) => paint.good("held  "),
@@ -280,7 +298,7 @@ fn objectives(out: &mut String, slo: &[SloVerdict], paint: Paint) {
             None => "beyond every bound".to_owned(),
         };
         let note = clause.note.as_ref().map_or(String::new(), |note| format!(" ({note})"));
-        let _ = writeln!(out, "  {verdict}  {:<22} {value}{note}", clause.expr);
+        let _ = writeln!(out, "  {verdict}  {:<width$} {value}{note}", clause.expr);
     }
 }
 
@@ -324,12 +342,13 @@ mod tests {
     #[test]
     fn no_line_of_the_times_is_wider_than_a_hundred_columns() {
         let wide = Some(99_999_999.0);
-        let times = Percentiles { count: 9, mean: wide, p50: wide, p90: wide, ..given(wide) };
+        let times =
+            Percentiles { count: 9, mean: wide, p50: wide, p90: wide, p95: wide, ..given(wide) };
         let mut out = String::new();
-        write_times(&mut out, &[("connection wait", &times, MEANINGS[4])], Paint::stdout());
+        write_times(&mut out, &[("connection wait", &times, MEANINGS[3])], Paint::stdout());
         assert!(out.lines().all(|line| line.chars().count() <= 100), "{out}");
         let longest = MEANINGS.iter().map(|meaning| meaning.chars().count()).max();
-        assert!(longest <= Some(21), "{longest:?}");
+        assert!(longest <= Some(18), "{longest:?}");
     }
 
     fn given(of: Option<f64>) -> Percentiles {

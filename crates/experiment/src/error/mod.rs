@@ -53,6 +53,20 @@ pub enum ExperimentError {
         /// Whether any request has a name.
         is_any: bool,
     },
+    /// A figure or a clause is about a label, and users have none.
+    #[error("judge the users of the label `{label}`: users of this load have no labels")]
+    NoLabels {
+        /// The label.
+        label: String,
+    },
+    /// A figure or a clause is about a name that two kinds of things have.
+    #[error("judge `{name}`: a {} and a {} are called so", kinds.0, kinds.1)]
+    SeveralOfOneName {
+        /// The name.
+        name: String,
+        /// What is called so.
+        kinds: (&'static str, &'static str),
+    },
     /// A clause of the SLO is about something that nothing tells of.
     #[error("judge `{clause}`: `{name}` are messages, of which only times and rates are told")]
     Unfed {
@@ -247,6 +261,10 @@ impl Failure for ExperimentError {
                 "judge a step that sends and expects, or times such as p99; `lost` of \
                  `websocket.broadcast` in the summary tells of gaps"
             }
+            Self::NoLabels { .. } => {
+                "a scenario gives them: `label = \"{{accounts.region}}\"` at the top of its file"
+            }
+            Self::SeveralOfOneName { .. } => "give them names of their own in the scenario",
             Self::UnknownName { .. } => {
                 "requests have names in a list (`urls`) and in a replay, one URL alone has none"
             }

@@ -7,6 +7,7 @@ mod recorded;
 mod requests;
 pub mod scenario;
 pub(crate) mod store;
+mod subjects;
 mod threads;
 mod through;
 pub mod tls;
@@ -18,10 +19,8 @@ use plimsoll_load::store::Before;
 use plimsoll_load::way::Way;
 use plimsoll_load::{Config, Endpoint, Expected, Protocol, Users};
 use plimsoll_plan::{ConnectionLife, Plan};
+use plimsoll_runs::Names;
 use plimsoll_runs::summary::StoreWorkload;
-use plimsoll_runs::{NameKind, Names};
-use plimsoll_stats::Slo;
-use plimsoll_stats::slo::{Clause, Metric};
 use plimsoll_units::secret::MARK;
 use plimsoll_units::show_duration;
 use plimsoll_workload::request::{Url, secrets};
@@ -34,6 +33,7 @@ pub use offer::peak;
 pub(crate) use offer::{Rates, rates};
 pub use plimsoll_net::tls::CertificateEnd;
 pub use recorded::of_run;
+pub(crate) use subjects::Callers;
 pub use threads::Cores;
 
 /// A plan, ready to be executed.
@@ -57,6 +57,13 @@ pub struct Prepared {
     pub notes: Vec<String>,
     /// Until when the server's certificate is valid.
     pub certificate: CertificateEnd,
+}
+
+impl Prepared {
+    /// By what its requests are called.
+    pub(crate) fn callers(&self) -> Callers<'_> {
+        Callers::of(&self.names, self.config.users.as_ref())
+    }
 }
 
 /// What is known of the place where a plan is executed, which libraries do not ask for themselves.
@@ -190,7 +197,8 @@ fn made(plan: &Plan, place: &Place<'_>, contact: Contact) -> Result<Prepared, Ex
     let subject = secrets::without(&url.to_string(), MARK);
     let workload = store::described(plan);
     let names = called.names;
-    plan.measure.slo.iter().try_for_each(|slo| known_names(slo, &names))?;
+    let called = Callers::of(&names, config.users.as_ref());
+    plan.measure.slo.iter().try_for_each(|slo| subjects::of_slo(slo, &called))?;
     Ok(Prepared {
         config,
         offer,
@@ -243,35 +251,6 @@ fn head(plan: &Plan, place: &Place<'_>, protocol: Protocol, way: &Way) -> Head {
         host: plan.target.host.clone(),
         close: is_per_request(plan) && protocol == Protocol::Http1,
         proxy: proxied.map(|of| Proxied { authorization: of.authorization.clone() }),
-    }
-}
-
-/// Whether requests have the names that an SLO is about.
-fn known_names(slo: &Slo, names: &Names) -> Result<(), ExperimentError> {
-    unfed(slo, names)?;
-    let Some(name) = slo.names().find(|name| names.number(name).is_none()) else { return Ok(()) };
-    let known = names.list().iter().map(|of| of.name.as_str());
-    let nearest = plimsoll_units::nearest(name, known).map(str::to_owned);
-    Err(ExperimentError::UnknownName { name: name.to_owned(), nearest, is_any: !names.is_empty() })
-}
-
-/// Refuses clauses that nothing feeds: of messages that come unasked times are told, and how many
-/// there were, but none of them is offered that could be lost or fail.
-fn unfed(slo: &Slo, names: &Names) -> Result<(), ExperimentError> {
-    let is_message = |name: &str| {
-        let kinds = [NameKind::Message, NameKind::Broadcast];
-        names.list().iter().any(|of| of.name == name && kinds.contains(&of.kind))
-    };
-    let is_unfed = |clause: &&Clause| {
-        matches!(clause.metric, Metric::Lost | Metric::Errors)
-            && clause.of.as_deref().is_some_and(is_message)
-    };
-    match slo.clauses().iter().find(is_unfed) {
-        None => Ok(()),
-        Some(clause) => Err(ExperimentError::Unfed {
-            clause: clause.expr.clone(),
-            name: clause.of.clone().unwrap_or_default(),
-        }),
     }
 }
 

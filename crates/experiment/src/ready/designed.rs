@@ -115,6 +115,7 @@ impl Designed {
         if let Some(figure) = self.responds {
             with.record.responds(figure.name)?;
         }
+        with.record.wants(figures::of_subjects(varied.experiment.as_ref()));
         let at_once = varied.experiment.as_ref().map_or(1, |of| of.at_once);
         let rounds = Rounds { at_once, is_fail_fast: with.is_fail_fast };
         match &self.of {
@@ -150,7 +151,7 @@ impl Designed {
 
 impl Design {
     fn of(varied: &Varied, kind: RunKind) -> Result<Self, ExperimentError> {
-        figures::check(varied.experiment.as_ref())?;
+        figures::check(varied.experiment.as_ref(), kind)?;
         let (all, refused) = (factors::combinations(varied)?, factors::refused(varied)?);
         let left_out = refused.into_iter().map(|(of, count)| left_out(&of, count));
         let mut notes: Vec<String> = left_out.collect();
@@ -234,10 +235,12 @@ pub(super) fn bench(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError
         responds = figures::by_requests(varied.experiment.as_mut(), &plans);
         notes.extend(figures::too_few(varied.experiment.as_ref(), &plans));
     }
+    let mut by_loads = figures::ByLoads::of(varied.experiment.as_ref(), is_simulated)?;
     let (mut lengths, mut own) = (Vec::new(), BTreeMap::new());
     for (plan, of) in plans.iter().zip(&design.all) {
         let prepared = whole(ask, plan)?;
         lengths.push(prepared.offer.duration_ns() as f64 / 1e9);
+        by_loads.look(&prepared);
         for note in prepared.notes {
             if !notes.contains(&note) {
                 notes.push(note);
@@ -247,6 +250,7 @@ pub(super) fn bench(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError
         let depends = bench::own(&text, (&levels, plan), is_simulated, &ask.place)?;
         own.insert(levels_of(&varied, of), depends);
     }
+    by_loads.end()?;
     let at_once = varied.experiment.as_ref().map_or(1, |of| of.at_once);
     if at_once > 1 && !is_simulated {
         notes.push(format!("{at_once} cells at once shared the machine (`at_once`)"));

@@ -2,11 +2,12 @@
 //! it.
 
 use plimsoll_plan::{Experiment, LoadShape, Plan};
+use plimsoll_runs::Kind;
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_units::show_count;
 
 use crate::error::ExperimentError;
-use crate::prepare::rates;
+use crate::prepare::{Prepared, rates};
 
 /// A percentile is stated where so many requests at least lie beyond it.
 const BEYOND: f64 = 10.0;
@@ -19,13 +20,21 @@ fn words(of: &Experiment) -> Vec<(&'static str, &str)> {
     respond.chain(until).chain(goal).collect()
 }
 
-/// Refuses words that no figure is called by: no cell would ever have one.
+/// Refuses words that no figure is called by: no cell would ever have one. Only cells of a load
+/// have figures of a name, a label, of users or WebSockets.
 ///
 /// # Errors
 /// The first of them, with the nearest word that means one.
-pub(super) fn check(asked: Option<&Experiment>) -> Result<(), ExperimentError> {
+pub(super) fn check(asked: Option<&Experiment>, kind: Kind) -> Result<(), ExperimentError> {
     let Some(asked) = asked else { return Ok(()) };
     let all = words(asked);
+    let of_loads = |word: &str| figure::called(word, |of| is_of_users(of) && kind != Kind::Load);
+    if let Some((key, word)) = all.iter().find(|(_, word)| of_loads(word).is_some()) {
+        return Err(ExperimentError::Conflict(format!(
+            "take `{word}` for `{key}`: only loads have figures by name, by label, of users and of \
+             WebSockets"
+        )));
+    }
     let Some((key, word)) = all.iter().find(|(_, word)| figure::called(word, |_| true).is_none())
     else {
         return Ok(());
@@ -37,6 +46,70 @@ pub(super) fn check(asked: Option<&Experiment>) -> Result<(), ExperimentError> {
     Err(ExperimentError::Conflict(format!(
         "take `{word}` for `{key}`: no figure is called so{hint}"
     )))
+}
+
+fn is_of_users(figure: &Figure) -> bool {
+    figure::subject_of(figure).is_some() || figure::counted(figure.name).is_some()
+}
+
+/// The figures of names and labels that an experiment takes: a load keeps no others of them.
+pub(super) fn of_subjects(asked: Option<&Experiment>) -> Vec<&'static Figure> {
+    let words = asked.map(words).unwrap_or_default().into_iter();
+    words
+        .filter_map(|(_, word)| figure::called(word, |of| figure::subject_of(of).is_some()))
+        .collect()
+}
+
+/// Words for figures of names, labels, users or WebSockets, each with what a load says that has
+/// none of it; `None` once one has it.
+pub(super) struct ByLoads<'a> {
+    words: Vec<(&'static Figure, &'a str, Option<ExperimentError>)>,
+}
+
+impl<'a> ByLoads<'a> {
+    /// Those of an experiment.
+    ///
+    /// # Errors
+    /// Any, where its loads are simulated: they have none of them.
+    pub(super) fn of(
+        asked: Option<&'a Experiment>,
+        is_simulated: bool,
+    ) -> Result<Self, ExperimentError> {
+        let conflict = |text: String| Some(ExperimentError::Conflict(text));
+        let mut all = Vec::new();
+        for (key, word) in asked.map(words).unwrap_or_default() {
+            let Some(figure) = figure::called(word, is_of_users) else { continue };
+            if is_simulated {
+                return Err(ExperimentError::Conflict(format!(
+                    "take `{word}` for `{key}` of simulated loads: all requests of a simulated \
+                     server are alike, and it has no users"
+                )));
+            }
+            all.push((
+                figure,
+                word,
+                conflict(format!("take `{word}` for `{key}`: no load is run")),
+            ));
+        }
+        Ok(Self { words: all })
+    }
+
+    /// Looks at a load.
+    pub(super) fn look(&mut self, load: &Prepared) {
+        let callers = load.callers();
+        for (figure, word, lacks) in self.words.iter_mut().filter(|(.., lacks)| lacks.is_some()) {
+            let has = match figure::subject_of(figure) {
+                Some((subject, _)) => callers.know(&subject),
+                None => callers.counts(figure, word),
+            };
+            *lacks = has.err();
+        }
+    }
+
+    /// Refuses the first word for what no load has.
+    pub(super) fn end(self) -> Result<(), ExperimentError> {
+        self.words.into_iter().find_map(|(.., lacks)| lacks).map_or(Ok(()), Err)
+    }
 }
 
 /// How many requests a load has; `None` where its answers decide that, or whoever ends it.
@@ -120,7 +193,7 @@ mod tests {
             ("respond = ['rate', 'p9O']", "`p9O` for `respond`", "p90"),
             ("goal = 'min latncy'", "`latncy` for `goal`", ""),
         ] {
-            let refused = check(plan(experiment, "40/s").experiment.as_ref());
+            let refused = check(plan(experiment, "40/s").experiment.as_ref(), Kind::Load);
             let ExperimentError::Conflict(told) = refused.unwrap_err() else { panic!() };
             assert!(told.contains(word) && told.contains(near), "{told}");
         }
@@ -130,7 +203,7 @@ mod tests {
             "goal = 'max rate'\nuntil = 'p50 within 5%'",
             "",
         ] {
-            check(plan(experiment, "40/s").experiment.as_ref()).unwrap();
+            check(plan(experiment, "40/s").experiment.as_ref(), Kind::Load).unwrap();
         }
     }
 

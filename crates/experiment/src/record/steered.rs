@@ -5,6 +5,7 @@ use plimsoll_analysis::CellResult;
 use plimsoll_runs::event::Class;
 use plimsoll_runs::experiment::{Cell, Experiment, Journal, PREDICTED, Predicted, RESPONDS, Stop};
 use plimsoll_runs::{Event, RunError};
+use plimsoll_stats::figure::Figure;
 
 use super::{Place, Record, event};
 use crate::error::ExperimentError;
@@ -137,6 +138,11 @@ impl Record<'_> {
             Place::Experiment(journal) => Ok(journal.fact(RESPONDS, figure)?),
             _ => Ok(()),
         }
+    }
+
+    /// Keeps these figures of each load beside those that every load has: of names and labels.
+    pub(crate) fn wants(&self, figures: Vec<&'static Figure>) {
+        self.inner().wanted = figures;
     }
 
     /// Tells what was found over all cells, or over the replications of a cell, which is named by

@@ -30,7 +30,7 @@ use crate::prepare::{Place, Prepared};
 use crate::record::Subject;
 use crate::world::load::execute::{Setting, meta};
 use crate::world::pool::parts::Server;
-use crate::world::search::{Asked, write_result, write_windows};
+use crate::world::search::{Asked, limited, write_result, write_windows};
 
 /// One second.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -80,10 +80,10 @@ impl Instance {
                  out by --set load.warm_up=0s",
             ));
         }
-        if let Some(name) = plan.measure.slo.as_ref().and_then(|slo| slo.names().next()) {
+        if let Some(of) = plan.measure.slo.as_ref().and_then(|slo| slo.subjects().next()) {
             let text = format!(
-                "simulate an SLO about the requests called `{name}`: all requests of a simulated \
-                 server are alike; leave the name out"
+                "simulate an SLO about the requests of `{of}`: all requests of a simulated server \
+                 are alike; leave `{of}: ` out"
             );
             return Err(ExperimentError::Conflict(text));
         }
@@ -275,6 +275,9 @@ impl Search<'_> {
     ) -> Result<(), plimsoll_runs::SinkError> {
         let windows: &[WindowRow] = &result.windows;
         writer.windows(windows)?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "seconds")]
+        let at_ns = (result.seconds * 1e9) as u64;
+        limited(result, at_ns).iter().try_for_each(|event| writer.event(event))?;
         writer.figures(&result.figures())
     }
 }

@@ -137,6 +137,30 @@ const RENTED: [&str; 11] = [
     "tags",
 ];
 
+/// The keys of a role that are of rented instances alone.
+const RENTED_ROLE: [&str; 3] = ["type", "region", "user_data"];
+
+/// Leaves out what only rented instances have of roles whose test-bed rents none: of a plan over
+/// which another test-bed is laid, and of one that is kept with a run.
+pub(crate) fn leave_out_rented(root: &mut Table) {
+    let provider = root.get("testbed").and_then(|entry| match &entry.node.value {
+        Value::Table(table) => Some(&table.get("provider")?.node.value),
+        _ => None,
+    });
+    if matches!(provider, Some(Value::Text(name)) if name == "ec2") {
+        return;
+    }
+    let Some(Entry { node: Node { value: Value::Table(roles), .. }, .. }) = root.get_mut("role")
+    else {
+        return;
+    };
+    for role in &mut roles.entries {
+        if let Value::Table(role) = &mut role.node.value {
+            role.entries.retain(|entry| !RENTED_ROLE.contains(&entry.key.as_str()));
+        }
+    }
+}
+
 /// An amount of money.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Budget {
@@ -498,7 +522,13 @@ fn read_one(reading: &Reading, entry: &Entry, testbed: Option<&Testbed>) -> Opti
     if !reading.is_plain_name(entry, MOST_NAME, false) {
         return None;
     }
-    let mut role = Role::read_keys(&Section::over(reading, table, Role::SECTION))?;
+    let section = Section::over(reading, table, Role::SECTION);
+    let mut role = Role::read_keys(&section)?;
+    let is_rented = testbed.is_none_or(|of| of.provider == Provider::Ec2);
+    if let Some(key) = RENTED_ROLE.iter().find(|key| !is_rented && section.has(key)) {
+        let message = format!("`{key}` goes with the provider `ec2`");
+        section.fault(key, message, Some("leave it out"));
+    }
     let named =
         testbed.filter(|of| table.get("count").is_none() && of.names_hosts_of(&entry.key, &role));
     if let Some(testbed) = named {

@@ -7,6 +7,7 @@ use super::{
     by_label, by_name, counting, distribution, headline, over_time, prediction, search, sides,
     tables, watched, websocket,
 };
+use crate::cells::title_of;
 use crate::document::{Block, Document, Section, Verdict, chart, words};
 use crate::view::View;
 use plimsoll_draw::chart::Chart;
@@ -50,8 +51,10 @@ fn sides(content: &Content) -> Vec<Block> {
 /// a name are counted.
 fn named(views: &[View]) -> String {
     if let [view] = views {
-        let name = if view.meta.name.is_empty() { &view.meta.id } else { &view.meta.name };
-        return name.clone();
+        return match view.meta.name.as_str() {
+            "" => title_of(view.meta.kind, &view.meta.subject),
+            name => name.to_owned(),
+        };
     }
     let mut names: Vec<&str> = Vec::new();
     for view in views {

@@ -82,6 +82,15 @@ fn of_others(names: &Names) -> NameKind {
     if has_steps { NameKind::Step } else { NameKind::Request }
 }
 
+/// The figures of those names of a run that have a book, in their order, `other` last.
+pub(crate) fn of_some(names: &Names, books: &BTreeMap<u16, NameBook>) -> Vec<NamedFigures> {
+    let of = |(number, book): (&u16, &NameBook)| match names.list().get(usize::from(*number)) {
+        Some(name) => NamedFigures::of(&name.name, name.kind, None, book),
+        None => NamedFigures::of(OTHER_NAME, of_others(names), Some(names.others()), book),
+    };
+    books.iter().map(of).collect()
+}
+
 /// The figures of all names of a run in their order, `other` last. Names of which nothing was due
 /// have theirs too.
 pub(crate) fn of_run(names: &Names, books: &NameBooks) -> Vec<NamedFigures> {

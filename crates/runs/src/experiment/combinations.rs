@@ -1,7 +1,7 @@
 //! The results of an experiment by combination of its factors' levels: each figure as the mean over
 //! the replications, with its interval.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_stats::interval::{LEVEL, Method, one_mean};
@@ -153,10 +153,22 @@ impl Combination {
         Some(Mean { value, ci95, method: described.map(|(_, how)| how).unwrap_or_default() })
     }
 
-    /// The figures that any of its replications has, in the order of the registry.
+    /// The figures that any of its replications has, in the order of the registry; those of names
+    /// and labels last.
     pub fn figures(&self) -> impl Iterator<Item = &'static Figure> {
         let has =
             |figure: &Figure| self.done.iter().any(|one| one.figures.contains_key(figure.name));
-        figure::ALL.iter().copied().filter(move |figure| has(figure))
+        let of_all = figure::ALL.iter().copied().filter(move |figure| has(figure));
+        of_all.chain(self.of_subjects())
+    }
+
+    /// The figures of names and labels that any of its replications has.
+    pub fn of_subjects(&self) -> impl Iterator<Item = &'static Figure> + use<> {
+        let names: BTreeSet<&str> =
+            self.done.iter().flat_map(|one| one.figures.keys()).map(String::as_str).collect();
+        let figures =
+            names.into_iter().filter(|name| name.contains(": ")).filter_map(figure::named);
+        let all = figures.filter(|figure| figure::subject_of(figure).is_some());
+        all.collect::<Vec<_>>().into_iter()
     }
 }

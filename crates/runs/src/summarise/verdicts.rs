@@ -5,8 +5,9 @@
 use plimsoll_stats::Histogram;
 use plimsoll_stats::histogram::Compact;
 use plimsoll_stats::slo::{
-    Answers, Judgement, NO_SUCH_NAME, NOTHING_DUE, OwnPart, Slo, SloInputs, Watched,
+    Answers, Judgement, NO_SUCH_SUBJECT, NOTHING_DUE, OwnPart, Slo, SloInputs, Watched,
 };
+use plimsoll_stats::subject::Subject;
 
 use super::answers::{self, times};
 use crate::answered::Rate;
@@ -14,7 +15,7 @@ use crate::meta::Ended;
 use crate::summarise::{Log, Seconds};
 use crate::summary::SloVerdict;
 use crate::validity;
-use crate::{Counters, ErrorKind, NameBooks, NameKind, Names, Tag};
+use crate::{Counters, ErrorKind, LabelBooks, NameBooks, NameKind, Names, Tag};
 
 /// What the requests of a name have come to.
 #[derive(Default)]
@@ -26,7 +27,7 @@ struct Told {
 
 /// The verdicts so far of a run that goes on: what is yet to come has broken nothing.
 pub(crate) fn so_far(mut verdicts: Vec<SloVerdict>) -> Vec<SloVerdict> {
-    let to_come = [Some(NOTHING_DUE), Some(NO_SUCH_NAME)];
+    let to_come = [Some(NOTHING_DUE), Some(NO_SUCH_SUBJECT)];
     for verdict in verdicts.iter_mut().filter(|of| to_come.contains(&of.note.as_deref())) {
         verdict.pass = None;
     }
@@ -50,6 +51,7 @@ pub(crate) struct Judged<'a> {
     /// What requests are called, and what those of each name have come to.
     pub(crate) names: &'a Names,
     pub(crate) books: &'a NameBooks,
+    pub(crate) labels: &'a LabelBooks,
     pub(crate) ended: Option<&'a Ended>,
     pub(crate) healthy: bool,
 }
@@ -79,23 +81,35 @@ impl Judged<'_> {
         let decided = decided.map(|judgement| judgement.expr).collect();
         let by_own = self.inputs(&self.answers.own);
         let (nothing, answers) = (Watched::default(), Answers::default());
-        let told: Vec<_> =
-            slo.names().filter_map(|name| Some((name, self.told_of(name)?))).collect();
-        let named = |name: &str| {
-            let (_, told) = told.iter().find(|(known, _)| *known == name)?;
+        let told: Vec<_> = slo.subjects().filter_map(|of| Some((of, self.told_of(of)?))).collect();
+        let named = |of: &Subject| {
+            let (_, told) = told.iter().find(|(known, _)| *known == of)?;
             Some(self.of_name(told, &none, &nothing, &answers))
         };
         let verdicts = slo.judge_named(&by_own, &own, named).into_iter().map(verdict).collect();
         (verdicts, decided)
     }
 
-    /// What the requests of a name have come to; `None` where none has it.
-    fn told_of(&self, name: &str) -> Option<Told> {
-        let number = self.names.number(name)?;
-        let Some(book) = self.books.get(number) else { return Some(Told::default()) };
+    /// What the requests of a subject have come to; `None` where none has that name or label.
+    fn told_of(&self, of: &Subject) -> Option<Told> {
+        let (label, name) = (of.label.as_deref(), of.name.as_deref());
+        let label = match label {
+            Some(label) => Some(self.labels.called(label)?),
+            None => None,
+        };
+        let number = match name {
+            Some(name) => Some(self.names.number(name)?),
+            None => None,
+        };
+        let book = match (label, number) {
+            (Some(label), Some(number)) => label.by_name.get(&number),
+            (Some(label), None) => Some(&label.requests),
+            (None, number) => number.and_then(|number| self.books.get(number)),
+        };
+        let Some(book) = book else { return Some(Told::default()) };
         let times = |tag| book.times(tag).map(Compact::to_histogram).unwrap_or_default();
         let (mut counters, times) = (book.counters.clone(), Tag::ALL.map(times));
-        let kind = self.names.list().iter().find(|of| of.name == name).map(|of| of.kind);
+        let kind = self.names.list().iter().find(|of| Some(&*of.name) == name).map(|of| of.kind);
         if matches!(kind, Some(NameKind::Message | NameKind::Broadcast)) {
             // Messages are judged by those of which it is known how long they took.
             let known = times[Tag::Response as usize].count();

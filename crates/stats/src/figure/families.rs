@@ -3,11 +3,10 @@
 //! A name with `NAME` in it is a family: `instance.NAME.cpu` has a member for each instance. A
 //! member is a figure as any other, found by [`super::named`].
 
-use std::collections::BTreeMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 
 use super::formula::Formula;
-use super::{Better, Figure, Unit};
+use super::{Better, Figure, Unit, members};
 
 /// What a figure of series is of, and so which series it is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,8 +51,6 @@ const NAME: &str = "NAME";
 const INSTANCE: &str = "instance.";
 /// The command that prints them.
 const COMMANDS: &str = "run";
-/// The most members that are kept: more figures than all series of a cell can make.
-const MOST_MEMBERS: usize = 100_000;
 
 /// Makes the list.
 macro_rules! families {
@@ -349,30 +346,16 @@ impl Family {
 
     /// The member with a name of its own, which is kept from then on.
     fn figure_of(&'static self, word: &str) -> Option<&'static Figure> {
-        static MEMBERS: Mutex<BTreeMap<String, &'static Figure>> = Mutex::new(BTreeMap::new());
         let member = self.member(word).filter(|_| !word.contains('*'))?;
         if word == self.figure.name {
             return Some(&self.figure);
         }
-        let mut members = MEMBERS.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = members.get(word) {
-            return Some(known);
-        }
-        if members.len() >= MOST_MEMBERS {
-            return None;
-        }
-        let keep = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
         let Member { instance, part } = member;
         let label = match self.of {
             Of::Instance => self.figure.label.replace(NAME, instance),
             _ => format!("{instance} {}", self.figure.label.replace(NAME, part)),
         };
-        let label = label.trim_start().to_owned();
-        let Figure { unit, better, about, commands, .. } = self.figure;
-        let (name, label) = (keep(word.to_owned()), keep(label));
-        let figure = Box::leak(Box::new(Figure { name, label, unit, better, about, commands }));
-        members.insert(word.to_owned(), figure);
-        Some(figure)
+        members::like(&self.figure, word, label.trim_start())
     }
 }
 

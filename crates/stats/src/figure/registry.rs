@@ -105,6 +105,154 @@ figures! {
         "requests due that were answered as expected", "load";
     IN_FLIGHT_AT_END: "in_flight_at_end", "in flight at the end", Count, Lower,
         "requests neither answered nor lost when the load ended", "load, simulate";
+    // Of a load's groups of steps, users and WebSockets.
+    DURATION_US_MIN: "duration_us.min", "duration min", Micros, Lower,
+        "the least of the times from a group's first step due to its last done", "load";
+    DURATION_US_MEAN: "duration_us.mean", "duration mean", Micros, Lower,
+        "the mean of the times from a group's first step due to its last done", "load";
+    DURATION_US_STDDEV: "duration_us.stddev", "duration deviation", Micros, Lower,
+        "the standard deviation of the times from a group's first step due to its last done",
+        "load";
+    DURATION_US_P25: "duration_us.p25", "duration p25", Micros, Lower,
+        "the 25th percentile of the times from a group's first step due to its last done", "load";
+    DURATION_US_P50: "duration_us.p50", "duration p50", Micros, Lower,
+        "the median of the times from a group's first step due to its last done", "load";
+    DURATION_US_P66: "duration_us.p66", "duration p66", Micros, Lower,
+        "the 66th percentile of the times from a group's first step due to its last done", "load";
+    DURATION_US_P75: "duration_us.p75", "duration p75", Micros, Lower,
+        "the 75th percentile of the times from a group's first step due to its last done", "load";
+    DURATION_US_P80: "duration_us.p80", "duration p80", Micros, Lower,
+        "the 80th percentile of the times from a group's first step due to its last done", "load";
+    DURATION_US_P90: "duration_us.p90", "duration p90", Micros, Lower,
+        "the 90th percentile of the times from a group's first step due to its last done", "load";
+    DURATION_US_P95: "duration_us.p95", "duration p95", Micros, Lower,
+        "the 95th percentile of the times from a group's first step due to its last done", "load";
+    DURATION_US_P98: "duration_us.p98", "duration p98", Micros, Lower,
+        "the 98th percentile of the times from a group's first step due to its last done", "load";
+    DURATION_US_P99: "duration_us.p99", "duration p99", Micros, Lower,
+        "the 99th percentile of the times from a group's first step due to its last done", "load";
+    DURATION_US_P999: "duration_us.p999", "duration p99.9", Micros, Lower,
+        "the 99.9th percentile of the times from a group's first step due to its last done", "load";
+    DURATION_US_P9999: "duration_us.p9999", "duration p99.99", Micros, Lower,
+        "the 99.99th percentile of the times from a group's first step due to its last done",
+        "load";
+    DURATION_US_MAX: "duration_us.max", "duration max", Micros, Lower,
+        "the greatest of the times from a group's first step due to its last done", "load";
+    USERS_ARRIVED: "users.arrived", "users arrived", Count, Neither,
+        "users who began", "load";
+    USERS_FINISHED: "users.finished", "users finished", Count, Higher,
+        "users who went through all steps", "load";
+    USERS_FAILED: "users.failed", "users failed", Count, Lower,
+        "users who ended with a step that failed", "load";
+    USERS_CUT: "users.cut", "users cut", Count, Neither,
+        "users who were under way when the load ended", "load";
+    USERS_ACTIVE_PEAK: "users.active_peak", "users at once", Count, Neither,
+        "the most users who were under way at once", "load";
+    WEBSOCKET_CONNECTED: "websocket.connected", "WebSockets opened", Count, Higher,
+        "handshakes that opened a WebSocket", "load";
+    WEBSOCKET_REFUSED: "websocket.refused", "WebSockets refused", Count, Lower,
+        "handshakes that opened no WebSocket", "load";
+    WEBSOCKET_RECONNECTED: "websocket.reconnected", "WebSockets reopened", Count, Lower,
+        "handshakes that opened a WebSocket in the place of one that was lost", "load";
+    WEBSOCKET_SENT: "websocket.sent", "messages sent", Count, Neither,
+        "messages that were sent", "load";
+    WEBSOCKET_RECEIVED: "websocket.received", "messages received", Count, Neither,
+        "messages that were received", "load";
+    WEBSOCKET_UNMATCHED: "websocket.unmatched", "messages unmatched", Count, Neither,
+        "messages received that no step and no rule was for", "load";
+    WEBSOCKET_ONLINE_S: "websocket.online_s", "WebSockets online", Seconds, Neither,
+        "how long WebSockets were open, summed up", "load";
+    WEBSOCKET_FAILED_STEPS: "websocket.failed_steps", "message steps failed", Count, Lower,
+        "steps that only send or only await, and failed", "load";
+    BROADCAST_RECEIVED: "websocket.broadcast.received", "broadcasts received", Count, Higher,
+        "broadcasts received, each time by one client", "load";
+    BROADCAST_SKIPPED: "websocket.broadcast.skipped", "broadcasts skipped", Count, Lower,
+        "broadcasts that the server left out", "load";
+    BROADCAST_LOST: "websocket.broadcast.lost", "broadcasts lost", Count, Lower,
+        "broadcasts missing in their numbers, without those left out", "load";
+    BROADCAST_DOUBLED: "websocket.broadcast.doubled", "broadcasts doubled", Count, Lower,
+        "broadcasts that came twice", "load";
+    BROADCAST_DISORDER: "websocket.broadcast.disorder", "broadcasts in disorder", Count, Lower,
+        "broadcasts that came after later ones", "load";
+    BROADCAST_AHEAD: "websocket.broadcast.ahead", "broadcasts ahead", Count, Neither,
+        "broadcasts that came before they were published by the server's clock", "load";
+    BROADCAST_UNKNOWN: "websocket.broadcast.unknown", "broadcasts untimed", Count, Neither,
+        "broadcasts in no time, as the clock was set or is not known", "load";
+    BROADCAST_UNREAD: "websocket.broadcast.unread", "broadcasts unread", Count, Neither,
+        "broadcasts that lay unread while the generator stood still", "load";
+    BROADCAST_MISDATED: "websocket.broadcast.misdated", "broadcasts misdated", Count, Neither,
+        "broadcasts that state a publication hours away from their receipt", "load";
+    BROADCAST_OFFSET_US: "websocket.broadcast.offset_us", "clock offset", Micros, Neither,
+        "the server's clock less this host's", "load";
+    BROADCAST_OFFSET_ERROR_US: "websocket.broadcast.offset_error_us",
+        "clock offset error", Micros, Neither,
+        "by how much that offset may be wrong", "load";
+    BROADCAST_LATENCY_US_MIN: "websocket.broadcast.latency_us.min", "broadcast min", Micros, Lower,
+        "the least of the times from a broadcast's publication to its receipt", "load";
+    BROADCAST_LATENCY_US_MEAN: "websocket.broadcast.latency_us.mean",
+        "broadcast mean", Micros, Lower,
+        "the mean of the times from a broadcast's publication to its receipt", "load";
+    BROADCAST_LATENCY_US_STDDEV: "websocket.broadcast.latency_us.stddev",
+        "broadcast deviation", Micros, Lower,
+        "the standard deviation of the times from a broadcast's publication to its receipt", "load";
+    BROADCAST_LATENCY_US_P25: "websocket.broadcast.latency_us.p25", "broadcast p25", Micros, Lower,
+        "the 25th percentile of the times from a broadcast's publication to its receipt", "load";
+    BROADCAST_LATENCY_US_P50: "websocket.broadcast.latency_us.p50", "broadcast p50", Micros, Lower,
+        "the median of the times from a broadcast's publication to its receipt", "load";
+    BROADCAST_LATENCY_US_P66: "websocket.broadcast.latency_us.p66", "broadcast p66", Micros, Lower,
+        "the 66th percentile of the times from a broadcast's publication to its receipt", "load";
+    BROADCAST_LATENCY_US_P75: "websocket.broadcast.latency_us.p75", "broadcast p75", Micros, Lower,
+        "the 75th percentile of the times from a broadcast's publication to its receipt", "load";
+    BROADCAST_LATENCY_US_P80: "websocket.broadcast.latency_us.p80", "broadcast p80", Micros, Lower,
+        "the 80th percentile of the times from a broadcast's publication to its receipt", "load";
+    BROADCAST_LATENCY_US_P90: "websocket.broadcast.latency_us.p90", "broadcast p90", Micros, Lower,
+        "the 90th percentile of the times from a broadcast's publication to its receipt", "load";
+    BROADCAST_LATENCY_US_P95: "websocket.broadcast.latency_us.p95", "broadcast p95", Micros, Lower,
+        "the 95th percentile of the times from a broadcast's publication to its receipt", "load";
+    BROADCAST_LATENCY_US_P98: "websocket.broadcast.latency_us.p98", "broadcast p98", Micros, Lower,
+        "the 98th percentile of the times from a broadcast's publication to its receipt", "load";
+    BROADCAST_LATENCY_US_P99: "websocket.broadcast.latency_us.p99", "broadcast p99", Micros, Lower,
+        "the 99th percentile of the times from a broadcast's publication to its receipt", "load";
+    BROADCAST_LATENCY_US_P999: "websocket.broadcast.latency_us.p999",
+        "broadcast p99.9", Micros, Lower,
+        "the 99.9th percentile of the times from a broadcast's publication to its receipt", "load";
+    BROADCAST_LATENCY_US_P9999: "websocket.broadcast.latency_us.p9999",
+        "broadcast p99.99", Micros, Lower,
+        "the 99.99th percentile of the times from a broadcast's publication to its receipt", "load";
+    BROADCAST_LATENCY_US_MAX: "websocket.broadcast.latency_us.max", "broadcast max", Micros, Lower,
+        "the greatest of the times from a broadcast's publication to its receipt", "load";
+    BROADCAST_SPREAD_US_MIN: "websocket.broadcast.spread_us.min", "spread min", Micros, Lower,
+        "the least of the times from a broadcast's first to its last receipt", "load";
+    BROADCAST_SPREAD_US_MEAN: "websocket.broadcast.spread_us.mean", "spread mean", Micros, Lower,
+        "the mean of the times from a broadcast's first to its last receipt", "load";
+    BROADCAST_SPREAD_US_STDDEV: "websocket.broadcast.spread_us.stddev",
+        "spread deviation", Micros, Lower,
+        "the standard deviation of the times from a broadcast's first to its last receipt", "load";
+    BROADCAST_SPREAD_US_P25: "websocket.broadcast.spread_us.p25", "spread p25", Micros, Lower,
+        "the 25th percentile of the times from a broadcast's first to its last receipt", "load";
+    BROADCAST_SPREAD_US_P50: "websocket.broadcast.spread_us.p50", "spread p50", Micros, Lower,
+        "the median of the times from a broadcast's first to its last receipt", "load";
+    BROADCAST_SPREAD_US_P66: "websocket.broadcast.spread_us.p66", "spread p66", Micros, Lower,
+        "the 66th percentile of the times from a broadcast's first to its last receipt", "load";
+    BROADCAST_SPREAD_US_P75: "websocket.broadcast.spread_us.p75", "spread p75", Micros, Lower,
+        "the 75th percentile of the times from a broadcast's first to its last receipt", "load";
+    BROADCAST_SPREAD_US_P80: "websocket.broadcast.spread_us.p80", "spread p80", Micros, Lower,
+        "the 80th percentile of the times from a broadcast's first to its last receipt", "load";
+    BROADCAST_SPREAD_US_P90: "websocket.broadcast.spread_us.p90", "spread p90", Micros, Lower,
+        "the 90th percentile of the times from a broadcast's first to its last receipt", "load";
+    BROADCAST_SPREAD_US_P95: "websocket.broadcast.spread_us.p95", "spread p95", Micros, Lower,
+        "the 95th percentile of the times from a broadcast's first to its last receipt", "load";
+    BROADCAST_SPREAD_US_P98: "websocket.broadcast.spread_us.p98", "spread p98", Micros, Lower,
+        "the 98th percentile of the times from a broadcast's first to its last receipt", "load";
+    BROADCAST_SPREAD_US_P99: "websocket.broadcast.spread_us.p99", "spread p99", Micros, Lower,
+        "the 99th percentile of the times from a broadcast's first to its last receipt", "load";
+    BROADCAST_SPREAD_US_P999: "websocket.broadcast.spread_us.p999", "spread p99.9", Micros, Lower,
+        "the 99.9th percentile of the times from a broadcast's first to its last receipt", "load";
+    BROADCAST_SPREAD_US_P9999: "websocket.broadcast.spread_us.p9999",
+        "spread p99.99", Micros, Lower,
+        "the 99.99th percentile of the times from a broadcast's first to its last receipt", "load";
+    BROADCAST_SPREAD_US_MAX: "websocket.broadcast.spread_us.max", "spread max", Micros, Lower,
+        "the greatest of the times from a broadcast's first to its last receipt", "load";
     // Of a search.
     ESTIMATE_PER_S: "estimate_per_s", "estimate", PerSecond, Higher,
         "the highest rate that keeps the SLO", "capacity";

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::judge::NO_SUCH_NAME;
+use super::judge::NO_SUCH_SUBJECT;
 use super::{Answers, Bound, Clause, Figure, Metric, Slo, Timing, Watched};
 use crate::histogram::{Histogram, rank};
 use crate::percentiles::{MIN_BEYOND, is_stated, to_us};
@@ -124,7 +124,7 @@ impl Clause {
     /// The verdict on this clause alone, of a run of which no names are known.
     pub(super) fn on(&self, counted: &Counted) -> Verdict {
         if self.of.is_some() {
-            let note = Some(NO_SUCH_NAME.to_owned());
+            let note = Some(NO_SUCH_SUBJECT.to_owned());
             return Verdict { expr: self.expr.clone(), value: None, pass: false, note };
         }
         self.verdict(counted)
@@ -139,7 +139,7 @@ impl Clause {
             Metric::Availability => self.availability(counted),
             Metric::Rate if counted.rate_per_s.is_nan() => (None, Some(NO_RATE.to_owned())),
             Metric::Rate => (Some(counted.rate_per_s), None),
-            Metric::Watched(_) => return self.on_watched(&counted.watched),
+            Metric::Watched(_) | Metric::Counted(_) => return self.on_watched(&counted.watched),
             _ if counted.offered == 0 => (None, Some(NOTHING_DUE.to_owned())),
             Metric::Errors => {
                 let failed = counted.offered.saturating_sub(counted.succeeded);

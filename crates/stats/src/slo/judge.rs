@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::evaluate::Counted;
 use super::{Bound, Clause, Slo, SloInputs, Verdict};
 use crate::histogram::Histogram;
+use crate::subject::Subject;
 use plimsoll_units::{show_duration, show_rate, show_share};
 
 /// Times of some requests, in nanoseconds.
@@ -99,13 +100,13 @@ impl Slo {
         &self,
         measured: &SloInputs<'_>,
         own: &OwnPart<'_>,
-        named: impl Fn(&str) -> Option<(SloInputs<'a>, OwnPart<'a>)>,
+        of_subject: impl Fn(&Subject) -> Option<(SloInputs<'a>, OwnPart<'a>)>,
     ) -> Vec<Judgement> {
         let measured = Counted::of(measured);
         let best = own.taken_off(&measured);
         let judge = |clause: &Clause| match &clause.of {
             None => clause.judged(&measured, &best),
-            Some(name) => match named(name) {
+            Some(of) => match of_subject(of) {
                 Some((measured, own)) => {
                     let measured = Counted::of(&measured);
                     clause.judged(&measured, &own.taken_off(&measured))
@@ -114,7 +115,7 @@ impl Slo {
                     expr: clause.expr.clone(),
                     value: None,
                     pass: Some(false),
-                    note: Some(NO_SUCH_NAME.to_owned()),
+                    note: Some(NO_SUCH_SUBJECT.to_owned()),
                 },
             },
         };
@@ -122,8 +123,8 @@ impl Slo {
     }
 }
 
-/// Said of a clause about a name that no request has.
-pub const NO_SUCH_NAME: &str = "no request of this run has that name";
+/// Said of a clause about a name or a label that no request has.
+pub const NO_SUCH_SUBJECT: &str = "no request of this run has that name or label";
 
 impl Clause {
     fn judged(&self, measured: &Counted, best: &[Counted]) -> Judgement {

@@ -9,6 +9,7 @@ use super::foreign::{as_ours, by_commas, conjunction, in_milliseconds};
 use super::lasting::nanoseconds;
 use super::{Bound, Clause, Comparison, Figure, Metric, Timing};
 use crate::figure::{self, Better, Unit};
+use crate::subject::{Subject, parts};
 
 const METRICS: &str = "metrics are p50, p90, p99, p99.9 (any percentile), mean, max, errors, lost, \
                        availability and rate; service.p99, service.mean and service.max count \
@@ -85,45 +86,9 @@ pub(super) fn clauses(
     Ok(clauses)
 }
 
-/// The parts of a text between its commas, but for those within the quotes of a name.
-fn parts(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(text);
-    std::iter::from_fn(move || {
-        let part = rest?;
-        let named = quoted(part).map_or(0, |(_, end)| end);
-        let end = part[named..].find(',').map(|at| named + at);
-        rest = end.map(|end| &part[end + 1..]);
-        Some(end.map_or(part, |end| &part[..end]))
-    })
-}
-
-/// The name in quotes that a clause begins with, and where they end.
-fn quoted(clause: &str) -> Option<(String, usize)> {
-    let start = clause.len() - clause.trim_start().len();
-    let quote = clause[start..].chars().next().filter(|c| matches!(c, '\'' | '"'))?;
-    let mut name = String::new();
-    let mut chars = clause[start + 1..].char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        if c != quote {
-            name.push(c);
-        } else if chars.next_if(|(_, next)| *next == quote).is_some() {
-            name.push(quote);
-        } else {
-            return Some((name, start + 1 + at + 1));
-        }
-    }
-    None
-}
-
-/// A name as it stands before a clause.
-fn written(name: &str) -> String {
-    let is_plain = !name.contains([',', ':', '\'', '"']) && name.trim() == name;
-    if is_plain { name.to_owned() } else { format!("'{}'", name.replace('\'', "\'\'")) }
-}
-
 /// Reads one clause with the name it is about, blanks around its parts allowed.
 fn clause(text: &str, purpose: Purpose) -> Result<Clause, ParseError> {
-    let Some((name, at)) = name_of(text)? else { return clause_of_all(text, purpose) };
+    let Some((of, at)) = subject_of(text)? else { return clause_of_all(text, purpose) };
     let refused = |wanted: &str, found: &str, hint: &str| {
         let at = text.find(found).unwrap_or(0);
         Err(ParseError::new(wanted, found, at, found.len()).hint(hint))
@@ -134,7 +99,7 @@ fn clause(text: &str, purpose: Purpose) -> Result<Clause, ParseError> {
     }
     let clause = clause_of_all(&text[at..], purpose).map_err(|error| error.shifted(at))?;
     let word = text[at..].split(is_operator).next().unwrap_or_default().trim();
-    if matches!(clause.metric, Metric::Availability | Metric::Watched(_)) {
+    if matches!(clause.metric, Metric::Availability | Metric::Watched(_) | Metric::Counted(_)) {
         let hint = "by name there are percentiles, mean, max, errors, lost and rate";
         return refused("a metric of requests", word, hint);
     }
@@ -142,40 +107,15 @@ fn clause(text: &str, purpose: Purpose) -> Result<Clause, ParseError> {
         let hint = "figures by name are of the whole run: leave out `for`";
         return refused("a clause about the whole run", text[at..].trim(), hint);
     }
-    let expr = format!("{}: {}", written(&name), clause.expr);
-    Ok(Clause { expr, of: Some(name), ..clause })
+    let expr = format!("{of}: {}", clause.expr);
+    Ok(Clause { expr, of: Some(of), ..clause })
 }
 
-/// The name before a clause, and where the clause behind it begins.
-fn name_of(text: &str) -> Result<Option<(String, usize)>, ParseError> {
-    let start = text.len() - text.trim_start().len();
-    if let Some((name, end)) = quoted(text) {
-        let rest = text[end..].trim_start();
-        let at = text.len() - rest.len();
-        return match rest.strip_prefix(':') {
-            Some(_) => some_name(name, start, end).map(|name| Some((name, at + 1))),
-            None => Err(ParseError::new("a colon behind the name", rest, at, rest.len())),
-        };
-    }
-    if text[start..].starts_with(['\'', '"']) {
-        let error = ParseError::new("a closing quote", text, start, text.len() - start);
-        return Err(error.hint("a quote within quotes is doubled"));
-    }
-    let Some(colon) = text.rfind(':') else { return Ok(None) };
+/// The subject before a clause, and where the clause behind it begins.
+fn subject_of(text: &str) -> Result<Option<(Subject, usize)>, ParseError> {
     // Figures of what is watched may have a colon in their own names.
     let word = text.split(is_operator).next().unwrap_or_default().trim();
-    if metric(word).is_ok() {
-        return Ok(None);
-    }
-    let name = text[..colon].trim();
-    some_name(name.to_owned(), start, colon).map(|name| Some((name, colon + 1)))
-}
-
-fn some_name(name: String, from: usize, to: usize) -> Result<String, ParseError> {
-    if !name.is_empty() {
-        return Ok(name);
-    }
-    Err(ParseError::new("a name before the colon", "", from, to.saturating_sub(from)))
+    if metric(word).is_ok() { Ok(None) } else { Subject::split(text) }
 }
 
 /// Reads one clause about all requests, blanks around its parts allowed.
@@ -209,7 +149,9 @@ fn clause_of_all(whole: &str, purpose: Purpose) -> Result<Clause, ParseError> {
     let mut expr = format!("{word}{}{bound_text}", comparison.text());
     let lasting = lasts_at.map(|at| lasting(whole, at, metric)).transpose()?;
     if let Some(lasting) = lasting {
-        if purpose == Purpose::Objective && matches!(metric, Metric::Availability | Metric::Lost) {
+        let is_of_seconds =
+            !matches!(metric, Metric::Availability | Metric::Lost | Metric::Counted(_));
+        if purpose == Purpose::Objective && !is_of_seconds {
             let error = ParseError::new("a metric of single seconds", word, word_at, word.len());
             let hint = "`for` goes with errors, rate, mean, max, percentiles and what is watched";
             return Err(error.hint(hint));
@@ -267,7 +209,13 @@ fn metric(word: &str) -> Result<Metric, ParseError> {
         (_, "rate") => Ok(Metric::Rate),
         _ => match figure.strip_prefix('p').filter(|p| is_number(p)) {
             Some(percent) => quantile(percent, word).and_then(|q| time(Figure::Quantile(q))),
-            None => figure::family(word).map(Metric::Watched).ok_or_else(|| unknown(word)),
+            None => {
+                let counted = || figure::counted(word).map(Metric::Counted);
+                figure::family(word)
+                    .map(Metric::Watched)
+                    .or_else(counted)
+                    .ok_or_else(|| unknown(word))
+            }
         },
     }
 }
@@ -296,7 +244,8 @@ fn unknown(word: &str) -> ParseError {
     let lower = word.to_ascii_lowercase();
     let synonym = SYNONYMS.iter().find(|(theirs, _)| *theirs == lower).map(|&(_, ours)| ours);
     let error = ParseError::new("a metric", word, 0, word.len());
-    let members = figure::candidates(word);
+    let members: Vec<String> =
+        figure::candidates(word).into_iter().chain(figure::counts()).collect();
     let known = KNOWN.into_iter().chain(members.iter().map(String::as_str));
     match synonym.or_else(|| units::nearest(word, known)) {
         Some(known) => error.hint(format!("did you mean {known}? {METRICS}")),
@@ -314,6 +263,7 @@ fn comparison(
     // only describes, either way.
     let (below, above) = match (purpose, metric) {
         (Purpose::Rule, _) | (_, Metric::Rate | Metric::Watched(_)) => (true, true),
+        _ if metric.figure().better == Better::Neither => (true, true),
         _ if metric.figure().better == Better::Higher => (false, true),
         _ => (true, false),
     };
@@ -354,12 +304,24 @@ fn example(metric: Metric) -> &'static str {
             Unit::BytesPerSecond => "instance.web-1.sent<10MB/s",
             _ => "host.load<4",
         },
+        Metric::Counted(of) => match (of.unit, of.better) {
+            (Unit::Micros, _) => "broadcast.latency_us.p99<50ms",
+            (_, Better::Higher) => "users.finished>=100",
+            _ => "broadcast.lost<10",
+        },
     }
 }
 
 fn bound(text: &str, metric: Metric) -> Result<Bound, ParseError> {
     match metric.figure().unit {
         unit if matches!(metric, Metric::Watched(_)) => unit.read(text).map(Bound::Value),
+        #[expect(clippy::cast_precision_loss, reason = "no run counts 2^53 of anything")]
+        Unit::Count if matches!(metric, Metric::Counted(_)) => {
+            units::count(text).map(|n| Bound::Value(n as f64))
+        }
+        unit if matches!(metric, Metric::Counted(_)) && unit != Unit::Micros => {
+            unit.read(text).map(Bound::Value)
+        }
         Unit::Micros => {
             let ns =
                 units::duration(text).map_err(|error| in_milliseconds(error, text))?.as_nanos();
@@ -390,6 +352,10 @@ pub fn share(text: &str) -> Result<f64, ParseError> {
 mod tests {
     use super::super::Slo;
     use super::*;
+
+    fn name(of: &Subject) -> &str {
+        of.name.as_deref().unwrap()
+    }
 
     fn one(text: &str) -> Clause {
         let slo = Slo::parse(text).unwrap();
@@ -486,13 +452,13 @@ mod tests {
     #[test]
     fn a_name_binds_its_own_clause_only() {
         let slo = Slo::parse("'log in': p99<300ms, errors<1%,/a?q=1:p90 < 1s").unwrap();
-        let of: Vec<_> = slo.clauses().iter().map(|clause| clause.of.as_deref()).collect();
+        let of: Vec<_> = slo.clauses().iter().map(|of| of.of.as_ref().map(name)).collect();
         assert_eq!(of, [Some("log in"), None, Some("/a?q=1")]);
         assert_eq!(slo.to_string(), "log in: p99<300ms,errors<1%,/a?q=1: p90<1s");
         assert_eq!(Slo::parse(&slo.to_string()).unwrap(), slo);
-        assert_eq!(slo.names().collect::<Vec<_>>(), ["log in", "/a?q=1"]);
+        assert_eq!(slo.subjects().map(name).collect::<Vec<_>>(), ["log in", "/a?q=1"]);
         assert_eq!(slo.response_bound(), None, "none is about all");
-        for (text, name, expr) in [
+        for (text, of, expr) in [
             ("\"a, b: c\": max<1s", "a, b: c", "'a, b: c': max<1s"),
             ("'it''s': rate>=5/s", "it's", "'it''s': rate>=5/s"),
             ("' x ': lost<1", " x ", "' x ': lost<1"),
@@ -500,14 +466,48 @@ mod tests {
             ("GET /items/{id}: mean<1s", "GET /items/{id}", "GET /items/{id}: mean<1s"),
         ] {
             let clause = one(text);
-            assert_eq!((clause.of.as_deref(), clause.expr.as_str()), (Some(name), expr));
+            assert_eq!((clause.of.as_ref().map(name), clause.expr.as_str()), (Some(of), expr));
             assert_eq!(one(expr), clause);
         }
         assert_eq!(one("a<b: service.p50<1s").word(), "a<b: service.p50");
     }
 
+    #[test]
+    fn a_clause_may_be_about_a_label_and_about_what_is_counted() {
+        for (text, expr) in [
+            ("predict@eu : p50 < 1s", "predict@eu: p50<1s"),
+            ("@'a,b': errors<1%", "@'a,b': errors<1%"),
+            ("\"x@y\": p99<1s", "'x@y': p99<1s"),
+        ] {
+            let clause = one(text);
+            assert_eq!(clause.expr, expr);
+            assert_eq!(one(expr), clause);
+        }
+        assert_eq!(Slo::parse("@'a,b': errors<1%, p99<1s").unwrap().clauses().len(), 2);
+        for (text, figure, bound) in [
+            ("broadcast.lost<10", &figure::BROADCAST_LOST, Bound::Value(10.0)),
+            ("websocket.broadcast.lost<=0", &figure::BROADCAST_LOST, Bound::Value(0.0)),
+            ("users.finished>=5", &figure::USERS_FINISHED, Bound::Value(5.0)),
+            ("users.arrived<5", &figure::USERS_ARRIVED, Bound::Value(5.0)),
+            (
+                "broadcast.latency_us.p99<50ms",
+                &figure::BROADCAST_LATENCY_US_P99,
+                Bound::Time(50_000_000),
+            ),
+        ] {
+            let clause = one(text);
+            assert_eq!((clause.metric, clause.bound), (Metric::Counted(figure), bound), "{text}");
+            assert_eq!((clause.unit(), clause.word()), (figure.unit, clause.word()));
+        }
+    }
+
     /// Text, offending part, and a word of the hint.
-    const WRONG: [(&str, &str, &str); 48] = [
+    const WRONG: [(&str, &str, &str); 53] = [
+        ("users.failed>5", ">", "what must hold"),
+        ("users.faild<5", "users.faild", "did you mean users.failed?"),
+        ("a: users.failed<5", "users.failed", "percentiles"),
+        ("broadcast.lost<5 for 5s", "broadcast.lost", "what is watched"),
+        ("a@b@c: p99<5ms", "@c: p99<5ms", "NAME@LABEL"),
         ("'log in: p99<5ms", "'log in: p99<5ms", "doubled"),
         ("'log in' p99<5ms", "p99<5ms", ""),
         (": p99<5ms", "", ""),

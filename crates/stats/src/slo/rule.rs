@@ -80,7 +80,7 @@ impl Rule {
 
     fn read(text: &str, wanted: &str) -> Result<Self, ParseError> {
         let rule = Self { clauses: clauses(text, Purpose::Rule, wanted)? };
-        rule.refuse(text, |of| of == Metric::Lost)?;
+        rule.refuse(text, |of| matches!(of, Metric::Lost | Metric::Counted(_)))?;
         Ok(rule)
     }
 
@@ -256,7 +256,7 @@ fn value(metric: Metric, second: &SecondInputs<'_>) -> Option<f64> {
                 Figure::Quantile(q) => times.value_at_rank(rank(q, times.count())).map(to_us),
             }
         }
-        Metric::Lost | Metric::Watched(_) => None,
+        Metric::Lost | Metric::Watched(_) | Metric::Counted(_) => None,
     }
 }
 

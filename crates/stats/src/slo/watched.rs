@@ -28,6 +28,8 @@ pub(super) struct Found {
 pub struct Watched {
     means: Means,
     lasting: Vec<(Course, Members)>,
+    /// What is counted over the whole run.
+    counted: BTreeMap<String, f64>,
 }
 
 impl Watched {
@@ -38,7 +40,7 @@ impl Watched {
         let is_watched = |clause: &&Clause| matches!(clause.metric, Metric::Watched(_));
         let lasting = clauses.filter(is_watched).filter(|clause| clause.lasting.is_some());
         let course = |clause: &Clause| (Course::of(clause, None), Members::default());
-        Self { means: Means::default(), lasting: lasting.map(course).collect() }
+        Self { lasting: lasting.map(course).collect(), ..Self::default() }
     }
 
     /// Takes a round of the measured phase.
@@ -48,6 +50,11 @@ impl Watched {
             let (worst, is_whole) = members.look(&course.clause, round);
             course.take(round.at_ns, worst, is_whole);
         }
+    }
+
+    /// Takes what was counted over the whole run: of users, of WebSockets.
+    pub fn count(&mut self, figures: impl IntoIterator<Item = (String, f64)>) {
+        self.counted.extend(figures);
     }
 
     /// The mean of each figure over the rounds in which it had a value.
@@ -67,7 +74,10 @@ impl Clause {
                 (end.holds, end.worst, end.short)
             }
             None => {
-                let found = self.worst(&watched.means());
+                let found = match self.metric {
+                    Metric::Counted(_) => self.worst(&watched.counted),
+                    _ => self.worst(&watched.means()),
+                };
                 (self.holds_of(found.as_ref()), found, None)
             }
         };
@@ -89,7 +99,11 @@ impl Clause {
 
     /// Of some figures with their values, the one that fits and is farthest from holding.
     fn worst(&self, figures: &BTreeMap<String, f64>) -> Option<Found> {
-        let fit = figures.iter().filter(|(name, _)| fits(self.word(), name));
+        let word = match self.metric {
+            Metric::Counted(figure) => figure.name,
+            _ => self.word(),
+        };
+        let fit = figures.iter().filter(|(name, _)| fits(word, name));
         let (mut worst, mut of) = (None::<(&String, f64)>, 0);
         for (name, value) in fit {
             of += 1;

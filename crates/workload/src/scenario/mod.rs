@@ -310,6 +310,12 @@ impl Scenario {
         self.channels.len()
     }
 
+    /// Whether users have labels.
+    #[must_use]
+    pub fn has_labels(&self) -> bool {
+        self.label.is_some()
+    }
+
     /// How the server is asked for its time, where it is.
     #[must_use]
     pub fn clock(&self) -> Option<&ServerClock> {

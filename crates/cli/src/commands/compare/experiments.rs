@@ -30,7 +30,13 @@ struct Row<'a> {
 }
 
 /// Compares the experiments in two folders.
-pub(super) fn compare(a: &Path, b: &Path, tolerance: f64, json: bool) -> Result<Exit> {
+/// `more` are figures that are compared beside those that the kind is usually compared by.
+pub(super) fn compare(
+    a: &Path,
+    b: &Path,
+    (tolerance, more): (f64, &[&'static Figure]),
+    json: bool,
+) -> Result<Exit> {
     let (a, b) = (Experiment::open(a)?, Experiment::open(b)?);
     let kinds = (a.meta().kind, b.meta().kind);
     if kinds.0 != kinds.1 {
@@ -67,8 +73,13 @@ pub(super) fn compare(a: &Path, b: &Path, tolerance: f64, json: bool) -> Result<
     let rows: Vec<Row<'_>> = pairs
         .iter()
         .flat_map(|(of, other)| {
-            let all = kinds.0.figures().iter();
-            all.filter_map(|figure| Row::of(figure, of, other, tolerance))
+            let mut all = kinds.0.figures().to_vec();
+            for figure in more.iter().copied().chain(of.of_subjects()) {
+                if !all.contains(&figure) {
+                    all.push(figure);
+                }
+            }
+            all.into_iter().filter_map(|figure| Row::of(figure, of, other, tolerance))
         })
         .collect();
     if rows.is_empty() {

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::terminal::align::align;
-use crate::terminal::error::{Result, UsageError, read};
+use crate::terminal::error::{Result, UsageError};
 use crate::terminal::paint::Paint;
 use crate::terminal::print;
 use plimsoll_analysis::paired::{differences, first_of};
@@ -14,7 +14,7 @@ use plimsoll_runs::experiment::{
 use plimsoll_runs::{Ended, Event, FigureRow, Kind, Run, currency, iso8601};
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_stats::interval::Method;
-use plimsoll_units::{ParseError, show_count};
+use plimsoll_units::show_count;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -24,22 +24,6 @@ use std::path::Path;
 const MAX_ROWS: usize = 100;
 /// The most levels of a factor that are named to a person.
 const MAX_LEVELS: usize = 8;
-
-/// The figures that a person wants to see.
-pub(super) fn columns(names: &[String]) -> Result<Vec<&'static Figure>> {
-    let one = |name: &String| {
-        read("--figure", name, |name| {
-            figure::named(name.trim()).ok_or_else(|| {
-                let error = ParseError::new("the name of a figure", name, 0, name.len());
-                match figure::nearest(name.trim()) {
-                    Some(near) => error.hint(format!("did you mean {near}?")),
-                    None => error.hint("`runs show --json` has all that there are"),
-                }
-            })
-        })
-    };
-    names.iter().map(|name| Ok(one(name)?)).collect()
-}
 
 /// The levels that each factor has, in their order.
 fn factors(of: &[Combination]) -> BTreeMap<&str, Vec<&str>> {
@@ -97,12 +81,7 @@ pub(super) fn show(path: &Path, columns: &[&'static Figure], json: bool) -> Resu
         return Ok(Exit::Held);
     }
     let mut out = head(&experiment, &combinations)?;
-    let usual = experiment.meta().kind.figures();
-    let wanted = if columns.is_empty() { usual } else { columns };
-    let any = |figure: &&&Figure| combinations.iter().any(|of| of.mean(figure).is_some());
-    let silent = silent(&experiment, &combinations);
-    let says = |of: &&&Figure| !columns.is_empty() || !silent.contains(*of);
-    let shown: Vec<&Figure> = wanted.iter().filter(any).filter(says).copied().collect();
+    let shown = shown(&experiment, &combinations, columns);
     let sign = currency(&experiment.meta().about);
     table(&mut out, &combinations, (&shown, &sign));
     write_differences(&mut out, &combinations, (&shown, &sign));
@@ -117,6 +96,31 @@ pub(super) fn show(path: &Path, columns: &[&'static Figure], json: bool) -> Resu
     }
     print(&out)?;
     Ok(Exit::Held)
+}
+
+/// The figures that are shown: those that are asked for, else the usual ones of its kind that say
+/// something, and those of `respond`.
+fn shown(
+    experiment: &Experiment,
+    combinations: &[Combination],
+    asked: &[&'static Figure],
+) -> Vec<&'static Figure> {
+    let has = |figure: &Figure| combinations.iter().any(|of| of.mean(figure).is_some());
+    if !asked.is_empty() {
+        return asked.iter().filter(|of| has(of)).copied().collect();
+    }
+    let meta = experiment.meta();
+    let silent = silent(experiment, combinations);
+    let usual = meta.kind.figures().iter().filter(|of| has(of) && !silent.contains(of));
+    let mut shown: Vec<&Figure> = usual.copied().collect();
+    let asked = Varied::of(&meta.plan_text).and_then(|of| of.experiment);
+    let words = asked.iter().flat_map(|of| of.respond.iter().flatten());
+    for figure in words.filter_map(|word| figure::called(word, has)) {
+        if !shown.contains(&figure) {
+            shown.push(figure);
+        }
+    }
+    shown
 }
 
 /// Usual figures that say nothing here: what is left of what was earned, where nothing was, which

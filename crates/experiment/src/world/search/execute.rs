@@ -24,7 +24,9 @@ use plimsoll_capacity::several::Several;
 use plimsoll_capacity::sustain::Sustain;
 use plimsoll_load::Config;
 use plimsoll_plan::{self as plan, Plan, SearchMethod};
-use plimsoll_runs::{End, Ended, Run, RunError, RunWriter, WindowRow};
+use plimsoll_runs::event::Class;
+use plimsoll_runs::experiment::LIMITED;
+use plimsoll_runs::{End, Ended, Event, Run, RunError, RunWriter, Sink, WindowRow};
 use plimsoll_stats::slo::{Bound, Clause, Comparison, Figure, Metric, Slo, Timing};
 use plimsoll_units::failure::told;
 use plimsoll_units::show_duration;
@@ -129,10 +131,10 @@ impl Asked {
         let usual = Slo::parse(USUAL_SLO).ok();
         let none = || ExperimentError::Conflict("find an SLO: the plan has none".to_owned());
         let slo = plan.measure.slo.clone().or(usual).ok_or_else(none)?;
-        if let Some(name) = slo.names().next() {
+        if let Some(of) = slo.subjects().next() {
             let text = format!(
-                "search under an SLO about the requests called `{name}`: a search judges all \
-                 requests; leave the name out"
+                "search under an SLO about the requests of `{of}`: a search judges all requests; \
+                 leave `{of}: ` out"
             );
             return Err(ExperimentError::Conflict(text));
         }
@@ -344,10 +346,28 @@ pub(super) fn search(
     let mut end = End::new(if interrupted { cut(control) } else { Ended::Complete });
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "seconds")]
     let measured_ns = (result.seconds * 1e9) as u64;
+    if let Some(event) = limited(&result, measured_ns) {
+        recording.event(&event).map_err(RunError::Unfinished)?;
+    }
     end.measured_ns = Some(measured_ns);
     end.warnings.clone_from(&prepared.notes);
     let run = recording.finish(end, setting)?;
     Ok(Searched { run, result, model: outcome.found.model })
+}
+
+/// What is kept with a search that did not find the capacity that was asked for: a cell of an
+/// experiment is told by it from those that did.
+pub(crate) fn limited(of: &CapacityResult, at_ns: u64) -> Option<Event> {
+    let why = match of.ended.as_str() {
+        "budget" => "a limit of the search was reached before its interval was narrow enough",
+        "bracketed" => "there is a rate that held and one that broke, and no estimate",
+        "generator_limited" => "the generator was the limit",
+        "unstable_network" => "the network was not steady",
+        "target_lost" => "the target went away",
+        _ => return None,
+    };
+    let text = format!("{}: {why}", of.ended);
+    Some(Event { at_ns, class: Class::Action, kind: LIMITED.to_owned(), text })
 }
 
 fn run(

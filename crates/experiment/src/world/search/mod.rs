@@ -3,7 +3,7 @@
 mod execute;
 
 pub use execute::{Asked, Method, Searched};
-pub(super) use execute::{write_result, write_windows};
+pub(super) use execute::{limited, write_result, write_windows};
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
