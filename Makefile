@@ -19,7 +19,7 @@ endef
 
 .PHONY: help
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: toolchain ## build the program: target/release/plimsoll
@@ -34,6 +34,18 @@ test-long: test-long-timed test-long-servers test-long-docs test-long-mutants ##
 .PHONY: demo
 demo: build ## three policies in charge of real servers, in two minutes, and a report (TRACE=FILE: your own day)
 	bash examples/demo.sh
+
+.PHONY: demo-capacity
+demo-capacity: build ## four sizes of a server: what each sustains, and which is cheapest, in a minute
+	@bash examples/demo-capacity.sh
+
+.PHONY: demo-caches
+demo-caches: build ## 28 clusters of web caches, simulated: which one hits most, in a minute
+	@bash examples/demo-caches.sh
+
+.PHONY: demo-shoal
+demo-shoal: build ## three Squids, two of which die: how long clients are still sent there (as root)
+	@bash examples/demo-shoal.sh
 
 .PHONY: mediawiki
 mediawiki: ## make ready what the plans of examples/mediawiki need (PAGES=1000; DUMP=FILE: your own wiki)

@@ -14,16 +14,11 @@ set -euo pipefail
 
 trace=${TRACE:+$(realpath -- "$TRACE")}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-plimsoll=${PLIMSOLL:-$PWD/target/release/plimsoll}
+source examples/lib.sh
 seconds=${DEMO_FOR:-120}
 plan=examples/load/clarknet-day.toml
-runs=${DEMO_RUNS:-$PWD/runs}
 pool=${DEMO_POOL:-examples/elastic/published-day.toml}
 
-say() { printf '%s\n' "$*"; }
-fail() { printf 'day: %s\n' "$*" >&2; exit 1; }
-
-[ -x "$plimsoll" ] || fail "there is no program at $plimsoll; build it: make build"
 [ -z "${TRACE:-}" ] || [ -r "$trace" ] || fail "cannot read TRACE=$TRACE"
 
 work=$(mktemp -d)
@@ -164,8 +159,7 @@ else
     say "nginx: does not start ($why); the server is asked directly"
 fi
 
-report=$runs/day-$(date -u +%Y%m%dT%H%M%SZ).html
-mkdir -p "$runs"
+report=$(new_page day)
 say
 code=0
 load+=(--set "target.url=http://$address/" --out "$runs" --report "$report")

@@ -13,14 +13,9 @@ set -euo pipefail
 
 [ -z "${TRACE:-}" ] || exec bash "$(dirname "${BASH_SOURCE[0]}")/day.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-plimsoll=${PLIMSOLL:-$PWD/target/release/plimsoll}
-runs=${DEMO_RUNS:-$PWD/runs}
+source examples/lib.sh
 plan=examples/elastic/demo.toml
 
-say() { printf '%s\n' "$*"; }
-fail() { printf 'demo: %s\n' "$*" >&2; exit 1; }
-
-[ -x "$plimsoll" ] || fail "there is no program at $plimsoll; build it: make build"
 say "A morning of a web site under three policies, each in charge of servers of its own ($plan)."
 say
 code=0
@@ -33,10 +28,7 @@ case $code in
        say 'is idle.' ;;
     *) exit "$code" ;;
 esac
-report=$runs/demo-$(date -u +%Y%m%dT%H%M%SZ).html
-mkdir -p "$runs"
-# Others may lie there too: the last one is this.
-experiment=$(ls -td "$runs"/*/experiment.sqlite | head -n 1)
-"$plimsoll" report "$(dirname "$experiment")" -o "$report" >/dev/null
+report=$(new_page demo)
+"$plimsoll" report "$(last_experiment)" -o "$report" >/dev/null
 say 'The report, for a browser:'
 say "$report"

@@ -11,6 +11,7 @@
 #
 #   PLIMSOLL=FILE   the program
 #   TTL=10s         how long a cache is listed after its last heartbeat
+#   PAGE=FILE       where the registry's page goes, as it is in the end; without it nowhere
 set -euo pipefail
 plimsoll=$(realpath -- "${PLIMSOLL:-$(dirname "${BASH_SOURCE[0]}")/../../target/release/plimsoll}")
 ttl=${TTL:-10s}
@@ -154,11 +155,14 @@ say "registry: $registry, and it hears the broker"
 
 # --- the agents: two by the broker, one over HTTP
 agents=()
+# Where they say that they are: in Victoria, Geneva and Canberra.
+latitudes=(- - 48.4 46.2 -35.3) longitudes=(- - -123.4 6.1 149.1)
 for n in 2 3 4; do
     by=(--amqp amqp://127.0.0.1:5672/%2f)
     [ "$n" != 4 ] || by=(--server "$registry")
     start "agent$n" "$plimsoll" shoal agent "${by[@]}" --port "312$n" \
-        --external-ip "192.0.2.$n" --interval 2s --cloud "cloud$n"
+        --external-ip "192.0.2.$n" --interval 2s --cloud "cloud$n" \
+        --latitude="${latitudes[n]}" --longitude="${longitudes[n]}"
     agents[n]=$pid
 done
 await 'three caches' gives 3
@@ -202,3 +206,14 @@ gone "$from" "$proxy" 'Squid and agent killed'
 client
 gives 1 || fail "one cache is left, not: $(given)"
 say 'one Squid is left, and clients are sent there'
+
+# --- its page, in one file: with style sheet and map in it, and without the script that follows it
+if [ -n "${PAGE:-}" ]; then
+    html=$(curl -sf "$registry/") && css=$(curl -sf "$registry/assets/page.css") &&
+        map=$(curl -sf "$registry/assets/world.svg") || fail 'the registry has no page'
+    link=$(grep -o '<link rel="stylesheet"[^>]*>' <<<"$html")
+    html=${html/"$link"/"<style>$css</style>"}
+    html=${html/"</body>"/"<div hidden>$map</div></body>"}
+    sed -e 's|<script src[^>]*></script>||' -e 's|<link rel="icon"[^>]*>||' \
+        -e 's|"/assets/world.svg[^"]*#land"|"#land"|' <<<"$html" >"$PAGE"
+fi
