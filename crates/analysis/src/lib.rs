@@ -32,6 +32,7 @@ mod predictions;
 mod ranking;
 mod respond;
 pub mod screening;
+mod short;
 mod spread;
 mod types;
 mod worlds;
@@ -39,6 +40,7 @@ mod worlds;
 pub use document::*;
 pub use in_use::SHORT;
 pub use predictions::Prediction;
+pub use short::short;
 pub use worlds::{EffectPair, FigurePair, Pair, Worlds, against};
 
 use plimsoll_plan::{FactorPlan, Varied};

@@ -11,11 +11,13 @@
 
 use std::time::Duration;
 
-use plimsoll_plan::{Asked, Between, Plan, WarmUp};
+use plimsoll_plan::{Asked, Between, LoadShape, Plan, RateSource, WarmUp};
 use plimsoll_testbed::Op;
 use plimsoll_testbed::outline::Planned;
 use plimsoll_testbed::thing::Thing;
 use plimsoll_workload::request::{Order, RequestListReader};
+
+use crate::prepare::Prepared;
 
 /// What the program needs for a cell beside its load: to open connections, to wait for the last
 /// answers, to write the run.
@@ -84,6 +86,18 @@ impl Span {
     fn longer(self, other: Self) -> Self {
         let most_s = self.most_s.zip(other.most_s).map(|(a, b)| a.max(b));
         Self { least_s: self.least_s.max(other.least_s), most_s }
+    }
+}
+
+/// How long a load is, seconds; `None` where its answers decide that.
+pub(crate) fn length_s(plan: &Plan, prepared: &Prepared) -> Option<f64> {
+    let offered_s = prepared.offer.duration_ns() as f64 / 1e9;
+    let Some(requests) = plan.load.requests else { return Some(offered_s) };
+    match &plan.load.shape {
+        LoadShape::Open { source: RateSource::Constant { rate_per_s, .. }, .. } => {
+            Some(offered_s.min(requests as f64 / rate_per_s))
+        }
+        shape => (!shape.is_as_long_as_its_answers()).then_some(offered_s),
     }
 }
 

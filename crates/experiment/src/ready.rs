@@ -216,12 +216,13 @@ impl Ready {
     /// A load whose plan is read and prepared, in a folder.
     #[must_use]
     pub fn loaded(plan: Plan, prepared: Prepared, here: &Path) -> Self {
-        let each_s = prepared.offer.duration_ns() as f64 / 1e9;
-        let (length_s, subject) =
-            (each_s * f64::from(plan.repeat), load::subject(&plan, &prepared, here));
+        let each_s = estimate::length_s(&plan, &prepared);
+        let length_s = each_s.map(|each_s| each_s * f64::from(plan.repeat));
+        let subject = load::subject(&plan, &prepared, here);
         let (cells, notes) = (load::cells(&plan).collect(), prepared.notes.clone());
         let of = Of::Load(Box::new((plan, prepared)));
-        Self { length_s: Some(length_s), cell_s: each_s, ..Self::new(subject, cells, notes, of) }
+        let cell_s = each_s.unwrap_or_default();
+        Self { length_s, cell_s, ..Self::new(subject, cells, notes, of) }
     }
 
     /// A pool whose servers the plan starts, and a role of which is scaled.

@@ -85,10 +85,11 @@ fn text(of: &Analysis) -> String {
     if !of.effects.is_empty() {
         let heads = ["effect of", "from", "to", "on", "ratio", "95% interval", "p (Holm)"];
         let mut rows = vec![heads.map(str::to_owned).to_vec()];
-        rows.extend(of.effects.iter().map(row));
+        rows.extend(of.effects.iter().map(|effect| row(of, effect)));
         out.push('\n');
         align(&mut out, &rows, 4, Paint::stdout());
     }
+    out.push_str(&interactions(of));
     for sizes in &of.sizes {
         let large = sizes.points.iter().rev().filter(|point| point.stands_out);
         let large: Vec<String> =
@@ -102,7 +103,7 @@ fn text(of: &Analysis) -> String {
     out.push_str(&best(of));
     out.push_str(&in_use(of));
     out.push_str(&predictions(of));
-    of.cells.iter().for_each(|cell| out.push_str(&left_out(cell)));
+    of.cells.iter().for_each(|cell| out.push_str(&left_out(of, cell)));
     for cell in of.cells.iter().filter(|cell| cell.state == "failed") {
         out.push_str(&format!("failed      cell {}: {}\n", cell.id, cell.reason));
     }
@@ -113,7 +114,7 @@ fn text(of: &Analysis) -> String {
 }
 
 /// Why a cell that is done is in no effect, ranking or mean; nothing where it is.
-fn left_out(cell: &CellResult) -> String {
+fn left_out(of: &Analysis, cell: &CellResult) -> String {
     let (word, why) = match cell.why_left_out() {
         Some(LeftOut::Unavailable) => ("broken", "its availability".to_owned()),
         Some(LeftOut::ServerEnded) => ("ended", cell.servers_ended.join("; ")),
@@ -123,15 +124,15 @@ fn left_out(cell: &CellResult) -> String {
         }
         Some(LeftOut::NotDone) | None => return String::new(),
     };
-    format!("{word:<12}cell {}, {}: {why}\n", cell.id, levels(&cell.factors))
+    format!("{word:<12}cell {}, {}: {why}\n", cell.id, levels(of, &cell.factors))
 }
 
 fn label(name: &'static str) -> &'static str {
     figure::named(name).map_or(name, |figure| figure.label)
 }
 
-fn levels(factors: &BTreeMap<String, String>) -> String {
-    let levels = factors.iter().map(|(key, level)| format!("{key} {level}"));
+fn levels(of: &Analysis, factors: &BTreeMap<String, String>) -> String {
+    let levels = factors.iter().map(|(key, level)| format!("{} {level}", of.short(key)));
     levels.collect::<Vec<_>>().join(", ")
 }
 
@@ -143,7 +144,7 @@ fn best(of: &Analysis) -> String {
     let spread = best
         .ci95
         .map_or_else(String::new, |[low, high]| format!(" (95%: {} to {})", show(low), show(high)));
-    let (levels_of, label) = (levels(&best.factors), label(best.figure));
+    let (levels_of, label) = (levels(of, &best.factors), label(best.figure));
     let mut out = format!("\nbest        {levels_of}: {label} {}{spread}\n", show(best.value));
     let is_base = best.against.len() == 2 && best.against[0].factors == best.against[1].factors;
     // Where the first levels are the next best, they are told once.
@@ -157,7 +158,7 @@ fn best(of: &Analysis) -> String {
             "next" => {
                 format!(
                     "  × {ratio:.3} of the next best, {value} ({sure}): {}\n",
-                    levels(&other.factors)
+                    levels(of, &other.factors)
                 )
             }
             what => format!("  × {ratio:.3} of the {what}, {value} ({sure})\n"),
@@ -183,7 +184,7 @@ fn in_use(of: &Analysis) -> String {
         });
         let short = if most.is_short { "short" } else { "–" }.to_owned();
         let next = next.map_or_else(dash, share);
-        Some(vec![levels(combination), share(most), interval, short, next])
+        Some(vec![levels(of, combination), share(most), interval, short, next])
     };
     let heads = ["limits", "most in use", "95% interval", "short", "next"];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
@@ -222,15 +223,38 @@ fn predictions(of: &Analysis) -> String {
     out
 }
 
-fn row(of: &EffectResult) -> Vec<String> {
-    let label = label(of.figure);
-    let dash = || "–".to_owned();
-    let interval = of.ci95.map_or_else(dash, |[low, high]| format!("{low:.3} to {high:.3}"));
-    let p = of
-        .p_holm
-        .map_or_else(dash, |p| if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") });
+fn row(all: &Analysis, of: &EffectResult) -> Vec<String> {
     let [from, to] = of.levels.clone();
-    vec![of.factor.clone(), from, to, label.to_owned(), format!("× {:.3}", of.effect), interval, p]
+    let (name, label) = (all.short(&of.factor).to_owned(), label(of.figure).to_owned());
+    let mut row = vec![name, from, to, label];
+    row.extend(ratio(of.effect, of.ci95, of.p_holm));
+    row
+}
+
+/// A ratio, its interval, and how likely chance makes it.
+fn ratio(of: f64, ci95: Option<[f64; 2]>, p_holm: Option<f64>) -> [String; 3] {
+    let dash = || "–".to_owned();
+    let interval = ci95.map_or_else(dash, |[low, high]| format!("{low:.3} to {high:.3}"));
+    let p = |p| if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") };
+    [format!("× {of:.3}"), interval, p_holm.map_or_else(dash, p)]
+}
+
+/// How much more or less a factor does at the second level of another one; nothing where that is
+/// not known.
+fn interactions(of: &Analysis) -> String {
+    if of.interactions.is_empty() {
+        return String::new();
+    }
+    let heads = ["interaction of", "on", "ratio", "95% interval", "p (Holm)"];
+    let mut rows = vec![heads.map(str::to_owned).to_vec()];
+    rows.extend(of.interactions.iter().map(|one| {
+        let mut row = vec![of.short_of_all(&one.factors), label(one.figure).to_owned()];
+        row.extend(ratio(one.effect, one.ci95, one.p_holm));
+        row
+    }));
+    let mut out = "\n".to_owned();
+    align(&mut out, &rows, 2, Paint::stdout());
+    out
 }
 
 /// 4 where cells are left or failed, 5 where a cell is not valid or no verdict can be told, 3 where

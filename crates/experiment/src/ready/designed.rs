@@ -17,6 +17,7 @@ use crate::bench::{self, Bench, Text};
 use crate::between;
 use crate::control::Control;
 use crate::error::ExperimentError;
+use crate::estimate;
 use crate::factors::{self, Combination, levels_of};
 use crate::images;
 use crate::prepare::{Prepared, outlined, prepare};
@@ -239,7 +240,7 @@ pub(super) fn bench(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError
     let (mut lengths, mut own) = (Vec::new(), BTreeMap::new());
     for (plan, of) in plans.iter().zip(&design.all) {
         let prepared = whole(ask, plan)?;
-        lengths.push(prepared.offer.duration_ns() as f64 / 1e9);
+        lengths.push(estimate::length_s(plan, &prepared));
         by_loads.look(&prepared);
         for note in prepared.notes {
             if !notes.contains(&note) {
@@ -277,8 +278,9 @@ pub(super) fn bench(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError
         }
         None if is_simulated => {}
         None => {
-            ready.length_s = Some(lengths.iter().sum::<f64>() * replications);
-            ready.cell_s = lengths.iter().copied().fold(0.0, f64::max);
+            let all = lengths.iter().copied().sum::<Option<f64>>();
+            ready.length_s = all.map(|all| all * replications);
+            ready.cell_s = lengths.iter().flatten().copied().fold(0.0, f64::max);
         }
     }
     Ok(ready)

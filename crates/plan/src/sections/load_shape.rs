@@ -251,6 +251,13 @@ impl LoadShape {
         }
     }
 
+    /// Whether only its answers decide when it ends, long before a day: users of whom a number of
+    /// requests is wanted.
+    #[must_use]
+    pub fn is_as_long_as_its_answers(&self) -> bool {
+        matches!(self, Self::Closed { length: Length::Lasting(DAY), .. })
+    }
+
     /// Whether it goes on until it is asked to stop.
     #[must_use]
     pub fn is_for_ever(&self) -> bool {

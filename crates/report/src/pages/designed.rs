@@ -63,11 +63,9 @@ fn notes(cells: &Cells, analysis: &Analysis) -> Option<Block> {
 
 /// What a combination is called: its levels of the factors, in the order of the plan.
 pub(crate) fn called(analysis: &Analysis, factors: &Levels) -> String {
-    let named = analysis
-        .experiment
-        .factors
-        .iter()
-        .filter_map(|of| Some(format!("{}={}", of.factor, factors.get(&of.factor)?)));
+    let named = analysis.experiment.factors.iter().filter_map(|of| {
+        Some(format!("{}={}", analysis.short(&of.factor), factors.get(&of.factor)?))
+    });
     let parts: Vec<String> = named.collect();
     if parts.is_empty() { "all cells".to_owned() } else { parts.join(" · ") }
 }

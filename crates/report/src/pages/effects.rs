@@ -39,10 +39,10 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Section> {
          effects there are (Holm).",
     )];
     blocks.push(Block::Charts(charts));
-    blocks.push(Block::Table(table(&analysis.effects)));
+    blocks.push(Block::Table(table(analysis)));
     blocks.push(note(below(&analysis.effects)));
     if !analysis.interactions.is_empty() {
-        let table = vec![Block::Table(interactions(&analysis.interactions))];
+        let table = vec![Block::Table(interactions(analysis))];
         blocks.push(Block::Folded("Interactions".to_owned(), table));
     }
     for variance in &analysis.variance {
@@ -52,7 +52,10 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Section> {
              ω² that share without what chance adds to it.",
         );
         let title = format!("Analysis of variance of {label}");
-        blocks.push(Block::Folded(title, vec![Block::Table(variance_table(variance)), text]));
+        blocks.push(Block::Folded(
+            title,
+            vec![Block::Table(variance_table(analysis, variance)), text],
+        ));
     }
     let plots = analysis.sizes.iter().enumerate();
     let plots: Vec<Box<dyn Chart>> =
@@ -77,8 +80,8 @@ fn is_told(analysis: &Analysis, effect: &EffectResult) -> Option<bool> {
 }
 
 /// What an effect is of: the factor, and its two levels.
-fn named(of: &EffectResult) -> String {
-    format!("{}: {} → {}", of.factor, of.levels[0], of.levels[1])
+fn named(analysis: &Analysis, of: &EffectResult) -> String {
+    format!("{}: {} → {}", analysis.short(&of.factor), of.levels[0], of.levels[1])
 }
 
 /// The effects on a figure, the largest first.
@@ -96,7 +99,7 @@ fn ratios(analysis: &Analysis, figure: &'static Figure, place: usize) -> Option<
         _ => (Symbol::Square, "c7"),
     };
     let row = |of: &&EffectResult| Row {
-        name: named(of),
+        name: named(analysis, of),
         says: format!("× {:.3}", of.effect),
         mark: mark(of),
         value: of.effect,
@@ -107,7 +110,7 @@ fn ratios(analysis: &Analysis, figure: &'static Figure, place: usize) -> Option<
         let (low, high) = of.ci95.map_or((DASH.to_owned(), DASH.to_owned()), |[low, high]| {
             (format!("{low:.3}"), format!("{high:.3}"))
         });
-        vec![named(of), format!("{:.3}", of.effect), low, high]
+        vec![named(analysis, of), format!("{:.3}", of.effect), low, high]
     };
     let id = format!("effects-{place}");
     let table =
@@ -147,7 +150,8 @@ fn has_aliases(effects: &[EffectResult]) -> bool {
 }
 
 /// Every effect with the values that it is the ratio of.
-fn table(effects: &[EffectResult]) -> Grid {
+fn table(analysis: &Analysis) -> Grid {
+    let effects = &analysis.effects;
     let has_aliases = has_aliases(effects);
     let has_change = effects.iter().any(|of| of.change.is_some());
     let mut heads = vec!["factor", "on", "from", "to", "ratio"];
@@ -161,7 +165,7 @@ fn table(effects: &[EffectResult]) -> Grid {
     };
     let row = |of: &EffectResult| {
         let mut row = vec![
-            Cell::of(&of.factor),
+            Cell::of(analysis.short(&of.factor)),
             Cell::of(label(of.figure)),
             level(of, 0),
             level(of, 1),
@@ -206,11 +210,12 @@ fn below(effects: &[EffectResult]) -> String {
     text
 }
 
-fn interactions(all: &[Interaction]) -> Grid {
+fn interactions(analysis: &Analysis) -> Grid {
+    let all = &analysis.interactions;
     let has_aliases = all.iter().any(|of| !of.aliases.is_empty());
     let row = |of: &Interaction| {
         let mut row = vec![
-            Cell::of(of.factors.join(" × ")),
+            Cell::of(analysis.short_of_all(&of.factors)),
             Cell::of(label(of.figure)),
             Cell::of(format_args!("× {:.3}", of.effect)).with(ends(of.ci95)),
             Cell::of(p_value(of.p_holm)),
@@ -233,7 +238,7 @@ fn sum(squares: f64) -> String {
     if squares < 1e-3 { format!("{squares:.2e}") } else { format!("{squares:.4}") }
 }
 
-fn variance_table(of: &Variance) -> Grid {
+fn variance_table(analysis: &Analysis, of: &Variance) -> Grid {
     let heads = ["source", "sum of squares", "df", "F", "p", "η²", "ω²"];
     let number = |value: f64| significant(value);
     let row = |name: String, [squares, df]: [f64; 2]| {
@@ -241,7 +246,8 @@ fn variance_table(of: &Variance) -> Grid {
     };
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     for source in &of.rows {
-        let name = [&[source.factors.join(" × ")][..], &source.aliases].concat().join(" or ");
+        let name =
+            [&[analysis.short_of_all(&source.factors)][..], &source.aliases].concat().join(" or ");
         let mut cells = row(name, [source.sum_of_squares, source.df]);
         let omega =
             source.omega_squared.map_or_else(|| DASH.to_owned(), |of| per_cent(of.max(0.0)));

@@ -64,7 +64,7 @@ pub(crate) fn golden_worlds() -> Document {
 #[test]
 fn the_answer_says_which_is_best_by_how_much_and_how_sure() {
     let text = of().document(&cells(2, 1.0)).text();
-    let best = "load.users=16 · role.web.cpu=40% · role.web.vars.workers=";
+    let best = "users=16 · cpu=40% · workers=";
     assert!(text.contains(&format!("{best}1 has the lowest response p99")), "{text}");
     assert!(text.contains("of the 10.0 ms at the first levels (95%: ") || text.contains("9.9"));
     assert!(text.contains(&format!("The next best is {best}2")), "{text}");

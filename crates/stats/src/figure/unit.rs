@@ -114,6 +114,17 @@ impl Unit {
             Self::Number => format!("{size:.2}"),
             Self::Share => units::show_share(size),
             Self::PerCent => format!("{size:.1}%"),
+            // Of little money two digits after the point say little: the price of a request.
+            Self::Money if size > 0.0 && size < 0.095 => {
+                let digits = (1.0 - size.log10().floor()).clamp(3.0, 12.0);
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "3 to 12"
+                )]
+                let digits = digits as usize;
+                format!("{currency}{size:.digits$}")
+            }
             Self::Money | Self::Balance => format!("{currency}{size:.2}"),
         };
         let is_below = value < 0.0 && text.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
@@ -134,6 +145,10 @@ impl Unit {
         let is_above = is_difference && value > 0.0 && self.show_in(-value, currency) != text;
         let text = if is_above { format!("+{text}") } else { text };
         match half.filter(|_| value.is_finite()) {
+            // Beside a rate by the second its interval is by the second, too.
+            Some(half) if self == Self::PerSecond && half < 1.0 && value.abs() >= 1.0 => {
+                format!("{text} ±{}/s", Self::Number.show(half))
+            }
             Some(half) => format!("{text} ±{}", self.show(half)),
             None => text,
         }

@@ -6,6 +6,7 @@ use crate::terminal::error::{Result, UsageError};
 use crate::terminal::paint::Paint;
 use crate::terminal::print;
 use plimsoll_analysis::paired::{differences, first_of};
+use plimsoll_analysis::short;
 use plimsoll_cache::about::About;
 use plimsoll_plan::{FactorPlan, POLICY, Varied};
 use plimsoll_runs::experiment::{
@@ -48,23 +49,6 @@ fn by_levels(all: &mut [Combination], plan_text: &str) {
         };
         (of.block, varied.factors.iter().map(place).collect::<Vec<_>>())
     });
-}
-
-/// The factors' keys, each as short as it can be told from the others: `users` of `load.users`.
-fn short<'a>(keys: &[&'a str]) -> Vec<&'a str> {
-    let last = |key: &'a str, parts: usize| {
-        let mut starts = key.rmatch_indices('.').map(|(at, _)| at + 1);
-        starts.nth(parts - 1).map_or(key, |start| &key[start..])
-    };
-    let one = |key: &&'a str| {
-        let most = key.split('.').count();
-        let is_own = |parts: &usize| {
-            let mut like = keys.iter().filter(|other| last(other, *parts) == last(key, *parts));
-            like.nth(1).is_none()
-        };
-        last(key, (1..=most).find(is_own).unwrap_or(most))
-    };
-    keys.iter().map(one).collect()
 }
 
 fn ended(of: Option<&Ended>) -> &'static str {
