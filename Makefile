@@ -23,7 +23,7 @@ help: ## list these targets
 
 .PHONY: build
 build: toolchain ## build the program: target/release/plimsoll
-	$(CARGO) build --release --package plimsoll $(CARGO_FLAGS)
+	PLIMSOLL_COMMIT=$$(git rev-parse --short=12 HEAD 2>/dev/null || true) $(CARGO) build --release --package plimsoll $(CARGO_FLAGS)
 
 .PHONY: test
 test: toolchain tools-for-tests fmt-check tidy deny clippy rustdoc tests ## check everything
@@ -99,13 +99,13 @@ conformance: toolchain ## judge WebSocket by Autobahn's long cases and by a mill
 	@.ci/websocket-peers
 	$(CARGO) test --package plimsoll-websocket --test it $(CARGO_FLAGS) -- --ignored --nocapture
 
-.PHONY: dist
-dist: toolchain ## build the program as one static file for any Linux (packaging/dist.sh)
+.PHONY: static
+static: toolchain ## build the program as one static file for any Linux (packaging/dist.sh)
 	packaging/dist.sh
 
-.PHONY: packages
-packages: toolchain ## build Debian packages of program, registry and agents (packaging/build.sh)
-	packaging/build.sh
+.PHONY: dist
+dist: toolchain ## all that is given away: archive, deb, rpm, image, wheel (packaging/release.sh)
+	packaging/release.sh
 
 .PHONY: clean
 clean: ## remove what was built; runs are kept

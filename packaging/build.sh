@@ -11,29 +11,18 @@
 #
 #   packaging/build.sh [FOLDER]      the folder of the packages (dist)
 #   PLIMSOLL=FILE                    package this program; else the static one of packaging/dist.sh
+#   THIRD_PARTY=FILE                 the licences of what it is made of; else by third_party.py
 #   COMPRESS=-Zxz                    how dpkg-deb compresses
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=$(realpath -m -- "${1:-dist}")
-
-fail() { printf 'packaging: %s\n' "$*" >&2; exit 1; }
-need() {
-    command -v "$1" >/dev/null || { echo "missing: $1; install it: $2" >&2; exit 2; }
-}
+source packaging/lib.sh
 need dpkg-deb 'apt-get install dpkg'
 need strip 'apt-get install binutils'
+need python3 'apt-get install python3'
 
-program=${PLIMSOLL:-}
-if [ -z "$program" ]; then
-    need cargo 'see .ci/toolchain'
-    program=$(packaging/dist.sh)
-fi
-[ -x "$program" ] || fail "there is no program at $program"
-
-version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"$/\1/p' Cargo.toml)
+packed=$(program)
 architecture=$(dpkg --print-architecture)
-# The same sources give the same packages.
-export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -145,7 +134,7 @@ SCRIPT
 
 mkdir -p "$out"
 begin plimsoll
-install -D -m 755 "$program" "$root/usr/bin/plimsoll"
+install -D -m 755 "$packed" "$root/usr/bin/plimsoll"
 strip --strip-all "$root/usr/bin/plimsoll"
 "$root/usr/bin/plimsoll" --version
 libc=
@@ -154,8 +143,16 @@ if ldd "$root/usr/bin/plimsoll" 2>/dev/null | grep -q 'libc\.so\.6'; then
     libc="libc6 (>= $(dpkg-query -W -f '${Version}' libc6 | cut -d - -f 1))"
     echo "note: a program that needs this host's C library"
 fi
-mkdir -p "$root/usr/share/bash-completion/completions"
-"$root/usr/bin/plimsoll" completions bash >"$root/usr/share/bash-completion/completions/plimsoll"
+beside "$root/usr/bin/plimsoll" "$work/beside"
+into() { install -D -m 644 "$work/beside/$1" "$root/usr/share/$2"; }
+into completions/plimsoll.bash bash-completion/completions/plimsoll
+into completions/plimsoll.zsh zsh/vendor-completions/_plimsoll
+into completions/plimsoll.fish fish/vendor_completions.d/plimsoll.fish
+into THIRD-PARTY doc/plimsoll/THIRD-PARTY
+for page in "$work"/beside/man/man1/*.1; do
+    into "man/man1/${page##*/}" "man/man1/${page##*/}"
+done
+gzip -9n "$root"/usr/share/man/man1/*.1
 control plimsoll "$architecture" "$libc" 'find the load line of a web application' \
     'Loads, measures and simulates web applications, and tells clients their' \
     'nearest living cache. One program with a command for each.'

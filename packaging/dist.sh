@@ -13,7 +13,8 @@ most=20
 # With a target that is named, build scripts and macros are left as the host needs them.
 target=$(rustc -vV | sed -n 's/^host: //p')
 RUSTFLAGS="${RUSTFLAGS:-} -C target-feature=+crt-static" \
-    cargo build --profile dist --package plimsoll --target "$target" >&2
+    PLIMSOLL_COMMIT=$(git rev-parse --short=12 HEAD 2>/dev/null || true) \
+    cargo build --profile dist --package plimsoll --features parquet --target "$target" >&2
 program=${CARGO_TARGET_DIR:-target}/$target/dist/plimsoll
 
 # Of a static program that may lie anywhere, ldd says so; of one that may not, it says no.

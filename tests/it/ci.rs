@@ -91,10 +91,18 @@ fn an_experiment_is_told_by_cell() {
     let run = ["run", "plan.toml", "--quiet"];
     place.plimsoll(&[&run[..], &FILES, &["--new"]].concat()).ran();
     if let Some(text) = junit(&place, "ci.xml") {
-        has(&text, &["testsuites 6 0 0", "cell 1: ", "cell 2: ", "10/s", "20/s", "| p50<10s |"]);
+        has(
+            &text,
+            &[
+                "testsuites 6 0 0",
+                "two rates: load.rate=10/s, ",
+                "two rates: load.rate=20/s, ",
+                "| p50<10s |",
+            ],
+        );
     }
     let markdown = std::fs::read_to_string(place.path("ci.md")).unwrap();
-    has(&markdown, &["| run | verdict | offered |", "| cell 2: "]);
+    has(&markdown, &["| run | verdict | offered |", "| two rates: "]);
 }
 
 #[test]

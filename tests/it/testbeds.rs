@@ -16,7 +16,7 @@ name = 'workers'
 seed = 7
 [experiment]
 replications = 2
-respond = ['rate', 'p99']
+respond = ['rate', 'p90']
 [factor]
 \"role.web.vars.workers\" = [1, 4]
 \"load.users\" = [4, 8]

@@ -4,6 +4,7 @@
 use crate::cache_args::Cache;
 use crate::ci_args::Ci;
 use crate::flags::{LoadFlags, RequestFlags, SearchFlags, SearchedFlags, TlsFlags};
+use crate::place::version_text;
 use crate::plan_args::Plans;
 use crate::series_args::{CapacityCommand, SeriesFlags};
 use crate::shoal_args::Shoal;
@@ -17,7 +18,7 @@ pub(crate) const PRINTED: &str = "What is printed and kept";
 
 /// Finds the load line of a web application: how much it may be loaded, and what moves that line.
 #[derive(Parser)]
-#[command(name = "plimsoll", version, max_term_width = 100)]
+#[command(name = "plimsoll", version = version_text(), max_term_width = 100)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -85,6 +86,9 @@ pub(crate) enum Command {
     Plan(Plans),
     /// Print a completion script for a shell
     Completions(Completions),
+    /// Write the manual pages of all commands into a folder
+    #[command(hide = true)]
+    Man(Man),
 }
 
 #[derive(Args)]
@@ -476,6 +480,12 @@ pub(crate) struct Export {
     /// The file; default: standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Man {
+    /// The folder that they are written into
+    pub(crate) folder: PathBuf,
 }
 
 #[derive(Args)]

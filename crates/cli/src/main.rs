@@ -78,6 +78,7 @@ fn main() -> std::process::ExitCode {
         Command::Export(export) => commands::export::run(&export),
         Command::Plan(plans) => commands::plan::run(&plans),
         Command::Completions(completions) => commands::completions::run(&completions),
+        Command::Man(man) => commands::man::run(&man),
     };
     match result {
         Ok(exit) => exit,

@@ -10,6 +10,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The version of the program.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// The version with the commit that it was built of, where that was told when it was built:
+/// `0.2.0 (5ac1358009f1)`.
+pub(crate) fn version_text() -> &'static str {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    let commit = option_env!("PLIMSOLL_COMMIT").filter(|commit| !commit.is_empty());
+    TEXT.get_or_init(|| match commit {
+        Some(commit) => format!("{VERSION} ({commit})"),
+        None => VERSION.to_owned(),
+    })
+}
+
 /// Nanoseconds since 1970.
 #[expect(clippy::disallowed_methods, reason = "the command line is where the wall clock is read")]
 pub(crate) fn unix_ns() -> u64 {

@@ -15,6 +15,7 @@ pub(crate) mod export;
 pub(crate) mod group;
 pub(crate) mod infer;
 pub(crate) mod load;
+pub(crate) mod man;
 pub(crate) mod plan;
 pub(crate) mod prepare;
 pub(crate) mod prometheus;

@@ -1,6 +1,7 @@
 //! What was checked of runs and experiments, as they are stored.
 
 use super::{Case, Checks, Standing, Suite};
+use crate::cells::title_of;
 use crate::error::ReportError;
 use crate::figure_text::{self, DASH};
 use crate::pages::objectives;
@@ -67,11 +68,12 @@ fn of_cell(experiment: &Experiment, row: &CellRow) -> Result<Suite, RunError> {
     if seen.left_out() == Some(LeftOut::ServerEnded) {
         suite.cases.push(Case::new("the servers stay", Standing::Broken, seen.why()));
     }
+    let of = experiment.meta();
     let levels: Vec<String> =
         row.cell.factors.iter().map(|(factor, level)| format!("{factor}={level}")).collect();
     let levels = if levels.is_empty() { String::new() } else { format!(": {}", levels.join(", ")) };
-    let (number, replication) = (row.cell.number, row.cell.replication);
-    suite.name = format!("cell {number}{levels}, replication {replication}");
+    let (plan, replication) = (called(&of.name, of.kind, &of.subject), row.cell.replication);
+    suite.name = format!("{plan}{levels}, replication {replication}");
     if suite.started.is_empty() {
         let began = row.started_ns.map(|ns| experiment.meta().started_unix_ns.saturating_add(ns));
         suite.started = began.map(iso8601).unwrap_or_default();
@@ -98,9 +100,15 @@ fn of_run(run: &Run) -> Result<Suite, RunError> {
             Suite { cases: of_figures(&figures), figures: shown(&figures), ..Suite::default() }
         }
     };
-    suite.name.clone_from(if meta.name.is_empty() { &meta.id } else { &meta.name });
+    suite.name = called(&meta.name, meta.kind, &meta.subject);
     suite.started = iso8601(meta.started_unix_ns);
     Ok(suite)
+}
+
+/// What a suite is called: by its plan, else by what was measured. Whoever follows a case from one
+/// pipeline to the next finds it under the same name.
+fn called(name: &str, kind: Kind, subject: &str) -> String {
+    if name.is_empty() { title_of(kind, subject) } else { name.to_owned() }
 }
 
 fn of_load(summary: &Summary) -> Suite {
