@@ -93,11 +93,12 @@ fn an_experiment_may_respond_by_a_name_at_a_label() {
     let plan = |respond: &str| {
         format!(
             "[experiment]\nrespond = {respond}\nreplications = 2\n[factor]\n'load.users' = [2, 4]\n\
-             [target]\nurl = '{}'\nscenario = 's.toml'\n[load]\nusers = 2\nrequests = 80\nthreads = 1\n",
+             [target]\nurl = '{}'\nscenario = 's.toml'\n[load]\nusers = 2\n\
+             requests = 80\nthreads = 1\n",
             target.url()
         )
     };
-    place.write("p.toml", &plan("['predict@asia: p50', '@eu: errors', 'users.arrived']"));
+    place.write("p.toml", plan("['predict@asia: p50', '@eu: errors', 'users.arrived']"));
     let run = place.plimsoll(&["run", "p.toml", "--json", "-q"]);
     let document = run.ran().json();
     let names = ["predict@asia: response_us.p50", "@eu: errors", "users.arrived"];
@@ -110,7 +111,7 @@ fn an_experiment_may_respond_by_a_name_at_a_label() {
     let effects = document["effects"].as_array().unwrap();
     assert!(effects.iter().any(|of| of["figure"] == names[0]), "{document:#}");
     // A label that never comes: the experiment does not say what it was to say.
-    place.write("p.toml", &plan("['predict@mars: p50']"));
+    place.write("p.toml", plan("['predict@mars: p50']"));
     let never = place.plimsoll(&["run", "p.toml", "--json", "-q"]).ended_with(4).json();
     assert_eq!(never["experiment"]["absent"], serde_json::json!(["predict@mars: p50"]));
     for (respond, said) in [
@@ -119,7 +120,7 @@ fn an_experiment_may_respond_by_a_name_at_a_label() {
         ("['predict: cost']", "no figure is called so"),
         ("['websocket.sent']", "no user of this load opens a WebSocket"),
     ] {
-        place.write("p.toml", &plan(respond));
+        place.write("p.toml", plan(respond));
         for command in ["check", "run"] {
             let err = place.plimsoll(&[command, "p.toml"]).ended_with(2).err;
             assert!(err.contains(said), "{respond}: {err}");
@@ -145,7 +146,7 @@ fn leaves(path: &str, value: &Value, found: &mut Vec<String>) {
             }
         }
         Value::Array(items) => {
-            items.iter().for_each(|item| leaves(&format!("{path}[]"), item, found))
+            items.iter().for_each(|item| leaves(&format!("{path}[]"), item, found));
         }
         _ => found.push(path.to_owned()),
     }

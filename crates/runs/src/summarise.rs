@@ -62,18 +62,15 @@ const SPINS_IN_REAL_TIME: &str = "the generator spins with real-time priority: t
 /// # Errors
 /// Where the run cannot be read.
 pub fn summarise(run: &Run) -> Result<Summary, RunError> {
-    let (load, _moment) = (run.load()?, run.as_of_one_moment()?);
+    let (load, ended, _moment) = (run.load()?, ended_of(run), run.as_of_one_moment()?);
     let (span, books, labels) = (run.measured()?, run.name_books()?, run.label_books()?);
     let seconds_of = Seconds::read(run, &span)?;
     let log = Log::read(run, &span, &seconds_of.stalled)?;
-    let ended = run.end().map(|end| &end.ended);
     let (counters, mut warnings) = counted(run, &log, &seconds_of, &span)?;
     let mut invalid_because = complaints(&log, &seconds_of);
     let (healthy, duration_s) = (invalid_because.is_empty(), seconds(span.end - span.start));
     let rate = rate(run, &span, log.measured(Tag::Response), &counters)?;
-    let (slo, mut watched) = slo_of(run, &span, &mut warnings)?;
-    let (users, websocket) = (run.users()?, websocket(run)?);
-    watched.count(counted_of(users.as_ref(), websocket.as_ref()));
+    let (slo, watched) = slo_of(run, &span, &mut warnings)?;
     let setting = answers::Setting { log: &log, seconds: &seconds_of, ended, healthy };
     let answers = answers::judged(run, &span, slo.as_ref(), &setting)?;
     let judged = Judged {
@@ -92,8 +89,8 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         healthy,
     };
     let (slo, decided_by_host) = judged.by(slo.as_ref());
-    let lacking = validity::lacking(&counters, &decided_by_host);
-    invalid_because.extend(lacking.into_iter().chain(told_at_the_end(run)));
+    invalid_because.extend(validity::lacking(&counters, &decided_by_host));
+    invalid_because.extend(told_at_the_end(run));
     let percentiles = |tag| Percentiles::of(log.measured(tag));
     Ok(Summary {
         schema: SCHEMA,
@@ -129,10 +126,15 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         slo: if run.goes_on() { verdicts::so_far(slo) } else { slo },
         by_name: by_name::of_run(&load.names, &books),
         by_label: labels.figures(&load.names),
-        users,
-        websocket,
+        users: run.users()?,
+        websocket: websocket(run)?,
         warm_up: warm_up(run, &log)?,
     })
+}
+
+/// How a run has ended; `None` where it goes on, or was killed.
+fn ended_of(run: &Run) -> Option<&Ended> {
+    run.end().map(|end| &end.ended)
 }
 
 /// What came of WebSockets, where there were any.
@@ -141,16 +143,14 @@ fn websocket(run: &Run) -> Result<Option<WebSocketFigures>, RunError> {
 }
 
 /// The figures of users and WebSockets, for clauses on them.
-fn counted_of(
-    users: Option<&UserCounts>,
-    websocket: Option<&WebSocketFigures>,
-) -> Vec<(String, f64)> {
+fn counted_of(run: &Run) -> Result<Vec<(String, f64)>, RunError> {
+    let (users, sockets) = (run.users()?, websocket(run)?);
     let figures = figure::ALL.iter().filter_map(|of| {
-        let value = users.and_then(|users| users.value(of));
-        let value = value.or_else(|| websocket.and_then(|sockets| sockets.value(of)));
+        let value = users.as_ref().and_then(|users| users.value(of));
+        let value = value.or_else(|| sockets.as_ref().and_then(|sockets| sockets.value(of)));
         Some((of.name.to_owned(), value?))
     });
-    figures.collect()
+    Ok(figures.collect())
 }
 
 /// What was counted in the measured phase, and what a reader is warned of by it.
@@ -200,10 +200,13 @@ fn slo_of(
 ) -> Result<(Option<Slo>, Watched), RunError> {
     let failed = |error| warnings.push(format!("the run's SLO cannot be evaluated: {error}"));
     let slo = run.meta().slo.as_deref().map(Slo::parse).and_then(|slo| slo.map_err(failed).ok());
-    let watched = match slo.as_ref().filter(|slo| slo.is_of_watched()) {
+    let mut watched = match slo.as_ref().filter(|slo| slo.is_of_watched()) {
         Some(slo) => watched(run, span, Some(slo))?,
         None => Watched::default(),
     };
+    if slo.as_ref().is_some_and(Slo::is_of_counts) {
+        watched.count(counted_of(run)?);
+    }
     Ok((slo, watched))
 }
 

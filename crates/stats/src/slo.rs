@@ -267,6 +267,12 @@ impl Slo {
         self.clauses.iter().any(|clause| matches!(clause.metric, Metric::Watched(_)))
     }
 
+    /// Whether it looks at what is counted over the whole run: users, WebSockets.
+    #[must_use]
+    pub fn is_of_counts(&self) -> bool {
+        self.clauses.iter().any(|clause| matches!(clause.metric, Metric::Counted(_)))
+    }
+
     /// Whose requests its clauses are about, in their order.
     pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
         self.clauses.iter().filter_map(|clause| clause.of.as_ref())

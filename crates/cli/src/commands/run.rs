@@ -232,8 +232,8 @@ pub(super) fn plan_text(plan: &str, set: &[String], testbed: Option<&str>) -> Re
     })
 }
 
-/// Takes several values of a key, with commas between them, as the levels of a factor, as `simulate`
-/// does: where they cannot be read as one value.
+/// Takes several values of a key, with commas between them, as the levels of a factor, as
+/// `simulate` does: where they cannot be read as one value.
 fn varied(text: &str, origin: &str, setting: &mut Setting) {
     if !setting.value.contains(',') || setting.key.starts_with("factor.") {
         return;

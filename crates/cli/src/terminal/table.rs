@@ -105,26 +105,24 @@ fn counts(out: &mut String, summary: &Summary, paint: Paint) {
         let text = format!("{} ({} s down)", show_share(ratio), availability.down_s);
         let _ = writeln!(out, "  {:<14}{}", "availability", paint.bad(&text));
     }
+    let stale = match summary.connections.stale {
+        0 => String::new(),
+        1 => " (1 request crossed a close and went again)".to_owned(),
+        stale => format!(" ({} requests crossed a close and went again)", show_count(stale)),
+    };
     let _ = writeln!(
         out,
-        "  {:<14}{} in, {} out, over {} connections at once{}",
+        "  {:<14}{} in, {} out, over {} connections at once{stale}",
         "traffic",
         show_size(summary.bytes.received),
         show_size(summary.bytes.sent),
         show_count(summary.connections.peak),
-        match summary.connections.stale {
-            0 => String::new(),
-            1 => " (1 request crossed a close and went again)".to_owned(),
-            stale => format!(" ({} requests crossed a close and went again)", show_count(stale)),
-        }
     );
     if let Some(tls) = &summary.connections.tls {
         let (full, resumed) = (show_count(tls.full), show_count(tls.resumed));
         let _ = writeln!(out, "  {:<14}{full} full handshakes, {resumed} resumed", "TLS");
     }
-    if let Some(of) = &summary.users {
-        let _ = writeln!(out, "  {:<14}{}", "users", users(of));
-    }
+    out.push_str(&summary.users.as_ref().map(users).unwrap_or_default());
     if let Some(of) = &summary.websocket {
         messages(out, of);
     }
@@ -140,7 +138,8 @@ fn users(of: &UserCounts) -> String {
     ];
     let some = counts.iter().filter(|(n, what)| *n > 0 || *what == "arrived");
     let counts: Vec<String> = some.map(|(n, what)| format!("{} {what}", show_count(*n))).collect();
-    format!("{}; {} at once at most", counts.join(", "), show_count(of.active_peak))
+    let (counts, peak) = (counts.join(", "), show_count(of.active_peak));
+    format!("  {:<14}{counts}; {peak} at once at most\n", "users")
 }
 
 /// What came of WebSockets.

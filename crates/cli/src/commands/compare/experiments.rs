@@ -10,6 +10,7 @@ use crate::terminal::align::align;
 use crate::terminal::error::{NotValid, Result, UsageError};
 use crate::terminal::paint::Paint;
 use crate::terminal::print;
+use plimsoll_runs::Kind;
 use plimsoll_runs::experiment::{Combination, Experiment, LeftOut, combinations};
 use plimsoll_stats::figure::{Better, Figure};
 use plimsoll_stats::interval::{Comparison, IntervalError, Pairing, Verdict, compare_difference};
@@ -73,13 +74,8 @@ pub(super) fn compare(
     let rows: Vec<Row<'_>> = pairs
         .iter()
         .flat_map(|(of, other)| {
-            let mut all = kinds.0.figures().to_vec();
-            for figure in more.iter().copied().chain(of.of_subjects()) {
-                if !all.contains(&figure) {
-                    all.push(figure);
-                }
-            }
-            all.into_iter().filter_map(|figure| Row::of(figure, of, other, tolerance))
+            let all = figures(kinds.0, of, more).into_iter();
+            all.filter_map(|figure| Row::of(figure, of, other, tolerance))
         })
         .collect();
     if rows.is_empty() {
@@ -104,6 +100,18 @@ pub(super) fn compare(
         print(&table(ids, &rows, (tolerance, &remarks)))?;
     }
     Ok(if worse { Exit::Broken } else { Exit::Held })
+}
+
+/// The figures by which a combination is compared: the usual ones, those that are asked for, and
+/// those of names and labels that it has.
+fn figures(kind: Kind, of: &Combination, asked: &[&'static Figure]) -> Vec<&'static Figure> {
+    let mut all = kind.figures().to_vec();
+    for figure in asked.iter().copied().chain(of.of_subjects()) {
+        if !all.contains(&figure) {
+            all.push(figure);
+        }
+    }
+    all
 }
 
 /// What a combination is called: its levels.
