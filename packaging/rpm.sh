@@ -29,7 +29,7 @@ rpmbuild -bb --quiet --target "$(uname -m)" \
     --define "_binary_filedigest_algorithm 8" --define "use_source_date_epoch_as_buildtime 1" \
     --define "clamp_mtime_to_source_date_epoch 1" --define "_buildhost plimsoll" \
     --define "plimsoll_version $version" --define "stage $work/files" --define "tree $PWD" \
-    packaging/rpm/plimsoll.spec
+    packaging/rpm/plimsoll.spec >&2
 for package in "$work"/rpms/*/*.rpm; do
     mv "$package" "$out/"
     printf '%s\n' "$out/$(basename "$package")"
