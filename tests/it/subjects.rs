@@ -110,6 +110,29 @@ fn an_experiment_may_respond_by_a_name_at_a_label() {
     }
     let effects = document["effects"].as_array().unwrap();
     assert!(effects.iter().any(|of| of["figure"] == names[0]), "{document:#}");
+    // The same figures compare two such experiments, and what none has is refused.
+    place.plimsoll(&["run", "p.toml", "--new", "-q"]).ran();
+    let mut both: Vec<String> = std::fs::read_dir(place.path("runs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.join("experiment.sqlite").exists())
+        .map(|path| path.display().to_string())
+        .collect();
+    both.sort();
+    let compare = |figure: &str| {
+        let words = ["compare", &both[0], &both[1], "--json", "--tolerance", "100%"];
+        place.plimsoll(&[&words[..], &["--figure", figure]].concat())
+    };
+    let done = compare("p50");
+    // Whether one is slower is not what is looked at.
+    assert!([Some(0), Some(3)].contains(&done.code()), "{}", done.err);
+    let compared = done.json();
+    let of = |name: &str| {
+        compared["figures"].as_array().unwrap().iter().filter(|of| of["figure"] == name).count()
+    };
+    assert_eq!((of(names[0]), of("response_us.p50")), (2, 2), "once a combination: {compared:#}");
+    compare("cost").ended_with(2).says(&["not all of both sides have it"]);
+    compare("users.arrived").ended_with(2).says(&["none is the better"]);
     // A label that never comes: the experiment does not say what it was to say.
     place.write("p.toml", plan("['predict@mars: p50']"));
     let never = place.plimsoll(&["run", "p.toml", "--json", "-q"]).ended_with(4).json();

@@ -75,6 +75,13 @@ pub(crate) fn in_real_folder(file: &Path) -> PathBuf {
     }
 }
 
+/// Whether there is a table of that name: some are there only where something was counted, and some
+/// not in runs of former versions.
+pub(crate) fn has_table(database: &Connection, name: &str) -> rusqlite::Result<bool> {
+    let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?";
+    database.query_row(sql, [name], |row| row.get::<_, i64>(0).map(|count| count > 0))
+}
+
 /// The first of its schema that none of our databases has: `view meta`, `virtual table run`. The
 /// view for other programs may be there: none of ours reads it, nor could it.
 pub(crate) fn stranger(database: &Connection) -> rusqlite::Result<Option<String>> {

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row, ToSql, params_from_iter};
 
 use crate::by_label::{LabelBook, LabelBooks};
 use crate::by_name::TAGS;
-use crate::database::{int, uint};
+use crate::database::{has_table, int, uint};
 use crate::labels::OTHER;
 use crate::times::{damaged, decoded, encoded};
 use crate::{name_table, schema};
@@ -15,23 +15,27 @@ use crate::{name_table, schema};
 /// The columns of the table behind those of a book.
 const OWN: [&str; 4] = ["label", "users", "others", "latency"];
 
-fn table() -> String {
+/// The columns of a book, as a table is made with them.
+fn definitions() -> String {
     let times = TAGS.map(|tag| format!("{} BLOB", tag.name())).join(", ");
+    format!("{}{times}", schema::counter_definitions())
+}
+
+fn table() -> String {
     format!(
         "CREATE TABLE IF NOT EXISTS label (cell INTEGER NOT NULL, number INTEGER NOT NULL,
-         {}{times}, label TEXT NOT NULL, users INTEGER NOT NULL, others INTEGER NOT NULL,
+         {}, label TEXT NOT NULL, users INTEGER NOT NULL, others INTEGER NOT NULL,
          latency BLOB, PRIMARY KEY (cell, number)) WITHOUT ROWID",
-        schema::counter_definitions()
+        definitions()
     )
 }
 
 /// The table of names by label.
 fn pair_table() -> String {
-    let times = TAGS.map(|tag| format!("{} BLOB", tag.name())).join(", ");
     format!(
         "CREATE TABLE IF NOT EXISTS label_name (cell INTEGER NOT NULL, label INTEGER NOT NULL,
-         number INTEGER NOT NULL, {}{times}, PRIMARY KEY (cell, label, number)) WITHOUT ROWID",
-        schema::counter_definitions()
+         number INTEGER NOT NULL, {}, PRIMARY KEY (cell, label, number)) WITHOUT ROWID",
+        definitions()
     )
 }
 
@@ -79,19 +83,13 @@ fn write_pairs(database: &Connection, cell: u32, of: &LabelBooks) -> rusqlite::R
     Ok(())
 }
 
-/// Whether a run has a table.
-fn has(database: &Connection, table: &str) -> rusqlite::Result<bool> {
-    let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?";
-    database.query_row(sql, [table], |row| row.get::<_, i64>(0).map(|count| count > 0))
-}
-
 fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u16> {
     u16::try_from(row.get(column).map(uint)?).map_err(|_| damaged("no number"))
 }
 
 /// Adds the books of names to those of their labels.
 fn read_pairs(database: &Connection, books: &mut LabelBooks) -> rusqlite::Result<()> {
-    if !has(database, "label_name")? {
+    if !has_table(database, "label_name")? {
         return Ok(());
     }
     let known = name_table::columns();
@@ -111,7 +109,7 @@ fn read_pairs(database: &Connection, books: &mut LabelBooks) -> rusqlite::Result
 /// The books of a run; none where its users have no labels.
 pub(crate) fn read(database: &Connection) -> rusqlite::Result<LabelBooks> {
     let mut books = LabelBooks::default();
-    if !has(database, "label")? {
+    if !has_table(database, "label")? {
         return Ok(books);
     }
     let known = name_table::columns();

@@ -7,7 +7,7 @@
 //! | file | what | written |
 //! | --- | --- | --- |
 //! | `plan.toml` | the plan, complete, defaults filled in | at the start |
-//! | `run.sqlite` | tables `meta`, `interval`, `total`, `reason`, `event`, [`series`], [`window`], `figure` ([`figures`]), `name` ([`by_name`]), `label` ([`by_label`]), `users`, `websocket`; in WAL mode while it runs (then with `run.sqlite-wal` and `-shm` beside it), one plain file at the end | one transaction a second |
+//! | `run.sqlite` | tables `meta`, `interval`, `total`, `reason`, `event`, [`series`], [`window`], `figure` ([`figures`]), `name` ([`by_name`]), `label` and `label_name` ([`by_label`]), `users`, `websocket`; in WAL mode while it runs (then with `run.sqlite-wal` and `-shm` beside it), one plain file at the end | one transaction a second |
 //! | `latency.hlog` | histograms by second, phase and [`tag`]: HdrHistogram log 1.3, V2, nanoseconds | appended each second |
 //! | `artifacts/samples.bin` | every request, where samples are kept ([`samples`]) | in blocks |
 //! | `summary.json` | the [`Summary`], of what has a load | at the end; rebuilt when missing |

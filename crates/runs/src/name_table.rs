@@ -4,7 +4,7 @@
 use rusqlite::{Connection, Row, ToSql, params_from_iter};
 
 use crate::by_name::{NameBook, NameBooks, TAGS};
-use crate::database::{int, uint};
+use crate::database::{has_table, int, uint};
 use crate::row;
 use crate::schema;
 use crate::tag::Tag;
@@ -55,8 +55,7 @@ pub(crate) fn book(row: &Row<'_>) -> rusqlite::Result<NameBook> {
 /// The books of a run; none where it has no names.
 pub(crate) fn read(database: &Connection) -> rusqlite::Result<NameBooks> {
     let mut books = NameBooks::default();
-    let has = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'name'";
-    if database.query_row(has, [], |row| row.get::<_, i64>(0))? == 0 {
+    if !has_table(database, "name")? {
         return Ok(books);
     }
     let columns = self::columns();

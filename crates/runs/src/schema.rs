@@ -13,6 +13,7 @@
 //! | `decision` | a decision of a policy | there only where there was one; see [`crate::decision`] |
 //! | `name` | what the requests of a name have come to | renewed every ten seconds; see [`crate::by_name`] |
 //! | `label` | what came of the users of a label | there only where they have some; renewed every ten seconds; see [`crate::by_label`] |
+//! | `label_name` | what the requests of a name by the users of a label have come to | as `label` |
 //!
 //! Times are integers in nanoseconds, `…_ns`, offsets since the run's first due time. `status` is a
 //! JSON object of counts by code, `local` one of failures of our own by cause. Each row carries

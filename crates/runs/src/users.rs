@@ -4,7 +4,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
-use crate::database::{int, uint};
+use crate::database::{has_table, int, uint};
 
 /// What became of users.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,8 +79,7 @@ pub(crate) fn write(database: &Connection, cell: u32, of: &UserCounts) -> rusqli
 
 /// The users of a run; none where it has no scenario.
 pub(crate) fn read(database: &Connection) -> rusqlite::Result<Option<UserCounts>> {
-    let has = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'users'";
-    if database.query_row(has, [], |row| row.get::<_, i64>(0))? == 0 {
+    if !has_table(database, "users")? {
         return Ok(None);
     }
     let sql = "SELECT arrived, finished, failed, cut, active_peak, rows_used_up, end_run

@@ -10,7 +10,7 @@ use plimsoll_units::show_count;
 use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
-use crate::database::{int, uint};
+use crate::database::{has_table, int, uint};
 use crate::times::{decoded, encoded};
 
 /// What is known of a server's clock.
@@ -463,8 +463,7 @@ pub(crate) fn write(
 
 /// What came of the WebSockets of a run; none where it had none.
 pub(crate) fn read(database: &Connection) -> rusqlite::Result<Option<WebSocketCounts>> {
-    let has = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'websocket'";
-    if database.query_row(has, [], |row| row.get::<_, i64>(0))? == 0 {
+    if !has_table(database, "websocket")? {
         return Ok(None);
     }
     let mut counts = WebSocketCounts::default();

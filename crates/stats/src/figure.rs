@@ -91,8 +91,8 @@ fn by_word(word: &str, has: &impl Fn(&Figure) -> bool) -> Option<&'static Figure
     let by = |is: &dyn Fn(&Figure) -> bool| known.iter().find(|figure| is(figure)).copied();
     by(&|of| of.name == word)
         .or_else(|| families::member(word).filter(|of| has(of)))
-        .or_else(|| by(&|of| of.label == word))
         .or_else(|| by(&|of| of.name == format!("response_us.{word}")))
+        .or_else(|| by(&|of| of.label == word))
         .or_else(|| by(&|of| of.name.split('.').next() == Some(word)))
         .or_else(|| counted(word).filter(|of| has(of)))
 }
@@ -172,5 +172,8 @@ mod tests {
         assert_eq!(nearest("mis_ratio").as_deref(), Some("miss_ratio"));
         assert_eq!(nearest("cots").as_deref(), Some("cost"));
         assert_eq!(nearest("weather"), None);
+        assert_eq!(called("p99", |_| true), Some(RESPONSE_US_P99));
+        assert_eq!(called("p99", |of| of.name == "response_p99_us"), Some(RESPONSE_P99_US));
+        assert_eq!(called("mean response", |_| true), Some(RESPONSE_MEAN_US));
     }
 }

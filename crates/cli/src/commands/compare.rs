@@ -14,7 +14,7 @@ use crate::terminal::paint::Paint;
 use crate::terminal::print;
 use plimsoll_runs::experiment::is_experiment;
 use plimsoll_runs::{Run, Summary};
-use plimsoll_stats::figure::{self, Figure, Unit};
+use plimsoll_stats::figure::{self, Better, Figure, Unit};
 use plimsoll_stats::interval::{
     Comparison, IntervalError, Pairing, Verdict, compare, compare_difference,
 };
@@ -80,17 +80,12 @@ pub(crate) fn run(args: &Compare) -> Result<Exit> {
         }
     }
     let pairing = pairing(&a, &b);
-    let figures: Vec<&Figure> =
-        FIGURES.iter().chain(&OF_BROADCASTS).chain(&asked).copied().collect();
+    let usual = FIGURES.into_iter().chain(OF_BROADCASTS);
+    let figures = figures::joined(usual, asked.iter().copied());
     let rows: Vec<Row> =
         figures.iter().filter_map(|figure| Row::of(figure, &a, &b, pairing, tolerance)).collect();
     remarks.extend(left_out(&figures, &a, &b));
-    let nobodys = asked.iter().filter(|asked| !rows.iter().any(|row| row.figure == **asked));
-    if let Some(none) = nobodys.into_iter().next() {
-        return Err(
-            UsageError(format!("compare `{}`: no run of both sides has it", none.name)).into()
-        );
-    }
+    refuse_absent(&asked, rows.iter().map(|row| row.figure))?;
     let worse = rows.iter().any(|row| row.verdict() == Some(Verdict::Worse));
     let compared = Compared { rows, a: &a, b: &b, pairing, tolerance, pooled, remarks };
     print(&if args.json { compared.json(worse) } else { compared.table() })?;
@@ -152,6 +147,21 @@ fn pairing(a: &[Summary], b: &[Summary]) -> Pairing {
     let (a, b) = (seeds(a), seeds(b));
     let differ = a.iter().collect::<BTreeSet<_>>().len() == a.len();
     if a == b && differ { Pairing::Pairs } else { Pairing::Independent }
+}
+
+/// Refuses a figure that is asked for and that nothing is said of.
+fn refuse_absent(
+    asked: &[&Figure],
+    said: impl Iterator<Item = &'static Figure> + Clone,
+) -> Result<()> {
+    let Some(absent) = asked.iter().find(|asked| !said.clone().any(|of| of == **asked)) else {
+        return Ok(());
+    };
+    let why = match absent.better {
+        Better::Neither => "of two values none is the better; `runs show` has both",
+        Better::Lower | Better::Higher => "not all of both sides have it",
+    };
+    Err(UsageError(format!("compare `{}`: {why}", absent.name)).into())
 }
 
 /// Figures that some replications have and others lack.

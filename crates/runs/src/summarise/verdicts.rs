@@ -92,30 +92,35 @@ impl Judged<'_> {
 
     /// What the requests of a subject have come to; `None` where none has that name or label.
     fn told_of(&self, of: &Subject) -> Option<Told> {
-        let (label, name) = (of.label.as_deref(), of.name.as_deref());
-        let label = match label {
-            Some(label) => Some(self.labels.called(label)?),
-            None => None,
-        };
-        let number = match name {
-            Some(name) => Some(self.names.number(name)?),
-            None => None,
-        };
-        let book = match (label, number) {
-            (Some(label), Some(number)) => label.by_name.get(&number),
-            (Some(label), None) => Some(&label.requests),
-            (None, number) => number.and_then(|number| self.books.get(number)),
+        let number = of.name.as_deref().map(|name| self.names.number(name));
+        let label = of.label.as_deref().map(|label| self.labels.called(label));
+        let (book, number) = match (label, number) {
+            (Some(None), _) => {
+                let number = self.former_name(of)?;
+                (self.books.get(number), Some(number))
+            }
+            (Some(Some(label)), Some(number)) => (label.by_name.get(&number?), number),
+            (Some(Some(label)), None) => (Some(&label.requests), None),
+            (None, number) => (self.books.get(number??), number?),
         };
         let Some(book) = book else { return Some(Told::default()) };
         let times = |tag| book.times(tag).map(Compact::to_histogram).unwrap_or_default();
         let (mut counters, times) = (book.counters.clone(), Tag::ALL.map(times));
-        let kind = self.names.list().iter().find(|of| Some(&*of.name) == name).map(|of| of.kind);
+        let kind = number.and_then(|number| self.names.list().get(usize::from(number)));
+        let kind = kind.map(|of| of.kind);
         if matches!(kind, Some(NameKind::Message | NameKind::Broadcast)) {
             // Messages are judged by those of which it is known how long they took.
             let known = times[Tag::Response as usize].count();
             (counters.offered, counters.succeeded) = (known, known);
         }
         Some(Told { counters, times })
+    }
+
+    /// The number of a name with an `@` in it, as runs of 0.1.0 have them in their SLOs: there it
+    /// was no sign of a label.
+    fn former_name(&self, of: &Subject) -> Option<u16> {
+        let (name, label) = (of.name.as_deref().unwrap_or_default(), of.label.as_ref()?);
+        self.names.number(&format!("{name}@{label}"))
     }
 
     /// What the requests of a name are judged by. As it is not known which of them ended while the

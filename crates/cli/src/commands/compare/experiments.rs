@@ -4,13 +4,13 @@
 //! Experiments of different loads are refused, and so are cells in which the generator was the
 //! limit. What stands on one side alone, and what is left out on one, is named.
 
-use super::loads;
+use super::{loads, refuse_absent};
 use crate::exit::Exit;
+use crate::figures::joined;
 use crate::terminal::align::align;
 use crate::terminal::error::{NotValid, Result, UsageError};
 use crate::terminal::paint::Paint;
 use crate::terminal::print;
-use plimsoll_runs::Kind;
 use plimsoll_runs::experiment::{Combination, Experiment, LeftOut, combinations};
 use plimsoll_stats::figure::{Better, Figure};
 use plimsoll_stats::interval::{Comparison, IntervalError, Pairing, Verdict, compare_difference};
@@ -30,8 +30,8 @@ struct Row<'a> {
     difference: Result<Comparison, IntervalError>,
 }
 
-/// Compares the experiments in two folders.
-/// `more` are figures that are compared beside those that the kind is usually compared by.
+/// Compares the experiments in two folders, by the usual figures of their kind, by those of names and
+/// labels that they have, and by `more`.
 pub(super) fn compare(
     a: &Path,
     b: &Path,
@@ -74,7 +74,8 @@ pub(super) fn compare(
     let rows: Vec<Row<'_>> = pairs
         .iter()
         .flat_map(|(of, other)| {
-            let all = figures(kinds.0, of, more).into_iter();
+            let usual = kinds.0.figures().iter().copied();
+            let all = joined(usual, more.iter().copied().chain(of.of_subjects())).into_iter();
             all.filter_map(|figure| Row::of(figure, of, other, tolerance))
         })
         .collect();
@@ -83,6 +84,7 @@ pub(super) fn compare(
                     tells what each has";
         return Err(UsageError(text.to_owned()).into());
     }
+    refuse_absent(more, rows.iter().map(|row| row.figure))?;
     let is_worse = |row: &Row<'_>| {
         row.difference.as_ref().is_ok_and(|difference| difference.verdict == Verdict::Worse)
     };
@@ -100,18 +102,6 @@ pub(super) fn compare(
         print(&table(ids, &rows, (tolerance, &remarks)))?;
     }
     Ok(if worse { Exit::Broken } else { Exit::Held })
-}
-
-/// The figures by which a combination is compared: the usual ones, those that are asked for, and
-/// those of names and labels that it has.
-fn figures(kind: Kind, of: &Combination, asked: &[&'static Figure]) -> Vec<&'static Figure> {
-    let mut all = kind.figures().to_vec();
-    for figure in asked.iter().copied().chain(of.of_subjects()) {
-        if !all.contains(&figure) {
-            all.push(figure);
-        }
-    }
-    all
 }
 
 /// What a combination is called: its levels.

@@ -1,6 +1,7 @@
 //! What `runs show` says of an experiment, of one of its cells, and of a simulated run.
 
 use crate::exit::Exit;
+use crate::figures::joined;
 use crate::terminal::align::align;
 use crate::terminal::error::{Result, UsageError};
 use crate::terminal::paint::Paint;
@@ -96,15 +97,9 @@ fn shown(
     let meta = experiment.meta();
     let silent = silent(experiment, combinations);
     let usual = meta.kind.figures().iter().filter(|of| has(of) && !silent.contains(of));
-    let mut shown: Vec<&Figure> = usual.copied().collect();
     let asked = Varied::of(&meta.plan_text).and_then(|of| of.experiment);
     let words = asked.iter().flat_map(|of| of.respond.iter().flatten());
-    for figure in words.filter_map(|word| figure::called(word, has)) {
-        if !shown.contains(&figure) {
-            shown.push(figure);
-        }
-    }
-    shown
+    joined(usual.copied(), words.filter_map(|word| figure::called(word, has)))
 }
 
 /// Usual figures that say nothing here: what is left of what was earned, where nothing was, which
