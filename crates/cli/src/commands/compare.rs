@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Compare) -> Result<Exit> {
     let rows: Vec<Row> =
         figures.iter().filter_map(|figure| Row::of(figure, &a, &b, pairing, tolerance)).collect();
     remarks.extend(left_out(&figures, &a, &b));
-    refuse_absent(&asked, rows.iter().map(|row| row.figure))?;
+    refuse_absent(&asked, |figure| rows.iter().any(|row| row.figure == figure))?;
     let worse = rows.iter().any(|row| row.verdict() == Some(Verdict::Worse));
     let compared = Compared { rows, a: &a, b: &b, pairing, tolerance, pooled, remarks };
     print(&if args.json { compared.json(worse) } else { compared.table() })?;
@@ -150,13 +150,8 @@ fn pairing(a: &[Summary], b: &[Summary]) -> Pairing {
 }
 
 /// Refuses a figure that is asked for and that nothing is said of.
-fn refuse_absent(
-    asked: &[&Figure],
-    said: impl Iterator<Item = &'static Figure> + Clone,
-) -> Result<()> {
-    let Some(absent) = asked.iter().find(|asked| !said.clone().any(|of| of == **asked)) else {
-        return Ok(());
-    };
+fn refuse_absent(asked: &[&Figure], is_said: impl Fn(&Figure) -> bool) -> Result<()> {
+    let Some(absent) = asked.iter().find(|asked| !is_said(asked)) else { return Ok(()) };
     let why = match absent.better {
         Better::Neither => "of two values none is the better; `runs show` has both",
         Better::Lower | Better::Higher => "not all of both sides have it",

@@ -30,8 +30,8 @@ struct Row<'a> {
     difference: Result<Comparison, IntervalError>,
 }
 
-/// Compares the experiments in two folders, by the usual figures of their kind, by those of names and
-/// labels that they have, and by `more`.
+/// Compares the experiments in two folders: by the usual figures of their kind, by those of names
+/// and labels that they have, and by `more`.
 pub(super) fn compare(
     a: &Path,
     b: &Path,
@@ -84,11 +84,8 @@ pub(super) fn compare(
                     tells what each has";
         return Err(UsageError(text.to_owned()).into());
     }
-    refuse_absent(more, rows.iter().map(|row| row.figure))?;
-    let is_worse = |row: &Row<'_>| {
-        row.difference.as_ref().is_ok_and(|difference| difference.verdict == Verdict::Worse)
-    };
-    let worse = rows.iter().any(is_worse);
+    refuse_absent(more, |figure| rows.iter().any(|row| row.figure == figure))?;
+    let worse = rows.iter().any(Row::is_worse);
     let remarks = remarks(&alone, &pairs);
     let ids = [a.meta().id.as_str(), b.meta().id.as_str()];
     if json {
@@ -185,6 +182,10 @@ impl<'a> Row<'a> {
         let may_differ = tolerance * means.0.abs();
         let difference = compare_difference(&a, &b, pairing, figure.better, may_differ);
         Some(Self { of, figure, means, pairing, difference })
+    }
+
+    fn is_worse(&self) -> bool {
+        self.difference.as_ref().is_ok_and(|difference| difference.verdict == Verdict::Worse)
     }
 
     fn json(&self) -> serde_json::Value {
