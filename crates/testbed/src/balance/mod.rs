@@ -105,13 +105,15 @@ impl Balancer {
         address: SocketAddr,
         control: Option<&Path>,
     ) -> Result<Self, TestbedError> {
+        // Orders are taken before requests: who waits until it takes connections may give orders.
+        let bound = |path| Socket::bind(path).map_err(TestbedError::file("listen on", path));
+        let control = control.map(bound).transpose()?;
         let listener = TcpListener::bind(address).and_then(|listener| {
             listener.set_nonblocking(true)?;
             Ok(listener)
         });
         let listener = listener.map_err(TestbedError::file("listen on", address.to_string()))?;
-        let bound = |path| Socket::bind(path).map_err(TestbedError::file("listen on", path));
-        Ok(Self { options, listener, control: control.map(bound).transpose()? })
+        Ok(Self { options, listener, control })
     }
 
     /// Where it listens: the port is the one the system chose where 0 was asked for.
