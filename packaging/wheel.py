@@ -3,19 +3,23 @@
 
     packaging/wheel.py PROGRAM VERSION FOLDER [LICENCE…]
 
-Nothing of it is Python: a static program runs on any Linux of its kind. Prints the wheel's path.
-The same files give the same wheel.
+Nothing of it is Python. A static program runs on any Linux of its kind, and the wheel's name says
+so; one that needs libraries is said to be of this host's kind alone, which package indexes refuse.
+Prints the wheel's path. The same files give the same wheel.
 """
 
 import base64
 import hashlib
 import os
 import pathlib
+import struct
 import sys
 import time
 import zipfile
 
-TAG = "py3-none-manylinux_2_17_x86_64.musllinux_1_1_x86_64"
+ANY = "py3-none-manylinux_2_17_x86_64.musllinux_1_1_x86_64"
+HERE = "py3-none-linux_x86_64"
+INTERPRETER = 3
 ABOUT = """\
 Metadata-Version: 2.1
 Name: plimsoll
@@ -34,11 +38,22 @@ Root-Is-Purelib: false
 """
 
 
+def is_static(program):
+    """Whether an ELF file of 64 bits names no interpreter, which would load libraries."""
+    if program[:5] != b"\x7fELF\x02":
+        sys.exit("wheel: the program is no ELF file of 64 bits")
+    at, size, count = struct.unpack_from("<Q14xHH", program, 32)
+    kinds = (struct.unpack_from("<I", program, at + n * size)[0] for n in range(count))
+    return INTERPRETER not in kinds
+
+
 def main(program, version, folder, licences):
+    program = pathlib.Path(program).read_bytes()
+    tag = ANY if is_static(program) else HERE
     info = f"plimsoll-{version}.dist-info"
-    wheel = WHEEL + "".join(f"Tag: py3-none-{part}\n" for part in TAG.split("-")[2].split("."))
+    wheel = WHEEL + "".join(f"Tag: py3-none-{part}\n" for part in tag.split("-")[2].split("."))
     files = [
-        (f"plimsoll-{version}.data/scripts/plimsoll", pathlib.Path(program).read_bytes(), 0o755),
+        (f"plimsoll-{version}.data/scripts/plimsoll", program, 0o755),
         (f"{info}/METADATA", ABOUT.format(version=version).encode(), 0o644),
         (f"{info}/WHEEL", wheel.encode(), 0o644),
     ]
@@ -49,7 +64,7 @@ def main(program, version, folder, licences):
         digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
         record += f"{name},sha256={digest},{len(content)}\n"
     files.append((f"{info}/RECORD", f"{record}{info}/RECORD,,\n".encode(), 0o644))
-    path = pathlib.Path(folder) / f"plimsoll-{version}-{TAG}.whl"
+    path = pathlib.Path(folder) / f"plimsoll-{version}-{tag}.whl"
     moment = time.gmtime(max(int(os.environ.get("SOURCE_DATE_EPOCH", time.time())), 315532800))[:6]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name, content, mode in files:

@@ -100,7 +100,7 @@ fn names_are_merged_across_threads_and_told_live() {
         std::io::Read::read_to_string(&mut stream, &mut text).ok()?;
         text.contains("plimsoll_name_requests_total{name=\"seldom\"}").then_some(text)
     });
-    assert!(page.contains("# TYPE plimsoll_name_response_seconds summary"), "{page}");
+    assert!(page.contains("# TYPE plimsoll_name_response_seconds histogram"), "{page}");
     assert!(page.contains("plimsoll_name_response_seconds_count{name=\"often\"}"), "{page}");
     let done = going.wait();
     assert!(done.err.contains("often: ") && done.err.contains("seldom: "), "{}", done.err);

@@ -25,12 +25,15 @@ fn parse(body: &str) -> BTreeMap<String, f64> {
     for line in body.lines() {
         if let Some(rest) = line.strip_prefix("# TYPE ") {
             let (name, kind) = rest.split_once(' ').unwrap();
-            assert!(["counter", "gauge", "summary"].contains(&kind), "{line}");
+            assert!(["counter", "gauge", "histogram"].contains(&kind), "{line}");
             assert!(kinds.insert(name.to_owned(), kind).is_none(), "{name} is there twice");
         } else if !line.starts_with('#') {
             let (name, value) = line.rsplit_once(' ').unwrap();
             let bare = name.split('{').next().unwrap();
-            let family = bare.trim_end_matches("_sum").trim_end_matches("_count");
+            let family = ["_sum", "_count", "_bucket"]
+                .iter()
+                .find_map(|end| bare.strip_suffix(end))
+                .unwrap_or(bare);
             assert!(kinds.contains_key(bare) || kinds.contains_key(family), "{line} has no type");
             assert!(bare.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{line}");
             let value: f64 = value.parse().unwrap();
@@ -47,7 +50,9 @@ fn figures_grow_while_a_run_goes_on() {
         place.target(&["--service-time", "const:20ms", "--workers", "50", "--errors", "50%"]);
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let url = target.url();
-    let going = place.soak(&[&url, "--quiet", "--rate", "40/s", "--prometheus", &address]);
+    let slo = ["--slo", "errors<99%, p99<1m, max<1ms, rate>=1/s"];
+    let going = place
+        .soak(&[&[&url, "--quiet", "--rate", "40/s", "--prometheus", &address], &slo[..]].concat());
     let scrape = |more_than: f64| {
         wait_for("a scrape", || {
             let answer = get(&address, "/metrics")?;
@@ -60,7 +65,7 @@ fn figures_grow_while_a_run_goes_on() {
     let first = scrape(0.0);
     let second = scrape(first["plimsoll_completed_total"]);
     let missing = get(&address, "/nothing");
-    place.stopped(going).ran();
+    place.stopped(going).ended_with(3);
     let offered = Run::open(&place.run()).unwrap().total(Phase::Measured).unwrap().offered;
     for (name, before) in &first {
         if name.split('{').next().unwrap().ends_with("_total") {
@@ -73,10 +78,50 @@ fn figures_grow_while_a_run_goes_on() {
         of("plimsoll_status_total{code=\"200\"}") + of("plimsoll_status_total{code=\"500\"}");
     assert!((by_code - of("plimsoll_completed_total")).abs() < 0.5, "{second:?}");
     assert!(of("plimsoll_errors_total{kind=\"status\"}") > 0.0, "{second:?}");
-    assert!(of("plimsoll_response_seconds{quantile=\"0.5\"}") >= 0.02, "{second:?}");
+    assert!(of("plimsoll_last_second_response_seconds{quantile=\"0.5\"}") >= 0.02, "{second:?}");
+    let bucket = |le: &str| of(&format!("plimsoll_response_seconds_bucket{{le=\"{le}\"}}"));
+    let count = of("plimsoll_response_seconds_count");
+    assert!(bucket("0.01") < 0.5 && bucket("0.02") <= bucket("100"), "{second:?}");
+    assert!((bucket("+Inf") - count).abs() < 0.5, "{second:?}");
+    // Half of the requests fail, however quick they are.
+    let within = |clause: &str| of(&format!("plimsoll_within_slo_total{{clause=\"{clause}\"}}"));
+    let succeeded = of("plimsoll_succeeded_total");
+    assert!((within("errors<99%") - succeeded).abs() < 0.5, "{second:?}");
+    assert!((within("p99<1m") - succeeded).abs() < 0.5, "{second:?}");
+    assert!(within("max<1ms") < 0.5, "{second:?}");
+    assert!(!second.keys().any(|name| name.contains("rate>")), "{second:?}");
     let mean = of("plimsoll_response_seconds_sum") / of("plimsoll_response_seconds_count");
     assert!(mean >= 0.019, "{second:?}");
     assert!(missing.unwrap().starts_with("HTTP/1.1 404 "));
+}
+
+/// The metrics' names in a text.
+fn metrics_of(text: &str) -> std::collections::BTreeSet<&str> {
+    let starts = text.match_indices("plimsoll_").map(|(at, _)| &text[at..]);
+    let is_part = |c: char| c.is_ascii_lowercase() || c == '_';
+    starts.map(|rest| &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())]).collect()
+}
+
+#[test]
+fn the_dashboard_asks_for_metrics_that_there_are() {
+    let dashboard = include_str!("../../packaging/grafana/plimsoll.json");
+    let read: serde_json::Value = serde_json::from_str(dashboard).unwrap();
+    assert!(read["panels"].as_array().unwrap().len() >= 6);
+    let place = Place::new();
+    let target = place.target(&["--service-time", "const:2ms"]);
+    place.write("list.csv", "url,name\n/a,a\n/b,b\n");
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let url = target.url();
+    let load = [&url, "--urls", "list.csv", "--rate", "40/s", "--slo", "p99<1m", "--quiet"];
+    let going = place.soak(&[&load[..], &["--prometheus", &address]].concat());
+    let page = wait_for("a scrape with names", || {
+        get(&address, "/metrics").filter(|page| page.contains("plimsoll_name_requests_total{"))
+    });
+    place.stopped(going).ran();
+    let known = metrics_of(&page);
+    let unknown: Vec<_> =
+        metrics_of(dashboard).into_iter().filter(|of| !known.contains(of)).collect();
+    assert!(unknown.is_empty(), "{unknown:?} of {known:?}");
 }
 
 /// Sends a byte a second of a request that never ends, until it is told to stop.

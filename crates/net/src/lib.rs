@@ -6,6 +6,7 @@ pub mod door;
 mod file_version;
 pub mod http;
 pub mod prometheus;
+pub mod resolve;
 #[cfg(feature = "tls")]
 pub mod tls;
 pub mod url;

@@ -1,6 +1,6 @@
 //! What was asked, in words: read from the plan that the run keeps.
 
-use plimsoll_plan::{Length, LoadShape, Plan, ProfileName, RateSource, Vocabulary, Written};
+use plimsoll_plan::{Asked, Length, LoadShape, Plan, ProfileName, RateSource, Vocabulary, Written};
 use plimsoll_units as units;
 use std::sync::LazyLock;
 
@@ -35,11 +35,20 @@ pub(crate) fn load(plan_text: &str) -> Option<String> {
         };
         format!("open loop, {rate}, {arrivals} arrivals")
     } else if let LoadShape::Closed { users, length, .. } = &load.shape {
+        let what = match plan.target.asked {
+            Asked::Scenario(_) => "users have come",
+            _ => "requests are due",
+        };
+        let until = load.requests.map(|n| format!("until {} {what}", units::show_count(n)));
+        let length = match until {
+            Some(until) if load.shape.is_as_long_as_its_answers() => until,
+            Some(until) => format!("for {}, or {until}", long(*length)),
+            None => format!("for {}", long(*length)),
+        };
         format!(
-            "closed loop, {} users for {}: who waits for an answer asks nothing, so a slow target \
-             is asked less",
+            "closed loop, {} users {length}: who waits for an answer sends nothing, so a slow \
+             target gets fewer requests",
             units::show_count(u64::from(*users)),
-            long(*length)
         )
     } else {
         "open loop, the times of a log".to_owned()
@@ -85,6 +94,8 @@ mod tests {
         let closed = format!("{target}users = 8\nfor = \"1m\"\n");
         let words = load(&closed).expect("words");
         assert!(words.starts_with("closed loop, 8 users for 1m:"), "{words}");
+        let few = load(&format!("{target}users = 8\nrequests = 60\n")).expect("words");
+        assert!(few.starts_with("closed loop, 8 users until 60 requests are due:"), "{few}");
         assert_eq!(load("not a plan"), None);
     }
 }

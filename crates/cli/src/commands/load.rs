@@ -74,7 +74,7 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
     if plan.load.shape.is_for_ever() {
         interrupts = interrupts.bound_to_parent();
     }
-    let exporter = exporter(args)?;
+    let exporter = exporter(args, plan)?;
     let id = run_id(unix_ns());
     let web = Web::start(&args.web, (&id, plan.name.as_deref().unwrap_or_default()))?;
     let length = (prepared.offer.duration_ns(), prepared.warmup_ns);
@@ -123,10 +123,10 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
 }
 
 /// What exposes live figures, where that is asked for.
-fn exporter(args: &Load) -> Result<Option<Exporter>> {
+fn exporter(args: &Load, plan: &Plan) -> Result<Option<Exporter>> {
     let Some(text) = &args.prometheus else { return Ok(None) };
     let address = read("--prometheus", text, super::agent::address)?;
-    Ok(Some(Exporter::start(address)?))
+    Ok(Some(Exporter::start(address, plan.measure.slo.clone())?))
 }
 
 /// Prints what replications say together, and writes the report.

@@ -8,7 +8,7 @@ use plimsoll_plan::{Addresses, Target};
 use plimsoll_workload::request::Url;
 use std::collections::BTreeSet;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 /// How long one address of several may take to be connected to.
@@ -66,9 +66,9 @@ fn addresses(
         return Ok(vec![loopback(url).next().unwrap_or(unknown)]);
     }
     let error = |source| ExperimentError::Name { host: url.host.clone(), source };
-    let looked_up = (url.host.as_str(), url.port).to_socket_addrs();
+    let looked_up = plimsoll_net::resolve::resolve(&url.host, url.port);
     let mut found: Vec<SocketAddr> = match looked_up {
-        Ok(found) => found.chain(loopback(url)).collect(),
+        Ok(found) => found.into_iter().chain(loopback(url)).collect(),
         Err(_) if loopback(url).next().is_some() => loopback(url).collect(),
         Err(source) => return Err(error(source)),
     };

@@ -11,9 +11,10 @@
 
 mod decode;
 
+use crate::resolve::resolve;
 use crate::url::Url;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs as _};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -266,12 +267,12 @@ fn addresses_of(host: &str, port: u16, deadline: &Deadline) -> Result<Vec<Socket
     }
     let (sender, receiver) = mpsc::channel();
     let name = host.to_owned();
-    let resolve = move || {
-        let found = (name.as_str(), port).to_socket_addrs().map(|all| all.take(8).collect());
+    let look = move || {
+        let found = resolve(&name, port).map(|all| all.into_iter().take(8).collect());
         // Nobody waits any more once the deadline is over.
         let _ = sender.send(found);
     };
-    let spawned = std::thread::Builder::new().name("resolve".to_owned()).spawn(resolve);
+    let spawned = std::thread::Builder::new().name("resolve".to_owned()).spawn(look);
     spawned.map_err(Error::Exchange)?;
     let found: io::Result<Vec<SocketAddr>> =
         receiver.recv_timeout(deadline.left()?).map_err(|_| Error::Late(deadline.total))?;

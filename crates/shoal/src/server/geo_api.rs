@@ -5,7 +5,8 @@
 //! be told to give up: a look-up that nobody waits for any more still counts among the hundred,
 //! and what it finds is remembered.
 
-use std::net::{IpAddr, ToSocketAddrs as _};
+use plimsoll_net::resolve::resolve;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -131,7 +132,7 @@ fn found(names: &Names, name: &str, now_ns: u64) -> impl Future<Output = Option<
 
 /// The address of a name, its IPv4 one first.
 fn look_up(name: &str) -> Option<IpAddr> {
-    let mut found: Vec<IpAddr> = (name, 0).to_socket_addrs().ok()?.map(|at| at.ip()).collect();
+    let mut found: Vec<IpAddr> = resolve(name, 0).ok()?.into_iter().map(|at| at.ip()).collect();
     found.sort_by_key(IpAddr::is_ipv6);
     found.first().copied()
 }

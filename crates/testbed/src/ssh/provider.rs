@@ -1,8 +1,9 @@
 //! The provider `ssh`: which instance stands on which host, at which port, and what is done to
 //! reach the hosts.
 
+use plimsoll_net::resolve::resolve;
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -221,7 +222,7 @@ fn look_up(route: &Route, name: &str) -> Result<Ipv4Addr, TestbedError> {
     if let Ok(address) = name.parse() {
         return Ok(address);
     }
-    let found = (name, 0).to_socket_addrs().into_iter().flatten();
+    let found = resolve(name, 0).into_iter().flatten();
     let four = |address: SocketAddr| match address.ip() {
         IpAddr::V4(address) => Some(address),
         IpAddr::V6(_) => None,

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read};
-use std::net::{IpAddr, ToSocketAddrs as _};
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use plimsoll_net::resolve::resolve;
 use plimsoll_shoal::client::apply::replace;
 use plimsoll_shoal::client::import::{Fault, MOST_BYTES, StaticCache, parse};
 use plimsoll_shoal::fixed::{LeftOut, List};
@@ -86,8 +87,8 @@ fn address_of(host: &str, port: u16) -> Option<IpAddr> {
     if let Ok(address) = host.parse() {
         return Some(address);
     }
-    let all = (host, port).to_socket_addrs().ok()?;
-    all.map(|address| address.ip()).min_by_key(IpAddr::is_ipv6)
+    let all = resolve(host, port).ok()?;
+    all.into_iter().map(|address| address.ip()).min_by_key(IpAddr::is_ipv6)
 }
 
 /// Names what is left out: of what is not understood, and of caches that cannot be listed, the

@@ -1,12 +1,13 @@
 //! `plimsoll shoal server`: the registry.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use ipnet::IpNet;
+use plimsoll_net::resolve::resolve;
 use plimsoll_net::url::Url;
 use plimsoll_shoal::address::{may_be_public, normal};
 use plimsoll_shoal::auth::Keys;
@@ -185,9 +186,9 @@ fn listen(text: &str) -> Result<SocketAddr> {
         let both = std::net::TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0)).is_ok();
         return Ok(if both { every } else { SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)) });
     }
-    let found = (host, port).to_socket_addrs().map_err(|error| wrong(&error.to_string()))?;
+    let found = resolve(host, port).map_err(|error| wrong(&error.to_string()))?;
     // IPv4 first, as those who ask `localhost` do who know no other.
-    let first = found.min_by_key(SocketAddr::is_ipv6);
+    let first = found.into_iter().min_by_key(SocketAddr::is_ipv6);
     Ok(first.ok_or_else(|| wrong("the name has no address"))?)
 }
 

@@ -1,20 +1,28 @@
 //! `--prometheus`: live figures of a run, at a port that answers while the run goes on.
 
+mod clauses;
+mod times;
+
+use self::clauses::{Counted, within};
+use self::times::{histogram, quantiles, sum_s};
 use crate::terminal::error::{Context, Result};
 use plimsoll_net::http::access::is_for_this_host;
 use plimsoll_net::http::respond::{Answer, Bounds, Request, Server};
 use plimsoll_net::prometheus::{CONTENT_TYPE, Page};
 use plimsoll_runs::names::{OTHER, OTHER_NAME};
 use plimsoll_runs::{ErrorKind, Interval, LabelBook, LabelBooks, NameBook, NameBooks, Names, Tag};
-use plimsoll_stats::Histogram;
-use plimsoll_stats::histogram::{Compact, rank};
-use plimsoll_stats::percentiles::MIN_BEYOND;
+use plimsoll_stats::histogram::Compact;
+use plimsoll_stats::{Histogram, Slo};
+use std::borrow::Cow;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long the port goes on answering after the last run, unless its last second was scraped.
 const LINGER: Duration = Duration::from_secs(2);
+
+/// So many names have series of their own; those after them share one.
+const MOST_NAMES: usize = 200;
 
 /// What is said where a page of a browser asks under a name of its own.
 const ELSEWHERE: &[u8] = b"the header Host names no address of this host\n";
@@ -45,15 +53,18 @@ struct State {
     books: NameBooks,
     /// What users have come to, by their labels.
     labels: LabelBooks,
+    /// What must hold.
+    slo: Option<Slo>,
     /// Whether the last second that was added has been scraped.
     is_scraped: bool,
 }
 
 impl Exporter {
-    /// Serves at an address, from a thread of its own, until [`Exporter::finish`].
-    pub(crate) fn start(address: SocketAddr) -> Result<Self> {
+    /// Serves figures, also of what must hold, at an address, from a thread of its own, until [`Exporter::finish`].
+    pub(crate) fn start(address: SocketAddr, slo: Option<Slo>) -> Result<Self> {
         let listener = TcpListener::bind(address);
-        let figures = Arc::new(Figures::default());
+        let state = State { slo, ..State::default() };
+        let figures = Arc::new(Figures { state: Mutex::new(state), scraped: Condvar::new() });
         let served = Arc::clone(&figures);
         // Who asks from elsewhere may know this host by any name.
         let is_local = address.ip().is_loopback();
@@ -147,6 +158,7 @@ impl State {
         let help = "Connections open at once, at most, in the last second.";
         page.one("plimsoll_connections", "gauge", help, sum.connections);
         self.response_times(&mut page);
+        self.within_slo(&mut page);
         self.by_name(&mut page);
         self.by_label(&mut page);
         page.text()
@@ -157,8 +169,24 @@ impl State {
         let own = self.names.list().iter().zip(0_u16..).map(|(name, at)| (name.name.as_str(), at));
         let other = (self.names.others() > 0).then_some((OTHER_NAME, OTHER));
         let all = own.chain(other);
-        let all = all.filter_map(|(name, number)| Some((name, self.books.get(number)?)));
-        books(page, "name", &all.collect::<Vec<_>>());
+        let all =
+            all.filter_map(|(name, number)| Some((name, Cow::Borrowed(self.books.get(number)?))));
+        books(page, "name", &first(all.collect()));
+    }
+
+    /// How many requests are within the bounds of the SLO.
+    fn within_slo(&self, page: &mut Page) {
+        let Self { sum, names, books, labels, .. } = self;
+        let Some(slo) = &self.slo else { return };
+        let all = within(slo, &Counted { sum, names, books, labels });
+        if all.is_empty() {
+            return;
+        }
+        let family = "plimsoll_within_slo_total";
+        page.family(family, "counter", "Requests that succeeded within the bound of a clause.");
+        for (clause, n) in all {
+            page.sample(family, &[("clause", clause)], n);
+        }
     }
 
     /// Those of users with labels, by them, and the users themselves.
@@ -172,7 +200,7 @@ impl State {
         for (label, book) in &all {
             page.sample(family, &[("label", label)], book.users);
         }
-        let requests = all.iter().map(|(label, book)| (*label, &book.requests));
+        let requests = all.iter().map(|(label, book)| (*label, Cow::Borrowed(&book.requests)));
         books(page, "label", &requests.collect::<Vec<_>>());
         let timed: Vec<_> = all.iter().filter(|(_, book)| book.latency.count() > 0).collect();
         if timed.is_empty() {
@@ -180,24 +208,25 @@ impl State {
         }
         let help = "Publication of a broadcast to its receipt, by label.";
         let family = "plimsoll_label_broadcast_seconds";
-        page.family(family, "summary", help);
+        page.family(family, "histogram", help);
         for (label, book) in timed {
-            times(page, family, &[("label", label)], &book.latency.to_histogram());
+            let latency = book.latency.to_histogram();
+            histogram(page, family, &[("label", label)], (&latency, sum_s(&latency)));
         }
     }
 
     fn response_times(&self, page: &mut Page) {
-        let help = "Due to last byte, in the last second.";
-        page.family("plimsoll_response_seconds", "summary", help);
-        quantiles(page, "plimsoll_response_seconds", &[], &self.last);
-        page.sample("plimsoll_response_seconds_sum", &[], self.sum_ns / 1e9);
-        let count = self.sum.all_phases(Tag::Response).count();
-        page.sample("plimsoll_response_seconds_count", &[], count);
+        let (family, all) = ("plimsoll_response_seconds", self.sum.all_phases(Tag::Response));
+        page.family(family, "histogram", "Due to last byte.");
+        histogram(page, family, &[], (&all, self.sum_ns / 1e9));
+        let family = "plimsoll_last_second_response_seconds";
+        page.family(family, "gauge", "Quantiles of due to last byte, of the last second alone.");
+        quantiles(page, family, &self.last);
     }
 }
 
 /// Counters and times of requests that are told apart by a label of this name.
-fn books(page: &mut Page, by: &str, all: &[(&str, &NameBook)]) {
+fn books(page: &mut Page, by: &str, all: &[(&str, Cow<'_, NameBook>)]) {
     if all.is_empty() {
         return;
     }
@@ -226,32 +255,23 @@ fn books(page: &mut Page, by: &str, all: &[(&str, &NameBook)]) {
         }
     }
     let family = format!("plimsoll_{by}_response_seconds");
-    page.family(&family, "summary", &format!("Due to last byte, by {by}."));
+    page.family(&family, "histogram", &format!("Due to last byte, by {by}."));
     for (name, book) in all {
         if let Some(response) = book.times(Tag::Response).map(Compact::to_histogram) {
-            times(page, &family, &[(by, name)], &response);
+            histogram(page, &family, &[(by, name)], (&response, sum_s(&response)));
         }
     }
 }
 
-/// Quantiles, sum and count of times.
-fn times(page: &mut Page, family: &str, labels: &[(&str, &str)], times: &Histogram) {
-    quantiles(page, family, labels, times);
-    let count = times.count();
-    let sum_s = times.mean().unwrap_or(0.0) * count as f64 / 1e9;
-    page.sample(&format!("{family}_sum"), labels, sum_s);
-    page.sample(&format!("{family}_count"), labels, count);
-}
-
-/// Quantiles of times. Fewer than ten beyond are too few, in a second as in a run.
-fn quantiles(page: &mut Page, family: &str, labels: &[(&str, &str)], times: &Histogram) {
-    let count = times.count();
-    for q in [0.5, 0.9, 0.99, 0.999] {
-        let rank = Some(rank(q, count)).filter(|rank| count - rank >= MIN_BEYOND);
-        let Some(value) = rank.and_then(|rank| times.value_at_rank(rank)) else { continue };
-        let quantile = q.to_string();
-        let labels: Vec<(&str, &str)> =
-            labels.iter().copied().chain([("quantile", quantile.as_str())]).collect();
-        page.sample(family, &labels, value as f64 / 1e9);
+/// The first [`MOST_NAMES`], and all others as one.
+fn first<'a>(mut all: Vec<(&'a str, Cow<'a, NameBook>)>) -> Vec<(&'a str, Cow<'a, NameBook>)> {
+    if all.len() <= MOST_NAMES {
+        return all;
     }
+    let mut others = NameBook::default();
+    for (_, book) in all.drain(MOST_NAMES - 1..) {
+        others.merge(&book);
+    }
+    all.push((OTHER_NAME, Cow::Owned(others)));
+    all
 }
