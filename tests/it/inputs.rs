@@ -14,6 +14,44 @@ fn shell(place: &Place, line: &str) -> Done {
     place.start(command).wait()
 }
 
+#[test]
+fn tags_stay_with_runs_and_experiments_and_lists_find_them() {
+    let place = Place::new();
+    let target = place.calm();
+    let url = target.url();
+    let load = ["--rate", "5/s", "--for", "1s", "--tag", "commit=a=b", "--tag", "branch=main"];
+    let run = place.load(&[&[url.as_str(), "--json"], &load[..]].concat()).json();
+    assert_eq!(run["run"]["tags"], serde_json::json!({ "commit": "a=b", "branch": "main" }));
+    place.load(&[&url, "--rate", "5/s", "--for", "1s", "--tag", "branch=other"]);
+    place.load(&[&url, "--rate", "5/s", "--for", "1s"]);
+    place.write(
+        "plan.toml",
+        "[load]\nrate = '5/s'\nfor = '5m'\n[pool]\nmax = 2\n[instance]\nservice = 'const:1ms'\n\
+         [policy.one]\nkind = 'fixed'\ninstances = 1\n",
+    );
+    place.plimsoll(&["simulate", "plan.toml", "--quiet", "--tag", "branch=main"]).ended_with(0);
+    let list = |more: &[&str]| {
+        let all = [&["runs", "list", "--json"], more].concat();
+        place.plimsoll(&all).ended_with(0).json()["runs"].as_array().unwrap().clone()
+    };
+    assert_eq!(list(&[]).len(), 4);
+    let kinds: Vec<_> =
+        list(&["--tag", "branch=main"]).iter().map(|of| of["kind"].clone()).collect();
+    assert_eq!(kinds, ["load", "pool"]);
+    assert_eq!(list(&["--tag", "branch=main", "--tag", "commit=a=b"]).len(), 1);
+    // The index is made again.
+    std::fs::remove_file(place.path("runs/index.sqlite")).unwrap();
+    assert_eq!(list(&["--tag", "branch=other"]).len(), 1);
+    let shown = place.plimsoll(&["runs", "show", run["run"]["id"].as_str().unwrap()]);
+    shown.prints(&["branch=main, commit=a=b"]);
+    for wrong in ["commit", "=a", "a b=c", "commit="] {
+        let done = place.plimsoll(&["load", &url, "--for", "1s", "--tag", wrong]);
+        done.ended_with(2).says(&["expected KEY=VALUE"]);
+    }
+    let twice = ["load", &url, "--for", "1s", "--tag", "a=1", "--tag", "a=2"];
+    place.plimsoll(&twice).ended_with(2).says(&["a is given twice"]);
+}
+
 /// The trace, the URLs with their counts, and the JSON of an import.
 fn imported(place: &Place, log: &Path) -> (Vec<String>, serde_json::Value) {
     let log = log.to_str().unwrap();

@@ -58,6 +58,7 @@ mod market;
 mod mediawiki;
 mod names;
 mod nginx;
+mod otlp;
 mod own_folders;
 mod packages;
 mod paths;

@@ -1,11 +1,15 @@
 //! `--prometheus`: figures of a run while it goes on.
 
-use crate::place::Place;
-use crate::program::wait_for;
-use plimsoll_runs::{Phase, Run};
+use crate::place::{Place, run_folders, test_name};
+use crate::program::{Done, Going, PLIMSOLL, wait_for};
+use plimsoll_runs::{Phase, Run, Tag};
+use plimsoll_stats::Histogram;
+use plimsoll_testing::{free_port, installed, not_judged};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -13,7 +17,7 @@ use std::time::{Duration, Instant};
 pub(crate) fn get(address: &str, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").ok()?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;
     Some(answer)
@@ -201,4 +205,89 @@ fn a_name_of_another_host_is_not_answered() {
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{host}: {answer}");
     }
     place.stopped(going).ran();
+}
+
+/// A real Prometheus scrapes, and computes the percentiles that the run has.
+#[test]
+fn prometheus_computes_the_percentiles_of_two_runs_at_once() {
+    let place = Place::new();
+    let Some(prometheus) = installed(&test_name(), "prometheus") else { return };
+    let target = place.target(&["--service-time", "exp:5ms", "--workers", "50"]);
+    let url = target.url();
+    let ports = [free_port(), free_port()].map(|port| port.to_string());
+    let runs = ["first", "second"].map(|out| place.path(out));
+    let going: Vec<Going> = ports
+        .iter()
+        .zip(&runs)
+        .map(|(port, out)| {
+            let load = ["load", &url, "--rate", "200/s", "--for", "ever", "--at-most", "30000"];
+            let more = ["--quiet", "--prometheus", port, "--out", out.to_str().unwrap()];
+            place.start(place.command(PLIMSOLL, &[&load[..], &more].concat()))
+        })
+        .collect();
+    let [first, second] = &ports;
+    let config = format!(
+        "global: {{scrape_interval: 1s}}\nscrape_configs:\n- job_name: plimsoll\n  \
+         static_configs: [{{targets: ['127.0.0.1:{first}', '127.0.0.1:{second}']}}]\n"
+    );
+    place.write("prometheus.yml", config);
+    let own = free_port();
+    let address = format!("127.0.0.1:{own}");
+    let flags = ["--config.file=prometheus.yml", "--storage.tsdb.path=tsdb"];
+    let listen = format!("--web.listen-address={address}");
+    let mut server = place
+        .start(place.command(prometheus.to_str().unwrap(), &[&flags[..], &[&listen]].concat()));
+    let ask = |query: &str| -> Option<f64> {
+        let path = format!("/api/v1/query?query={query}");
+        let answer = get(&address, &path)?;
+        let body: Value = serde_json::from_str(answer.split_once("\r\n\r\n")?.1.trim()).ok()?;
+        body["data"]["result"][0]["value"][1].as_str()?.parse().ok()
+    };
+    // Both have been scraped often enough.
+    wait_for("2,000 requests of both", || {
+        assert!(!server.has_ended(), "{}", server.err());
+        let both = ask("count(plimsoll_completed_total%3E1000)")?;
+        (both > 1.5).then_some(())
+    });
+    let going = going.into_iter().zip(&runs);
+    let dones: Vec<Done> = going
+        .map(|(going, out)| {
+            let run = run_folders(out).pop().unwrap();
+            place.plimsoll(&["stop", run.to_str().unwrap()]).ended_with(0);
+            going.wait()
+        })
+        .collect();
+    dones.into_iter().for_each(|done| drop(done.ran()));
+    let of = |name: &str| format!("last_over_time(plimsoll_response_seconds_{name}%5B1h%5D)");
+    let counted = ask(&format!("sum({})", of("count")));
+    judged_by_buckets(&runs, counted, |q| {
+        let query = format!("histogram_quantile({q},sum+by(le)({}))", of("bucket"));
+        ask(&query).expect("a quantile")
+    });
+}
+
+/// Whether quantiles lie in the buckets that hold those of all answers of some runs.
+fn judged_by_buckets(runs: &[PathBuf], counted: Option<f64>, quantile: impl Fn(f64) -> f64) {
+    let mut all = Histogram::new();
+    for out in runs {
+        let run = Run::open(&run_folders(out).pop().unwrap()).unwrap();
+        for phase in Phase::ALL {
+            all.add(&run.histogram(phase, Tag::Response).unwrap());
+        }
+    }
+    if counted != Some(all.count() as f64) {
+        let why = format!("{counted:?} of {} answers were scraped", all.count());
+        not_judged(&test_name(), &why);
+        return;
+    }
+    let bounds = (-4..=2).flat_map(|power| [1.0, 2.0, 5.0].map(|of| of * 10_f64.powi(power)));
+    let bounds: Vec<f64> = [0.0].into_iter().chain(bounds).collect();
+    for q in [0.5, 0.9, 0.99] {
+        let own = all.value_at_quantile(q).unwrap() as f64 / 1e9;
+        let at = bounds.partition_point(|bound| *bound < own);
+        let (low, high) = (bounds[at - 1], bounds[at]);
+        let told = quantile(q);
+        let is_within = (low * 0.999..=high * 1.001).contains(&told);
+        assert!(is_within, "p{q}: {told} s by Prometheus, {own} s in the runs");
+    }
 }

@@ -4,11 +4,13 @@
 use crate::cache_args::Cache;
 use crate::ci_args::Ci;
 use crate::flags::{LoadFlags, RequestFlags, SearchFlags, SearchedFlags, TlsFlags};
+use crate::otlp_args::Otlp;
 use crate::place::version_text;
 use crate::plan_args::Plans;
 use crate::series_args::{CapacityCommand, SeriesFlags};
 use crate::shoal_args::Shoal;
 use crate::simulate_args::{Simulate, Tune};
+use crate::tag_args::Tags;
 use crate::web_args::Web;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -117,6 +119,8 @@ pub(crate) struct Load {
     /// Folder for runs
     #[arg(long, value_name = "FOLDER", default_value = "runs", help_heading = PRINTED)]
     pub(crate) out: PathBuf,
+    #[command(flatten, next_help_heading = PRINTED)]
+    pub(crate) tags: Tags,
     /// Say what the plan would do; send nothing
     #[arg(long, help_heading = PRINTED)]
     pub(crate) check: bool,
@@ -133,6 +137,8 @@ pub(crate) struct Load {
     #[arg(long, value_name = "ADDRESS", help_heading = PRINTED)]
     pub(crate) prometheus: Option<String>,
     #[command(flatten, next_help_heading = PRINTED)]
+    pub(crate) otlp: Otlp,
+    #[command(flatten, next_help_heading = PRINTED)]
     pub(crate) web: Web,
     /// Write the HTML report to this file as well
     #[arg(long, value_name = "FILE", help_heading = PRINTED)]
@@ -141,7 +147,7 @@ pub(crate) struct Load {
     #[arg(
         long, value_name = "FILE", help_heading = PRINTED,
         conflicts_with_all = [
-            "check", "print_plan", "report", "prometheus", "web", "junit", "markdown"
+            "check", "print_plan", "report", "prometheus", "otlp", "web", "junit", "markdown"
         ]
     )]
     pub(crate) clean: Option<PathBuf>,
@@ -246,6 +252,8 @@ pub(crate) struct Capacity {
     /// Folder for runs
     #[arg(long, value_name = "FOLDER", default_value = "runs", help_heading = PRINTED)]
     pub(crate) out: PathBuf,
+    #[command(flatten, next_help_heading = PRINTED)]
+    pub(crate) tags: Tags,
     /// Say what the plan would do; send nothing
     #[arg(long, help_heading = PRINTED, conflicts_with = "resume")]
     pub(crate) check: bool,
@@ -437,6 +445,9 @@ pub(crate) enum RunsCommand {
         /// Folder for runs
         #[arg(long, value_name = "FOLDER", default_value = "runs")]
         out: PathBuf,
+        /// Only those that were tagged so, such as branch=main
+        #[arg(long, value_name = "KEY=VALUE")]
+        tag: Vec<String>,
         /// Print the list as JSON
         #[arg(long)]
         json: bool,

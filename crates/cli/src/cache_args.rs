@@ -1,6 +1,7 @@
 //! The command line of the cache lab.
 
 use crate::flags::CacheFlags;
+use crate::tag_args::Tags;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -78,6 +79,8 @@ pub(crate) struct CacheSimulate {
     /// Folder for runs
     #[arg(long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) tags: Tags,
     /// Keep a run of every cell (a policy at a size, or a cluster in one replication), even of more
     /// than 100
     #[arg(long)]
@@ -145,6 +148,8 @@ pub(crate) struct CacheMrc {
     /// Folder for runs
     #[arg(long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) tags: Tags,
     /// Write the HTML report to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,

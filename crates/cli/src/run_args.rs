@@ -1,6 +1,7 @@
 //! The command line of plans of any kind.
 
 use crate::ci_args::Ci;
+use crate::tag_args::Tags;
 use crate::web_args::Web;
 use clap::Args;
 use std::path::PathBuf;
@@ -76,6 +77,8 @@ pub(crate) struct Run {
     /// Folder for runs
     #[arg(long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) tags: Tags,
     /// Keep a run of every simulated cell, even of more than 100
     #[arg(long)]
     pub(crate) keep_cells: bool,

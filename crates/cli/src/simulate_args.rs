@@ -1,6 +1,7 @@
 //! The command line of simulations, and of looking for a policy's parameters.
 
 use crate::flags::{PoolFlags, TuneFlags};
+use crate::tag_args::Tags;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -54,6 +55,8 @@ pub(crate) struct Simulate {
     /// Folder for runs
     #[arg(long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) tags: Tags,
     /// Keep a run of every cell (a policy in one replication), even of more than 100
     #[arg(long)]
     pub(crate) keep_cells: bool,
@@ -105,6 +108,8 @@ pub(crate) struct Tune {
     /// Folder for runs
     #[arg(long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) tags: Tags,
     /// Keep a run of every cell (a setting in one replication), even of more than 100
     #[arg(long)]
     pub(crate) keep_cells: bool,

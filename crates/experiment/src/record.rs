@@ -274,7 +274,8 @@ impl<'a> Record<'a> {
         }
         let is_private = inner.is_private;
         let basis = self.basis()?;
-        let meta = RunMeta { inputs_sha256: inputs::sha256(&basis.inputs), ..meta };
+        let inputs_sha256 = inputs::sha256(&basis.inputs);
+        let meta = RunMeta { inputs_sha256, tags: of.tags.clone(), ..meta };
         let Place::Experiment(journal) = &mut inner.place else {
             let id = of.id.clone();
             let writer = RunWriter::create(of.root, &RunMeta { id, cell: 0, ..meta })?;
@@ -454,6 +455,7 @@ impl<'a> Record<'a> {
             subject: subject(&of.what, &cell.factors),
             about: of.about.clone(),
             factors: cell.factors.clone(),
+            tags: self.opening.tags.clone(),
             started_unix_ns,
             version: self.opening.version.to_owned(),
             seed: cell.seed,
@@ -497,6 +499,7 @@ impl Inner {
             version: (*version).to_owned(),
             plan_text: of.plan_text.clone(),
             plan_file: record.opening.plan_file.clone(),
+            tags: record.opening.tags.clone(),
         };
         let mut journal = match record.opening.layout {
             Layout::Within => {

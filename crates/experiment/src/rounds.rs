@@ -197,6 +197,7 @@ mod tests {
             cells: 4,
             keeps: Keeps::Few,
             adopts: false,
+            tags: [].into(),
             version: "0.0.0",
             now_ns: || 1_800_000_000_000_000_000,
         }

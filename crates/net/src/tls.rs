@@ -152,10 +152,15 @@ impl Files {
     }
 
     fn read(&self) -> Result<ClientConfig, TlsError> {
+        // A certificate that is in the file itself is trusted, as well as what it has signed.
+        let roots = Roots::read(self.ca.as_deref())?;
+        let verifier = Verifier::of_roots(roots, provider(), CertificateEnd::default())
+            .map_err(|error| TlsError::Certificates(rustls::Error::General(error.to_string())))?;
         let builder = ClientConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .map_err(TlsError::Certificates)?
-            .with_root_certificates(Roots::read(self.ca.as_deref())?.store);
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier));
         let identity = self.identity.as_ref();
         identified(builder, identity.map(|(chain, key)| (&**chain, &**key)))
     }

@@ -40,6 +40,7 @@ pub(crate) fn of_meta(meta: &RunMeta) -> Vec<(&'static str, String)> {
         ("host", json(&meta.host)),
     ];
     facts.extend((!meta.factors.is_empty()).then(|| ("factors", json(&meta.factors))));
+    facts.extend((!meta.tags.is_empty()).then(|| ("tags", json(&meta.tags))));
     facts.extend((!meta.about.is_empty()).then(|| ("about", meta.about.clone())));
     facts.extend(meta.inputs_sha256.iter().map(|of| ("inputs_sha256", of.clone())));
     facts.extend(meta.slo.iter().map(|slo| ("slo", slo.clone())));
@@ -131,12 +132,8 @@ impl Facts {
             name: text("name")?,
             subject: text("subject")?,
             about: self.0.get("about").cloned().unwrap_or_default(),
-            factors: self
-                .0
-                .contains_key("factors")
-                .then(|| self.json("factors"))
-                .transpose()?
-                .unwrap_or_default(),
+            factors: self.map("factors")?,
+            tags: self.map("tags")?,
             started_unix_ns: self.parsed("started_unix_ns")?,
             version: text("version")?,
             seed: self.parsed("seed")?,
@@ -151,6 +148,12 @@ impl Facts {
                 .ok_or_else(|| format!("`world` is `{world}`, expected live or simulated"))?,
             host: self.json("host")?,
         })
+    }
+
+    /// Texts by name; none where the table has no such row.
+    fn map(&self, key: &str) -> Result<BTreeMap<String, String>, String> {
+        let found = self.0.contains_key(key).then(|| self.json(key));
+        Ok(found.transpose()?.unwrap_or_default())
     }
 
     fn load(&self) -> Result<LoadMeta, String> {

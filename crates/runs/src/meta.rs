@@ -144,6 +144,8 @@ pub struct RunMeta {
     pub about: String,
     /// The levels of the cell that it is, by factor; none of a run that is no cell.
     pub factors: BTreeMap<String, String>,
+    /// What it was tagged with when it was started, such as the commit under test.
+    pub tags: BTreeMap<String, String>,
     /// Start by the wall clock, nanoseconds since 1970 UTC.
     pub started_unix_ns: u64,
     /// The version of this program.

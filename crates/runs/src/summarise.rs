@@ -510,6 +510,7 @@ fn identity(run: &Run, invalid_because: Vec<String>) -> RunIdentity {
         name: meta.name.clone(),
         started: iso8601(meta.started_unix_ns),
         version: meta.version.clone(),
+        tags: meta.tags.clone(),
         seed: meta.seed,
         plan_sha256: meta.plan_sha256.clone(),
         inputs_sha256: meta.inputs_sha256.clone(),

@@ -122,6 +122,9 @@ pub struct RunIdentity {
     pub started: String,
     /// The version of the program that ran it.
     pub version: String,
+    /// What it was tagged with when it was started; left out without tags.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<String, String>,
     /// The seed of every random stream.
     pub seed: u64,
     /// SHA-256 of `plan.toml`.

@@ -209,6 +209,7 @@ impl<'a> Asked<'a> {
             cells: cells.into(),
             keeps: Keeps::All,
             adopts: false,
+            tags: self.args.tags.read()?,
             version: VERSION,
             now_ns: unix_ns,
         };

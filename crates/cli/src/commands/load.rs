@@ -2,12 +2,12 @@
 
 use crate::args::Load;
 use crate::commands::group::{Group, no_run};
-use crate::commands::prometheus::Exporter;
 use crate::commands::report;
 use crate::commands::web::Web;
 use crate::exit::Exit;
 use crate::files;
 use crate::interrupt::Interrupts;
+use crate::metrics::Metrics;
 use crate::place::{VERSION, environment, place, run_id, unix_ns};
 use crate::terminal::error::{Error, Result, read, show};
 use crate::terminal::paint::Paint;
@@ -74,8 +74,8 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
     if plan.load.shape.is_for_ever() {
         interrupts = interrupts.bound_to_parent();
     }
-    let exporter = exporter(args, plan)?;
     let id = run_id(unix_ns());
+    let metrics = metrics(args, (plan, &id))?;
     let web = Web::start(&args.web, (&id, plan.name.as_deref().unwrap_or_default()))?;
     let length = (prepared.offer.duration_ns(), prepared.warmup_ns);
     let ready = Ready::loaded(plan.clone(), prepared, &here);
@@ -88,6 +88,7 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
         cells: plan.repeat.into(),
         keeps: Keeps::All,
         adopts: false,
+        tags: args.tags.read()?,
         version: VERSION,
         now_ns: unix_ns,
     });
@@ -97,7 +98,7 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
         done.lock().unwrap_or_else(PoisonError::into_inner).hear(news);
     };
     let quiet = args.quiet || args.json;
-    let screen = Screen::new(quiet, &interrupts).of_load(length, exporter.clone()).heard_by(&hear);
+    let screen = Screen::new(quiet, &interrupts).of_load(length, metrics.clone()).heard_by(&hear);
     let with = With {
         record: &record,
         path: &args.out.join(&id),
@@ -113,8 +114,8 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
     let Conducted { path, executed, .. } = run_plan(&ready, &with)?;
     let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     let exit = conclude(plan, &id, done, executed, path.is_some())?;
-    if let Some(exporter) = exporter {
-        exporter.finish();
+    if let Some(metrics) = metrics {
+        metrics.finish();
     }
     if let Some((web, path)) = web.zip(path) {
         web.finish(&path, &interrupts)?;
@@ -122,11 +123,28 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
     Ok(exit)
 }
 
-/// What exposes live figures, where that is asked for.
-fn exporter(args: &Load, plan: &Plan) -> Result<Option<Exporter>> {
-    let Some(text) = &args.prometheus else { return Ok(None) };
-    let address = read("--prometheus", text, super::agent::address)?;
-    Ok(Some(Exporter::start(address, plan.measure.slo.clone())?))
+/// What tells live figures, where that is asked for.
+fn metrics(args: &Load, (plan, id): (&Plan, &str)) -> Result<Option<Metrics>> {
+    let Load { prometheus, otlp, .. } = args;
+    if prometheus.is_none() && otlp.otlp.is_none() {
+        return Ok(None);
+    }
+    let mut metrics = Metrics::new(plan.measure.slo.clone());
+    if let Some(text) = prometheus {
+        metrics.serve(read("--prometheus", text, super::agent::address)?)?;
+    }
+    if let Some(receiver) = otlp.receiver()? {
+        let own = [
+            ("service.name", "plimsoll"),
+            ("service.version", VERSION),
+            ("service.instance.id", id),
+            ("plimsoll.run", id),
+        ];
+        let name = plan.name.as_deref().map(|name| ("plimsoll.plan", name));
+        let all = own.into_iter().chain(name);
+        metrics.push(receiver, all.map(|(key, of)| (key.to_owned(), of.to_owned())).collect())?;
+    }
+    Ok(Some(metrics))
 }
 
 /// Prints what replications say together, and writes the report.

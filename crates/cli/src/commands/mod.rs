@@ -18,7 +18,6 @@ pub(crate) mod load;
 pub(crate) mod man;
 pub(crate) mod plan;
 pub(crate) mod prepare;
-pub(crate) mod prometheus;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod runs;

@@ -304,6 +304,7 @@ fn record<'a>(
         cells: ready.most_cells(),
         keeps: super::simulate::cells::keeps(args.keep_cells),
         adopts: args.adopt,
+        tags: args.tags.read()?,
         version: VERSION,
         now_ns: unix_ns,
     };

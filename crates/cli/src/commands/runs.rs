@@ -5,6 +5,7 @@ mod experiment;
 use crate::args::RunsCommand;
 use crate::exit::Exit;
 use crate::found::{self, Found};
+use crate::tag_args::tag;
 use crate::terminal::error::Result;
 use crate::terminal::paint::Paint;
 use crate::terminal::table::{render, us};
@@ -19,13 +20,15 @@ use std::path::Path;
 /// Runs the command.
 pub(crate) fn run(command: &RunsCommand) -> Result<Exit> {
     match command {
-        RunsCommand::List { out, json } => show_list(out, *json),
+        RunsCommand::List { out, tag, json } => show_list(out, tag, *json),
         RunsCommand::Show { run, figure, json } => show(run.as_deref(), figure, *json),
     }
 }
 
-fn show_list(root: &Path, json: bool) -> Result<Exit> {
-    let listing = list(root)?;
+fn show_list(root: &Path, tags: &[String], json: bool) -> Result<Exit> {
+    let tags = tags.iter().map(|text| tag(text)).collect::<Result<Vec<_>>>()?;
+    let mut listing = list(root)?;
+    listing.runs.retain(|run| tags.iter().all(|(key, value)| run.tags.get(key) == Some(value)));
     if json {
         let runs: Vec<_> = listing.runs.iter().map(entry).collect();
         let warnings: Vec<_> = listing.unreadable.iter().map(|(_, why)| why.to_string()).collect();
@@ -76,7 +79,7 @@ fn entry(run: &Entry) -> serde_json::Value {
     let headline = run.headline.as_ref();
     serde_json::json!({
         "id": run.id, "name": run.name, "kind": run.kind.name(), "subject": run.subject,
-        "started": run.started, "ended": run.ended,
+        "started": run.started, "ended": run.ended, "tags": run.tags,
         "cells": run.cells.map(|cells| serde_json::json!({ "done": cells.done, "of": cells.of })),
         "valid": load.map(|load| load.valid), "rate_mean": load.and_then(|load| load.rate_mean),
         "p50_us": load.and_then(|load| load.p50_us), "p99_us": load.and_then(|load| load.p99_us),

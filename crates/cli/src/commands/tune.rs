@@ -30,7 +30,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let threads = threads(args.threads.as_deref())?;
     let interrupts = Interrupts::watch()?;
     let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("replications");
-    let keeping = Keeping { out: &args.out, plan: &args.plan, all: args.keep_cells };
+    let keeping =
+        Keeping { out: &args.out, plan: &args.plan, all: args.keep_cells, tags: args.tags.read()? };
     let tuned = Cell::new(None);
     let take = |of: TuneResult| tuned.set(Some(of));
     let folder = simulate(&ready, &keeping, (&screen, threads), Takes::Tuned(&take))?;

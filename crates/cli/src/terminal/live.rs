@@ -5,7 +5,7 @@ use super::by_name::Named;
 use super::paint::Paint;
 use super::table::us;
 use super::{say, seen};
-use crate::commands::prometheus::Exporter;
+use crate::metrics::Metrics;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plimsoll_experiment::control::PoolNow;
 use plimsoll_runs::{ErrorKind, Interval, Names, Phase, Tag};
@@ -24,7 +24,7 @@ pub(crate) struct Live {
     is_quiet: bool,
     total_ns: u64,
     warmup_ns: u64,
-    exporter: Option<Exporter>,
+    metrics: Option<Metrics>,
     errors: u64,
     instances: Instances,
     named: Named,
@@ -37,11 +37,11 @@ impl Live {
     pub(crate) fn new(
         (total_ns, warmup_ns): (u64, u64),
         is_quiet: bool,
-        exporter: Option<Exporter>,
+        metrics: Option<Metrics>,
     ) -> Self {
         let (bar, errors, instances) = (None, 0, Instances::default());
         let (pools, named) = (BTreeMap::new(), Named::default());
-        Self { bar, is_quiet, total_ns, warmup_ns, exporter, errors, instances, named, pools }
+        Self { bar, is_quiet, total_ns, warmup_ns, metrics, errors, instances, named, pools }
     }
 
     /// The next load is of so many nanoseconds, the warm-up within them.
@@ -52,8 +52,8 @@ impl Live {
     /// Takes what the requests of the next load are called.
     pub(crate) fn names(&mut self, names: &Names) {
         self.named = Named::of(names);
-        if let Some(exporter) = &self.exporter {
-            exporter.names(names);
+        if let Some(metrics) = &self.metrics {
+            metrics.names(names);
         }
     }
 
@@ -168,8 +168,11 @@ impl Live {
                 .map(|kind| second.events.errors_of(*kind))
                 .sum::<u64>();
             self.named.second(second);
-            if let Some(exporter) = &self.exporter {
-                exporter.add(second);
+            if let Some(note) = self.metrics.as_ref().and_then(|metrics| metrics.add(second)) {
+                match &self.bar {
+                    Some(bar) => bar.suspend(|| say(&note)),
+                    None => say(&note),
+                }
             }
         }
         self.draw(second, complete);

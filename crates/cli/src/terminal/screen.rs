@@ -3,8 +3,8 @@
 
 use super::live::Live;
 use super::say;
-use crate::commands::prometheus::Exporter;
 use crate::interrupt::Interrupts;
+use crate::metrics::Metrics;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plimsoll_experiment::control::{Control, News, Wish};
 use plimsoll_units::{show_count, show_duration};
@@ -71,9 +71,9 @@ impl<'a> Screen<'a> {
     pub(crate) fn of_load(
         mut self,
         (total_ns, warmup_ns): (u64, u64),
-        exporter: Option<Exporter>,
+        metrics: Option<Metrics>,
     ) -> Self {
-        let live = Live::new((total_ns, warmup_ns), self.is_quiet, exporter);
+        let live = Live::new((total_ns, warmup_ns), self.is_quiet, metrics);
         self.view.get_mut().unwrap_or_else(PoisonError::into_inner).load = Some(live);
         self.answers = [
             "stopping: what is in flight is finished; interrupt again to end at once",

@@ -55,6 +55,10 @@ fn headline(out: &mut String, summary: &Summary, paint: Paint) {
     };
     let name = if summary.run.name.is_empty() { &summary.run.id } else { &summary.run.name };
     let _ = writeln!(out, "{}  {state}", paint.bold(name));
+    if !summary.run.tags.is_empty() {
+        let tags = summary.run.tags.iter().map(|(key, value)| format!("{key}={value}"));
+        let _ = writeln!(out, "  tags          {}", tags.collect::<Vec<_>>().join(", "));
+    }
 }
 
 fn counts(out: &mut String, summary: &Summary, paint: Paint) {

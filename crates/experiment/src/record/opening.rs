@@ -54,6 +54,8 @@ pub struct Opening<'a> {
     pub keeps: Keeps,
     /// Whether an experiment goes on with a plan that has changed, by the cells that are equal.
     pub adopts: bool,
+    /// What runs are tagged with.
+    pub tags: BTreeMap<String, String>,
     /// The version of this program.
     pub version: &'a str,
     /// Tells nanoseconds since 1970.

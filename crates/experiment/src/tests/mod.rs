@@ -30,6 +30,7 @@ fn opening(root: &Path, of: Subject, cells: u64) -> Opening<'_> {
         cells,
         keeps: Keeps::Few,
         adopts: false,
+        tags: [].into(),
         version: "0.0.0",
         now_ns: || 1_800_000_000_000_000_000,
     }

@@ -86,6 +86,7 @@ impl Of {
             version: "0.1.0".to_owned(),
             plan_text: self.plan.clone(),
             plan_file: String::new(),
+            tags: [].into(),
         };
         let mut journal = Journal::create(root, &meta).unwrap();
         let cells: Vec<Cell> = (1..).zip(kept).map(|(number, of)| cell(number, of)).collect();
@@ -121,6 +122,7 @@ impl Of {
             subject: self.subject.clone(),
             about: self.about.clone(),
             factors: cell.factors.clone(),
+            tags: [].into(),
             started_unix_ns: 1_790_000_000_000_000_000,
             version: "0.1.0".to_owned(),
             seed: cell.seed,

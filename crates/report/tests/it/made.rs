@@ -137,6 +137,7 @@ impl Course {
             subject: self.subject.clone(),
             about: String::new(),
             factors: std::collections::BTreeMap::new(),
+            tags: [].into(),
             kind: self.kind,
             cell: 0,
             started_unix_ns: 1_793_000_000 * S,

@@ -100,6 +100,7 @@ fn pool(root: &std::path::Path, id: &str, instances: f64) -> Run {
         subject: "threshold".to_owned(),
         about: String::new(),
         factors: std::collections::BTreeMap::new(),
+        tags: [].into(),
         started_unix_ns: 1_790_000_000_000_000_000,
         version: "0.1.0".to_owned(),
         seed: 7,

@@ -104,6 +104,8 @@ pub struct ExperimentMeta {
     pub plan_text: String,
     /// The path of the file that the plan was read from; empty where there was none.
     pub plan_file: String,
+    /// What it was tagged with when it was started.
+    pub tags: BTreeMap<String, String>,
 }
 
 /// Where the cells of an experiment have their runs.

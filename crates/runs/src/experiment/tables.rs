@@ -58,6 +58,11 @@ pub(super) fn create(database: &Connection, meta: &ExperimentMeta) -> rusqlite::
     ] {
         schema::set_meta(&transaction, key, value)?;
     }
+    if !meta.tags.is_empty() {
+        let tags =
+            serde_json::to_string(&meta.tags).unwrap_or_else(|_| unreachable!("texts serialise"));
+        schema::set_meta(&transaction, "tags", &tags)?;
+    }
     transaction.commit()
 }
 
@@ -98,6 +103,11 @@ pub(super) fn read_meta(
         version: text("version")?.clone(),
         plan_text: text("plan_text")?.clone(),
         plan_file: facts.get("plan_file").cloned().unwrap_or_default(),
+        tags: facts
+            .get("tags")
+            .map(|text| serde_json::from_str(text).map_err(|error| format!("`tags`: {error}")))
+            .transpose()?
+            .unwrap_or_default(),
     };
     let Some(name) = facts.get("ended") else { return Ok((meta, None)) };
     let ended = Ended::from_parts(name, text("ended_because")?)

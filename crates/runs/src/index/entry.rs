@@ -1,5 +1,6 @@
 //! What a list tells of a run or of an experiment, and where it comes from.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use plimsoll_stats::figure;
@@ -19,6 +20,8 @@ pub struct Entry {
     pub kind: Kind,
     /// What was put to the test.
     pub subject: String,
+    /// What it was tagged with.
+    pub tags: BTreeMap<String, String>,
     /// Start, ISO 8601 in UTC.
     pub started: String,
     /// As [`crate::summary::RunIdentity::ended`].
@@ -103,6 +106,7 @@ impl Entry {
             name: meta.name.clone(),
             kind: meta.kind,
             subject: meta.subject.clone(),
+            tags: meta.tags.clone(),
             started: iso8601(meta.started_unix_ns),
             ended: run.end().map_or("incomplete", |end| end.ended.name()).to_owned(),
             cells: None,
@@ -125,6 +129,7 @@ impl Entry {
             name: meta.name.clone(),
             kind: meta.kind,
             subject: meta.subject.clone(),
+            tags: meta.tags.clone(),
             started: iso8601(meta.started_unix_ns),
             ended: experiment.ended().map_or("incomplete", crate::Ended::name).to_owned(),
             cells: Some(experiment.progress()?),

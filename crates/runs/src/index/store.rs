@@ -17,13 +17,14 @@ use crate::own;
 /// The file's name below the root of all runs.
 const FILE: &str = "index.sqlite";
 /// The version of the index; another one is thrown away.
-const FORMAT: i32 = 4;
+const FORMAT: i32 = 5;
 /// What tells an index from other databases: its `application_id`.
 const MARK: [u8; 4] = *b"Plms";
 
 /// The columns of a row: the folder's name, the stamp of its files, and the entry.
 const COLUMNS: &str = "id, stamp, name, kind, subject, started, ended, cells_done, cells_of,
-    valid, rate_mean, p50_us, p99_us, offered, failed, headline, headline_low, headline_high";
+    valid, rate_mean, p50_us, p99_us, offered, failed, headline, headline_low, headline_high,
+    tags";
 
 /// The index, made where it is missing and made anew where it is damaged or of another version;
 /// `None` where it cannot be, and where what has its name is none of ours: that is left as it is.
@@ -68,7 +69,8 @@ fn open_or_make(file: &Path) -> rusqlite::Result<Option<Connection>> {
                    kind TEXT NOT NULL, subject TEXT NOT NULL, started TEXT NOT NULL,
                    ended TEXT NOT NULL, cells_done INTEGER, cells_of INTEGER, valid INTEGER,
                    rate_mean REAL, p50_us REAL, p99_us REAL, offered INTEGER, failed INTEGER,
-                   headline TEXT, headline_low REAL, headline_high REAL) WITHOUT ROWID;
+                   headline TEXT, headline_low REAL, headline_high REAL,
+                   tags TEXT NOT NULL) WITHOUT ROWID;
                  PRAGMA application_id = {mark};
                  PRAGMA user_version = {FORMAT};"
             ))?;
@@ -135,6 +137,7 @@ fn row(row: &Row<'_>) -> rusqlite::Result<(String, Entry)> {
         name: row.get(2)?,
         kind,
         subject: row.get(4)?,
+        tags: tags(&row.get::<_, String>(18)?)?,
         started: row.get(5)?,
         ended: row.get(6)?,
         cells: match (row.get(7)?, row.get(8)?) {
@@ -148,6 +151,11 @@ fn row(row: &Row<'_>) -> rusqlite::Result<(String, Entry)> {
         },
     };
     Ok((row.get(1)?, entry))
+}
+
+fn tags(text: &str) -> rusqlite::Result<BTreeMap<String, String>> {
+    let wrong = |error| rusqlite::Error::FromSqlConversionFailure(18, Type::Text, Box::new(error));
+    serde_json::from_str(text).map_err(wrong)
 }
 
 fn load(row: &Row<'_>, valid: bool) -> rusqlite::Result<LoadEntry> {
@@ -192,6 +200,7 @@ pub(super) fn renew<'a>(
                 headline.map(|headline| &headline.name),
                 headline.map(|headline| headline.low),
                 headline.map(|headline| headline.high),
+                serde_json::to_string(&entry.tags).unwrap_or_default(),
             ])?;
     }
     for id in gone {

@@ -27,6 +27,7 @@ pub(crate) fn meta(id: &str) -> ExperimentMeta {
         version: "0.1.0".to_owned(),
         plan_text: "# a plan\nrate = [\"10/s\", \"20/s\"]\n".to_owned(),
         plan_file: "/plans/a.toml".to_owned(),
+        tags: [].into(),
     }
 }
 

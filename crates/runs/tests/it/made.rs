@@ -19,6 +19,7 @@ pub(crate) fn meta(id: &str, warmup_s: u64, duration_s: u64) -> RunMeta {
         subject: "http://127.0.0.1:8080/".to_owned(),
         about: String::new(),
         factors: std::collections::BTreeMap::new(),
+        tags: [].into(),
         kind: Kind::Load,
         cell: 0,
         started_unix_ns: 1_772_366_400_250_000_000,

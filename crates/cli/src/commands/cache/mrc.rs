@@ -45,7 +45,7 @@ pub(super) fn run(args: &CacheMrc) -> Result<Exit> {
     let screen = Screen::new(quiet, &interrupts).of_steps("curves");
     let of = subject(args, &policies, &capacities, &opened)?;
     let all = (policies.len() * capacities.len()) as u64;
-    let record = record(&args.out, "", of, (all.max(2), Keeps::Figures));
+    let record = record((&args.out, ""), of, (all.max(2), Keeps::Figures), args.tags.read()?);
     let cells = record.plan(cells(&policies, &capacities))?;
     let mut curves = Vec::with_capacity(policies.len());
     let began_ns = plimsoll_load::clock::process_cpu_ns();

@@ -44,7 +44,12 @@ pub(super) fn run(args: &CacheSimulate, text: Option<&str>) -> Result<Exit> {
     let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("replays");
     // A page draws every cell.
     let all = args.keep_cells || args.report.is_some();
-    let keeping = Keeping { out: &args.out, plan: args.plan.as_deref().unwrap_or_default(), all };
+    let keeping = Keeping {
+        out: &args.out,
+        plan: args.plan.as_deref().unwrap_or_default(),
+        all,
+        tags: args.tags.read()?,
+    };
     let record = keeping.record(&ready);
     let cells = RefCell::new(Vec::new());
     let take = |replayed: Vec<Cell>| {

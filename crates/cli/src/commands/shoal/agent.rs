@@ -14,8 +14,8 @@ use plimsoll_shoal::heartbeat::is_cloud_name;
 use plimsoll_shoal::server::Clock;
 use plimsoll_units::duration;
 
-use super::dial::dial;
 use super::{amqp, url, wrong};
+use crate::dial::dial;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::shoal_args::ShoalAgent;

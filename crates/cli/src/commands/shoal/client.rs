@@ -10,8 +10,8 @@ use plimsoll_units::{ParseError, duration, share};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::dial::dial;
 use super::url;
+use crate::dial::dial;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::place::environment;

@@ -3,7 +3,6 @@
 mod agent;
 mod amqp;
 mod client;
-mod dial;
 mod import;
 mod server;
 

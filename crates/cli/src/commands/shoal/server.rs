@@ -18,8 +18,8 @@ use plimsoll_shoal::server::{Auth, Certificate, Folder, Options, Server, random_
 use plimsoll_shoal::verify::{Allowed, Object, Settings as Verification};
 use plimsoll_units::duration;
 
-use super::dial::dial;
 use super::{amqp, url, wrong};
+use crate::dial::dial;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::shoal_args::{ShoalServer, Verify};

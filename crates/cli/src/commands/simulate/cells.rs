@@ -8,6 +8,7 @@ use plimsoll_experiment::locks::Locks;
 use plimsoll_experiment::ready::{Ready, Takes, With};
 use plimsoll_experiment::record::{Keeps, Opening, Record, Subject};
 use plimsoll_runs::experiment::Layout;
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -19,21 +20,24 @@ pub(crate) struct Keeping<'a> {
     pub(crate) plan: &'a str,
     /// Whether all cells keep their runs; else few do.
     pub(crate) all: bool,
+    /// What they are tagged with.
+    pub(crate) tags: BTreeMap<String, String>,
 }
 
 impl<'a> Keeping<'a> {
     /// The record of a plan's cells.
     pub(crate) fn record(&self, ready: &Ready) -> Record<'a> {
-        record(self.out, self.plan, ready.subject.clone(), (ready.most_cells(), keeps(self.all)))
+        let cells = (ready.most_cells(), keeps(self.all));
+        record((self.out, self.plan), ready.subject.clone(), cells, self.tags.clone())
     }
 }
 
 /// A record of so many cells at most, in the folder for runs.
 pub(crate) fn record<'a>(
-    root: &'a Path,
-    plan_file: &str,
+    (root, plan_file): (&'a Path, &str),
     of: Subject,
     (cells, keeps): (u64, Keeps),
+    tags: BTreeMap<String, String>,
 ) -> Record<'a> {
     Record::new(Opening {
         root,
@@ -44,6 +48,7 @@ pub(crate) fn record<'a>(
         cells,
         keeps,
         adopts: false,
+        tags,
         version: VERSION,
         now_ns: unix_ns,
     })

@@ -69,7 +69,12 @@ pub(crate) fn run(args: &Simulate) -> Result<Exit> {
     let ready = Ready::pools(&cases[0].whole, pools, &std::env::current_dir()?)?;
     // An interrupt while logs and traces are read ends the program.
     let interrupts = Interrupts::watch()?;
-    let keeping = cells::Keeping { out: &args.out, plan: path, all: args.keep_cells };
+    let keeping = cells::Keeping {
+        out: &args.out,
+        plan: path,
+        all: args.keep_cells,
+        tags: args.tags.read()?,
+    };
     let record = keeping.record(&ready);
     let (began_ns, began_cpu_ns) = (unix_ns(), plimsoll_load::clock::process_cpu_ns());
     let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("replications");

@@ -155,6 +155,7 @@ pub(super) fn of_plan(args: &Simulate, plan: String) -> Simulate {
         threads: args.threads.clone(),
         decisions: args.decisions,
         out: args.out.clone(),
+        tags: args.tags.clone(),
         keep_cells: args.keep_cells,
         report: args.report.clone(),
         print_plan: args.print_plan,

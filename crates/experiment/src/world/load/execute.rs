@@ -185,6 +185,8 @@ pub(crate) fn meta(prepared: &Prepared, setting: &Setting<'_>, kind: Kind) -> Ru
         subject: prepared.subject.clone(),
         about: String::new(),
         factors: std::collections::BTreeMap::new(),
+        // As its record has them.
+        tags: std::collections::BTreeMap::new(),
         kind,
         cell: 0,
         started_unix_ns: setting.started_unix_ns,

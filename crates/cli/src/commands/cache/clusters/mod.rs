@@ -60,7 +60,12 @@ pub(super) fn run(args: &CacheSimulate, text: &str) -> Result<Exit> {
     let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("clusters");
     // A page draws the first replication of every cluster.
     let all = args.keep_cells || (args.report.is_some() && cells.len() as u64 > MAX_RUNS);
-    let keeping = Keeping { out: &args.out, plan: args.plan.as_deref().unwrap_or_default(), all };
+    let keeping = Keeping {
+        out: &args.out,
+        plan: args.plan.as_deref().unwrap_or_default(),
+        all,
+        tags: args.tags.read()?,
+    };
     let simulated = Cell::new(None);
     let take = |of: Option<Vec<Simulated>>| simulated.set(of);
     let folder = simulate(&ready, &keeping, (&screen, threads), Takes::Clusters(&take))?;

@@ -88,6 +88,7 @@ fn meta() -> RunMeta {
         subject: String::new(),
         about: String::new(),
         factors: BTreeMap::new(),
+        tags: [].into(),
         started_unix_ns: 1_790_000_000_000_000_000,
         version: "0.1.0".to_owned(),
         seed: 1,

@@ -1,16 +1,18 @@
-//! How registries are reached: encrypted, where their URLs say so.
+//! How servers of HTTP are reached: encrypted, where their URLs say so.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use plimsoll_net::http::client::{Dial, Plain};
 use plimsoll_net::url::Url;
+#[cfg(feature = "tls")]
+use plimsoll_units::failure::chain;
 
 use crate::terminal::error::{Result, UsageError};
 
-/// The way to these registries; `ca`, given by `flag`, is a file of roots to trust for `https`,
+/// The way to these servers; `ca`, given by `flag`, is a file of roots to trust for `https`,
 /// else the host's are.
-pub(super) fn dial(flag: &str, ca: Option<&Path>, servers: &[Url]) -> Result<Arc<dyn Dial>> {
+pub(crate) fn dial(flag: &str, ca: Option<&Path>, servers: &[Url]) -> Result<Arc<dyn Dial>> {
     if servers.iter().any(|server| server.secure) {
         return encrypted(flag, ca);
     }
@@ -23,7 +25,7 @@ pub(super) fn dial(flag: &str, ca: Option<&Path>, servers: &[Url]) -> Result<Arc
 #[cfg(feature = "tls")]
 fn encrypted(flag: &str, ca: Option<&Path>) -> Result<Arc<dyn Dial>> {
     let tls = plimsoll_net::tls::Tls::new(ca, None);
-    let tls = tls.map_err(|error| super::wrong(flag, error))?;
+    let tls = tls.map_err(|error| UsageError(format!("{flag}: {}", chain(&error))))?;
     Ok(Arc::new(tls.saying(crate::terminal::say)))
 }
 
