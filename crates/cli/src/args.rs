@@ -481,8 +481,8 @@ pub(crate) struct Export {
     /// The file; default: standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Each chart of its page as an SVG file of its own, into this folder; files that have the names
-    /// of its charts are replaced
+    /// Each chart of its page as an SVG file of its own, into this folder; files that have the
+    /// names of its charts are replaced
     #[arg(long, value_name = "DIR", conflicts_with_all = ["format", "every", "output"])]
     pub(crate) figures: Option<PathBuf>,
 }

@@ -123,9 +123,13 @@ fn figures(folder: &Path, found: Found) -> Result<Exit> {
         std::fs::write(&path, &picture.svg)
             .with_context(|| format!("write a figure to {}", path.display()))?;
         print(&format!("{}\n", path.display()))?;
-        if picture.is_doubtful {
-            say(&format!("note: what {} shows is not to be relied upon", path.display()));
-        }
+    }
+    let doubtful = pictures.iter().filter(|picture| picture.is_doubtful);
+    let doubtful: Vec<&str> = doubtful.map(|picture| picture.name.as_str()).collect();
+    match doubtful.len() {
+        0 => {}
+        all if all == pictures.len() => say("note: none of them is to be relied upon"),
+        _ => say(&format!("note: not to be relied upon: {}", doubtful.join(", "))),
     }
     let count = pictures.len();
     say(&format!("{count} {} in {shown}", if count == 1 { "figure" } else { "figures" }));

@@ -16,7 +16,7 @@ pub(super) const WIDTH: f64 = 720.0;
 /// What is left free at its edges, beside a panel's own.
 const EDGE: f64 = 16.0;
 /// Width of a character of the legend, and of the title, about.
-const CHARACTER: f64 = 7.0;
+const CHARACTER: f64 = 7.7;
 const OF_TITLE: f64 = 8.2;
 /// Height of a line of the legend, and of the title.
 const LINE: f64 = 20.0;
@@ -104,7 +104,7 @@ impl Sheet {
             let at = (x + of_mark, self.y - 5.0);
             write_text(&mut self.m, "legend", at, line);
         }
-        self.x += entry + 16.0;
+        self.x += entry + 18.0;
     }
 
     /// Ends a line of the legend.

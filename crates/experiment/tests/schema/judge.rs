@@ -1,5 +1,5 @@
-//! What is wrong with a value by a schema. Every keyword that our schemas have is known here; another
-//! one is a fault of the test.
+//! What is wrong with a value by a schema. Every keyword that our schemas have is known here;
+//! another one is a fault of the test.
 
 use serde_json::{Value as Json, json};
 

@@ -25,7 +25,9 @@ impl Document {
     pub fn pictures(&self) -> Vec<Picture> {
         let mut all = Vec::new();
         let blocks = self.sections.iter().flat_map(|section| &section.blocks);
-        self.head.iter().chain(blocks).for_each(|block| collect(block, false, &mut all));
+        // Where its first figures are in doubt, so are the rest: the run is not valid.
+        let is_doubtful = self.head.iter().any(|block| matches!(block, Block::Doubtful(_)));
+        self.head.iter().chain(blocks).for_each(|block| collect(block, is_doubtful, &mut all));
         all
     }
 }

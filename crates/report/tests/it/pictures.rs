@@ -1,6 +1,7 @@
 //! The charts of every page as files of their own.
 
-use crate::golden::all;
+use crate::golden::{all, of_runs};
+use crate::made::Course;
 use crate::parser::{Page, parse, parse_svg};
 
 /// Checks what holds of every file, and gives it back in parts.
@@ -86,8 +87,19 @@ fn the_same_shapes_are_drawn_as_on_the_page() {
 
 #[test]
 fn what_is_not_to_be_relied_upon_says_so() {
-    let doubtful = all().into_iter().flat_map(|(_, document)| document.pictures());
-    for picture in doubtful.filter(|picture| picture.is_doubtful) {
-        assert!(picture.svg.contains("<desc>Not to be relied upon."), "{}", picture.title);
+    let root = tempfile::tempdir().unwrap();
+    for (late_us, is_doubtful) in [(0.0, false), (9_000.0, true)] {
+        let course = Course { late_us, ..Course::quiet(if is_doubtful { "late" } else { "good" }) };
+        let pictures = of_runs(&[course.write(root.path())]).pictures();
+        assert!(!pictures.is_empty());
+        for picture in pictures {
+            let says = picture.svg.contains("<desc>Not to be relied upon.");
+            assert_eq!(
+                (picture.is_doubtful, says),
+                (is_doubtful, is_doubtful),
+                "{}",
+                picture.title
+            );
+        }
     }
 }
