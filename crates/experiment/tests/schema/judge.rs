@@ -99,7 +99,7 @@ impl Judge<'_> {
                     Some(Json::Array(_))
                         if names(&rule[name]).all(|of| value.get(of).is_some()) => {}
                     Some(Json::Array(_)) => {
-                        found.push(format!("{inner}: goes with {}", rule[name]))
+                        found.push(format!("{inner}: goes with {}", rule[name]));
                     }
                     Some(rule) => found.extend(self.of(rule, value, path)),
                     None => {}
