@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::axis::Axis;
 use super::figure::{Figure, Panel};
 use super::scale::Scale;
-use super::sheet::Around;
+use super::sheet::{Around, SIDE};
 use super::unit::Unit;
 use crate::Markup;
 
@@ -32,7 +32,7 @@ pub(super) fn around<'a>(heading: &'a str, (above, below): (&'a str, &'a str)) -
 
 /// What rows of this height in all have around them upon a sheet of their own.
 pub(super) fn around_rows(below: &str, height: f64) -> Around<'_> {
-    Around { heading: "", above: "", below, free: (18.0, 8.0, 24.0), height, view: None }
+    Around { heading: "", above: "", below, free: (SIDE, 8.0, 24.0), height, view: None }
 }
 
 /// Writes the caption of a chart: its title, and how to read it.

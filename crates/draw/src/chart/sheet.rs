@@ -13,6 +13,8 @@ use crate::{Attribute, Markup, STYLE};
 
 /// Width of a sheet, pixels.
 pub(super) const WIDTH: f64 = 720.0;
+/// What is left free beside a panel, for half a label of its axis.
+pub(super) const SIDE: f64 = 28.0;
 /// What is left free at its edges, beside a panel's own.
 const EDGE: f64 = 16.0;
 /// Width of a character of the legend, and of the title, about.
@@ -145,7 +147,7 @@ impl Sheet {
     /// Writes a panel, below what there is.
     pub(super) fn panel(&mut self, around: &Around<'_>, inside: impl FnOnce(&mut Markup)) {
         let (left, above, below) = around.free;
-        let across = WIDTH - left - 18.0;
+        let across = WIDTH - left - SIDE;
         self.end_line();
         self.y += 10.0;
         for (class, text) in [("heading", around.heading), ("axis", around.above)] {

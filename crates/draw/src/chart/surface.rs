@@ -201,10 +201,16 @@ impl Chart for Surface {
         let Some(extent) = self.extent() else { return };
         let scale = Scale::log(extent.0, extent.1);
         // As much as the sheet is narrower, the drawing is smaller.
-        let height = HEIGHT * (sheet::WIDTH - 36.0) / WIDTH;
+        let height = HEIGHT * (sheet::WIDTH - 2.0 * sheet::SIDE) / WIDTH;
         let view = Some((WIDTH, HEIGHT));
-        let around =
-            Around { heading: "", above: "", below: "", free: (18.0, 0.0, 0.0), height, view };
+        let around = Around {
+            heading: "",
+            above: "",
+            below: "",
+            free: (sheet::SIDE, 0.0, 0.0),
+            height,
+            view,
+        };
         sheet.panel(&around, |m| self.write_layers(m, scale, extent));
     }
 }
