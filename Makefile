@@ -173,6 +173,7 @@ test-long-servers: toolchain tools-for-tests ## tests with servers, MediaWiki an
 
 .PHONY: test-long-docs
 test-long-docs: toolchain tools-for-tests ## every command of the manual, and the documentation of all crates
+	@why=$$(.ci/notebook) || printf 'not installed: what docs/notebook.md imports: %s\n' "$$why"
 	$(call step,long tests: docs,$(CARGO) clean --doc && $(MAKE) rustdoc && \
 		$(CARGO) xtask long docs $(CARGO_FLAGS))
 

@@ -25,6 +25,7 @@ mod beginnings;
 mod between;
 mod cache;
 mod capacity;
+mod charts;
 mod checks;
 mod ci;
 mod clean;

@@ -11,6 +11,7 @@
 //! | --- | --- |
 //! | ```` ```sh no-run ```` | shown, not run |
 //! | ```` ```sh long ```` | run by `make test-long`, and where the page has changed since it passed |
+//! | ```` ```python ```` | a cell of a notebook, run with the cells before it where `.ci/notebook` has been, else skipped |
 //! | ```` ```sh # needs: nginx, curl ```` | run where these programs are installed, else skipped |
 //! | `command  # exits 3` | must end with 3 instead of 0 |
 //! | – | a page of which a command ends with 5 is begun anew; a second 5 leaves that unjudged |

@@ -477,7 +477,8 @@ Examples:
   plimsoll export runs/20261120T105245Z-1bdc --format hgrm -o response.hgrm
   plimsoll export runs/20261120T105245Z-1bdc --format samples-csv > samples.csv
   plimsoll export runs/E > cells.csv
-  plimsoll export runs/E --format csv --every 1m > minutes.csv")]
+  plimsoll export runs/E --format csv --every 1m > minutes.csv
+  plimsoll export runs/E --figures figures")]
 pub(crate) struct Export {
     /// The run, experiment or cell, by folder or by name
     pub(crate) run: PathBuf,
@@ -491,6 +492,10 @@ pub(crate) struct Export {
     /// The file; default: standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Each chart of its page as an SVG file of its own, into this folder; files that have the
+    /// names of its charts are replaced
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["format", "every", "output"])]
+    pub(crate) figures: Option<PathBuf>,
 }
 
 #[derive(Args)]

@@ -18,6 +18,14 @@ pub(crate) enum ScenarioCommand {
     FromHar(FromHar),
     /// Make a scenario of access logs: sessions, think times, pages by frequency
     FromLog(FromLog),
+    /// Print a JSON Schema of scenarios, by which editors complete and check them
+    #[command(after_help = "\
+Example:
+  plimsoll scenario schema > scenario.schema.json
+
+An editor that knows TOML takes it by a line at the top of a scenario:
+#:schema scenario.schema.json")]
+    Schema,
 }
 
 #[derive(Args)]

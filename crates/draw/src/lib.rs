@@ -12,7 +12,7 @@ pub use markup::{Attribute, Markup};
 pub use page::{page, styled};
 
 /// The style of pages with charts, in light and dark.
-pub const STYLE: &str = include_str!("style.css");
+pub const STYLE: &str = concat!(include_str!("chart.css"), include_str!("style.css"));
 /// The script of the charts' read-outs; without it nothing is missing.
 pub const READOUT: &str = include_str!("readout.js");
 /// The script by which charts are looked at closer, and series are taken out of them and put back;

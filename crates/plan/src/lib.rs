@@ -65,7 +65,7 @@ pub use reading::error::{Excerpt, PlanError, PlanErrors, Position};
 pub use reading::secret::Secret;
 pub use reading::standing::{Place, Places};
 pub use roles::{Environment, with_variables};
-pub use scenario::{WrittenScenario, read_scenario};
+pub use scenario::{WrittenScenario, read_scenario, schema as scenario_schema};
 pub use schema::schema;
 pub use sections::asked::{Asked, Auth, Body};
 pub use sections::balancer::Balancer;

@@ -5,11 +5,13 @@
 //! goldens hold, so that a difference can be read.
 
 mod html;
+mod pictures;
 mod text;
 
 use plimsoll_draw::chart::Chart;
 
 pub(crate) use html::Parts;
+pub use pictures::Picture;
 
 pub(crate) use crate::table::{Cell, Column, Grid, Table};
 

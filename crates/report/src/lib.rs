@@ -40,7 +40,7 @@ mod table;
 mod view;
 mod watched;
 
-pub use document::Document;
+pub use document::{Document, Picture};
 pub use error::ReportError;
 pub use source::Source;
 

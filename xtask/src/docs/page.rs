@@ -1,4 +1,5 @@
-//! What a page shows as commands: its ```` ```sh ```` blocks, divided into commands.
+//! What a page shows as commands: its ```` ```sh ```` blocks, divided into commands, and its
+//! ```` ```python ```` blocks, each of which is one, with the cells before it.
 
 use std::collections::BTreeSet;
 
@@ -69,9 +70,12 @@ fn ports_in(script: &str) -> impl Iterator<Item = u16> {
     })
 }
 
-/// Every `sh` block of a page, in order.
+/// The program that runs cells: Python with what they import (`.ci/notebook`).
+const NOTEBOOK: &str = "notebook-python";
+
+/// Every `sh` and `python` block of a page, in order.
 pub(super) fn blocks_of(page: &str) -> Vec<Block> {
-    let mut blocks = Vec::new();
+    let (mut blocks, mut cells) = (Vec::new(), String::new());
     let mut lines = page.lines().enumerate();
     while let Some((index, line)) = lines.next() {
         let Some(info) = line.trim_start().strip_prefix("```") else { continue };
@@ -82,17 +86,24 @@ pub(super) fn blocks_of(page: &str) -> Vec<Block> {
             .collect();
         let before_comment = info.split('#').next().unwrap_or(info);
         let words: Vec<&str> = before_comment.split_ascii_whitespace().collect();
-        if words.first() == Some(&"sh") {
-            blocks.push(Block {
-                line: index + 1,
-                runs: !words.contains(&"no-run"),
-                is_long: words.contains(&"long"),
-                needs: needs_of(info),
-                commands: divide(&body),
-            });
-        }
+        let (runs, is_long) = (!words.contains(&"no-run"), words.contains(&"long"));
+        let (needs, commands) = match words.first() {
+            Some(&"sh") => (needs_of(info), divide(&body)),
+            Some(&"python") if runs => {
+                body.iter().for_each(|(_, line)| cells += &format!("{line}\n"));
+                (vec![NOTEBOOK.to_owned()], vec![cell(index + 1, &cells)])
+            }
+            _ => continue,
+        };
+        blocks.push(Block { line: index + 1, runs, is_long, needs, commands });
     }
     blocks
+}
+
+/// A cell of a notebook, with those before it.
+fn cell(line: usize, cells: &str) -> ShownCommand {
+    let script = format!("{NOTEBOOK} - <<'END_OF_CELLS'\n{cells}END_OF_CELLS");
+    ShownCommand { line, script, in_background: false, exit_code: 0 }
 }
 
 fn needs_of(info: &str) -> Vec<String> {
@@ -172,6 +183,20 @@ mod tests {
             .collect();
         let needs = vec!["nginx".to_owned(), "curl".to_owned()];
         assert_eq!(shown, [(2, true, vec![]), (8, false, vec![]), (11, true, needs)]);
+    }
+
+    #[test]
+    fn a_cell_is_run_with_those_before_it() {
+        let page = "```python long\na = 1\n```\n```python no-run\nb\n```\n```python\na & 2\n```\n";
+        let blocks = blocks_of(page);
+        let shown: Vec<(usize, bool, &str)> = blocks
+            .iter()
+            .map(|block| (block.line, block.is_long, block.commands[0].script.as_str()))
+            .collect();
+        let of = |cells: &str| format!("notebook-python - <<'END_OF_CELLS'\n{cells}END_OF_CELLS");
+        let (first, second) = (of("a = 1\n"), of("a = 1\na & 2\n"));
+        assert_eq!(shown, [(1, true, &*first), (7, false, &*second)]);
+        assert!(blocks.iter().all(|block| block.needs == ["notebook-python"]));
     }
 
     #[test]

@@ -276,11 +276,17 @@ fn answers(address: &str, folder: &Path) -> bool {
 }
 
 /// The folder of the program under test, then those of this process, then the one where Debian has
-/// servers such as nginx.
+/// servers such as nginx, and the one that `.ci/notebook` fills.
 #[expect(clippy::disallowed_methods, reason = "commands find their programs as the user does")]
 fn search_path(binary: &Path) -> String {
     let folder = binary.parent().unwrap_or(Path::new(".")).display();
-    format!("{folder}:{}:/usr/sbin", std::env::var("PATH").unwrap_or_default())
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let of_user = match variable("XDG_CACHE_HOME") {
+        cache if cache.is_empty() => format!("{}/.cache", variable("HOME")),
+        cache => cache,
+    };
+    let notebook = format!("{of_user}/plimsoll/peers/notebook/bin");
+    format!("{folder}:{}:/usr/sbin:{notebook}", variable("PATH"))
 }
 
 fn is_on_path(program: &str, search_path: &str) -> bool {

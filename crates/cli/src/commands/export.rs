@@ -1,9 +1,10 @@
-//! `plimsoll export`: a run, or the cells of an experiment, for other tools.
+//! `plimsoll export`: a run, or the cells of an experiment, for other tools; its charts for papers.
 
 use crate::args::Export;
 use crate::exit::Exit;
 use crate::found::{self, Found};
 use crate::terminal::error::{Context, FlagError, Result, UsageError, read};
+use crate::terminal::{print, say};
 use plimsoll_runs::experiment::{Experiment, cell_folder};
 use plimsoll_runs::export::{Format, export, export_cell_periods, export_cells, export_periods};
 use plimsoll_runs::{Run, RunError};
@@ -20,6 +21,9 @@ pub(crate) fn run(args: &Export) -> Result<Exit> {
     } else {
         found::what(Some(&args.run))?
     };
+    if let Some(folder) = &args.figures {
+        return figures(folder, found);
+    }
     if let Some(text) = &args.every {
         return periods(args, format, text, found);
     }
@@ -97,6 +101,41 @@ fn periods(args: &Export, format: Format, every: &str, found: Found) -> Result<E
     }
 }
 
+/// Writes each chart of the page of a run or an experiment into a folder.
+fn figures(folder: &Path, found: Found) -> Result<Exit> {
+    let shown = folder.display();
+    if folder.exists() && !folder.is_dir() {
+        let text = format!("write figures into {shown}: it is a file; choose another place");
+        return Err(UsageError(text).into());
+    }
+    let of = match found {
+        Found::Experiment(path) | Found::Run(path) => path,
+        Found::Cell(path, number) => cell_folder(&path, number),
+    };
+    let pictures = super::report::page(&of)?.pictures();
+    if pictures.is_empty() {
+        say(&format!("no figures: the page of {} has no chart", of.display()));
+        return Ok(Exit::Held);
+    }
+    std::fs::create_dir_all(folder).with_context(|| format!("make the folder {shown}"))?;
+    for picture in &pictures {
+        let path = folder.join(format!("{}.svg", picture.name));
+        std::fs::write(&path, &picture.svg)
+            .with_context(|| format!("write a figure to {}", path.display()))?;
+        print(&format!("{}\n", path.display()))?;
+    }
+    let doubtful = pictures.iter().filter(|picture| picture.is_doubtful);
+    let doubtful: Vec<&str> = doubtful.map(|picture| picture.name.as_str()).collect();
+    match doubtful.len() {
+        0 => {}
+        all if all == pictures.len() => say("note: none of them is to be relied upon"),
+        _ => say(&format!("note: not to be relied upon: {}", doubtful.join(", "))),
+    }
+    let count = pictures.len();
+    say(&format!("{count} {} in {shown}", if count == 1 { "figure" } else { "figures" }));
+    Ok(Exit::Held)
+}
+
 /// Writes to a file, or to standard output.
 fn write(
     output: Option<&Path>,
@@ -113,7 +152,7 @@ fn write(
         None => {
             let mut text = Vec::new();
             export(&mut text)?;
-            crate::terminal::print(&String::from_utf8_lossy(&text))?;
+            print(&String::from_utf8_lossy(&text))?;
         }
     }
     Ok(Exit::Held)

@@ -5,6 +5,7 @@ use crate::files::check_place;
 use crate::scenario_args::{FromHar, FromLog, ScenarioCommand};
 use crate::terminal::error::{Context, Result, read};
 use crate::terminal::{print, say};
+use plimsoll_plan::scenario_schema;
 use plimsoll_units::failure::FileError;
 use plimsoll_units::{ParseError, count, duration, nearest, show_count, show_duration};
 use plimsoll_workload::access_log::LogFormat;
@@ -19,6 +20,10 @@ pub(crate) fn run(command: &ScenarioCommand) -> Result<Exit> {
         ScenarioCommand::Try(args) => super::scenario_try::run(args),
         ScenarioCommand::FromHar(args) => from_har(args),
         ScenarioCommand::FromLog(args) => from_log(args),
+        ScenarioCommand::Schema => {
+            print(&format!("{:#}\n", scenario_schema()))?;
+            Ok(Exit::Held)
+        }
     }
 }
 

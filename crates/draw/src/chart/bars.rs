@@ -8,6 +8,7 @@ use super::frame::{self, percent};
 use super::label::shortened;
 use super::plot::Table;
 use super::range::Range;
+use super::sheet::{Mark, Sheet};
 use super::unit::Unit;
 use crate::{Attribute, Markup};
 
@@ -87,6 +88,14 @@ impl Chart for Bars {
             });
         });
     }
+
+    fn draw(&self, sheet: &mut Sheet) {
+        for part in &self.parts {
+            sheet.key(&Mark::Class(&format!("block {}", part.class)), part.name);
+        }
+        let height = self.rows.len() as f64 * ROW;
+        sheet.panel(&frame::around_rows(self.measure, height), |m| self.write_layers(m, height));
+    }
 }
 
 impl Bars {
@@ -100,12 +109,14 @@ impl Bars {
             ("width", &"100%"),
             ("height", &height),
         ];
-        m.tag("svg", attributes, |m| {
-            write_axis(m, height);
-            for (index, row) in self.rows.iter().enumerate() {
-                self.write_row(m, row, index as f64 * ROW);
-            }
-        });
+        m.tag("svg", attributes, |m| self.write_layers(m, height));
+    }
+
+    fn write_layers(&self, m: &mut Markup, height: f64) {
+        write_axis(m, height);
+        for (index, row) in self.rows.iter().enumerate() {
+            self.write_row(m, row, index as f64 * ROW);
+        }
     }
 
     fn write_row(&self, m: &mut Markup, row: &Row, top: f64) {

@@ -6,6 +6,7 @@ use super::frame::{self, percent};
 use super::label::shortened;
 use super::plot::Table;
 use super::range::Range;
+use super::sheet::Sheet;
 use super::symbol::Symbol;
 use super::unit::Unit;
 use crate::{Attribute, Markup};
@@ -88,6 +89,11 @@ impl Chart for Boxes {
             });
         });
     }
+
+    fn draw(&self, sheet: &mut Sheet) {
+        let around = frame::around_rows(self.measure, self.height());
+        sheet.panel(&around, |m| self.write_layers(m));
+    }
 }
 
 impl Boxes {
@@ -104,12 +110,14 @@ impl Boxes {
             ("width", &"100%"),
             ("height", &self.height()),
         ];
-        m.tag("svg", attributes, |m| {
-            self.write_axis(m);
-            for (index, row) in self.rows.iter().enumerate() {
-                self.write_row(m, row, index as f64 * ROW);
-            }
-        });
+        m.tag("svg", attributes, |m| self.write_layers(m));
+    }
+
+    fn write_layers(&self, m: &mut Markup) {
+        self.write_axis(m);
+        for (index, row) in self.rows.iter().enumerate() {
+            self.write_row(m, row, index as f64 * ROW);
+        }
     }
 
     fn write_axis(&self, m: &mut Markup) {

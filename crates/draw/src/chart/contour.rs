@@ -99,6 +99,12 @@ impl Contour {
         pieces
     }
 
+    /// What the first colour begins with, and the last reaches up to.
+    pub(super) fn ends(&self) -> (String, String) {
+        let (low, high) = self.extent();
+        (micros(low), micros(high))
+    }
+
     /// Writes the strip of colours with the latencies they stand for.
     pub fn write_legend(&self, m: &mut Markup) {
         let (low, high) = self.extent();

@@ -10,6 +10,7 @@ use std::ops::Range;
 use super::axis::Axis;
 use super::figure::{Figure, Panel};
 use super::scale::Scale;
+use super::sheet::{Around, SIDE};
 use super::unit::Unit;
 use crate::Markup;
 
@@ -20,8 +21,18 @@ pub(super) const WIDTH: f64 = 1000.0;
 
 /// What the axes of a chart count: `measure` is of the upright one, or of both, as `share of the
 /// answers, over response time`.
-fn titles(measure: &str, axis: Axis) -> (&str, &str) {
+pub(super) fn titles(measure: &str, axis: Axis) -> (&str, &str) {
     measure.split_once(", over ").unwrap_or((measure, axis.heading()))
+}
+
+/// What a plot has around it upon a sheet of its own: of what, and the titles of its axes.
+pub(super) fn around<'a>(heading: &'a str, (above, below): (&'a str, &'a str)) -> Around<'a> {
+    Around { heading, above, below, free: (62.0, 20.0, 24.0), height: HEIGHT, view: None }
+}
+
+/// What rows of this height in all have around them upon a sheet of their own.
+pub(super) fn around_rows(below: &str, height: f64) -> Around<'_> {
+    Around { heading: "", above: "", below, free: (SIDE, 8.0, 24.0), height, view: None }
 }
 
 /// Writes the caption of a chart: its title, and how to read it.

@@ -82,8 +82,13 @@ pub fn write_legend(m: &mut Markup, greatest: f64) {
             let title = format!("from {}", whole(least_of(level, greatest)));
             m.leaf("i", &[("class", &format!("key cell {class}")), ("title", &title)], "");
         }
-        m.leaf("span", &[], whole(greatest));
+        m.leaf("span", &[], most(greatest));
     });
+}
+
+/// What the last colour reaches up to.
+pub(super) fn most(greatest: f64) -> String {
+    whole(greatest)
 }
 
 /// The edges of log buckets that hold everything from `least` to `most` (both above zero): as many

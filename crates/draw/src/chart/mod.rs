@@ -1,4 +1,4 @@
-//! Charts, drawn as inline SVG, each with its values as a table.
+//! Charts, drawn as inline SVG, each with its values as a table, or upon a sheet of its own.
 
 mod around;
 pub mod axis;
@@ -18,6 +18,7 @@ pub mod range;
 pub mod ratios;
 mod round;
 pub mod scale;
+pub mod sheet;
 mod stack;
 pub mod surface;
 pub mod symbol;
@@ -25,6 +26,7 @@ mod table;
 pub mod unit;
 
 use crate::Markup;
+use sheet::Sheet;
 
 /// What can stand in a page as a figure: its title, how to read it, its drawing, and its values as
 /// a table.
@@ -37,4 +39,15 @@ pub trait Chart {
 
     /// Writes it as a `figure` element.
     fn write(&self, m: &mut Markup);
+
+    /// Draws its legend and its panels upon a sheet of its own.
+    fn draw(&self, sheet: &mut Sheet);
+
+    /// It as an SVG file that needs nothing else; a remark stands before how to read it.
+    fn svg(&self, remark: &str) -> String {
+        let (title, note) = self.caption();
+        let mut sheet = Sheet::new((title, format!("{remark} {note}").trim()));
+        self.draw(&mut sheet);
+        sheet.finish()
+    }
 }

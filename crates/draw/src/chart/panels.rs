@@ -1,9 +1,10 @@
 //! Draws a figure: its caption, the choice of its scale, its legend, and each panel with its values
 //! as a table below it.
 
-use super::figure::{Choice, Draw, Figure, Panel, Stroke};
+use super::figure::{Choice, Draw, Figure, Panel, Series, Stroke};
 use super::frame::{self, HEIGHT, WIDTH};
 use super::scale::Scale;
+use super::sheet::{Mark, Sheet};
 use super::{Chart, around};
 use super::{heat, lines, stack, table};
 use crate::{Attribute, Markup};
@@ -31,6 +32,25 @@ impl Chart for Figure {
                 }
             });
         });
+    }
+
+    fn draw(&self, sheet: &mut Sheet) {
+        if self.draw == Draw::Heat {
+            sheet.key(&Mark::None, &self.measure);
+            sheet.key(&Mark::Strip("1"), &heat::most(self.greatest()));
+        } else {
+            for series in self.listed() {
+                sheet.key(&Mark::Class(&self.key(series)), &series.name);
+            }
+        }
+        let (above, below) = frame::titles(&self.measure, self.axis);
+        let above = if self.draw == Draw::Heat { "" } else { above };
+        // The scale that a page shows at first.
+        let Some((_, scale)) = self.scales().into_iter().next() else { return };
+        for panel in &self.panels {
+            let around = frame::around(panel.heading.as_deref().unwrap_or(""), (above, below));
+            sheet.panel(&around, |m| write_layers(m, self, panel, scale));
+        }
     }
 }
 
@@ -63,25 +83,33 @@ impl Figure {
                 heat::write_legend(m, self.greatest());
                 return;
             }
-            let mut seen: Vec<&str> = Vec::new();
-            for series in self.panels.iter().flat_map(|panel| &panel.series) {
-                // A broken line goes on with its unbroken one: the note says what it means.
-                if matches!(series.stroke, Stroke::Dashed | Stroke::Dots)
-                    || seen.contains(&series.name.as_str())
-                {
-                    continue;
-                }
-                seen.push(&series.name);
-                let stroke = series.stroke.class();
-                let is_line = self.draw == Draw::Lines && !series.stroke.is_block();
-                let shape = if is_line { "line" } else { "block" };
+            for series in self.listed() {
                 m.tag("span", &[], |m| {
-                    let class = format!("key {shape} {}{stroke}", series.tone);
-                    m.leaf("i", &[("class", &class)], "");
+                    m.leaf("i", &[("class", &format!("key {}", self.key(series)))], "");
                     m.text(&series.name);
                 });
             }
         });
+    }
+
+    /// The series that the legend lists, each name once.
+    fn listed(&self) -> Vec<&Series> {
+        let mut listed: Vec<&Series> = Vec::new();
+        for series in self.panels.iter().flat_map(|panel| &panel.series) {
+            // A broken line goes on with its unbroken one: the note says what it means.
+            let is_broken = matches!(series.stroke, Stroke::Dashed | Stroke::Dots);
+            if !is_broken && !listed.iter().any(|before| before.name == series.name) {
+                listed.push(series);
+            }
+        }
+        listed
+    }
+
+    /// The classes of what stands for a series in the legend.
+    fn key(&self, series: &Series) -> String {
+        let is_line = self.draw == Draw::Lines && !series.stroke.is_block();
+        let shape = if is_line { "line" } else { "block" };
+        format!("{shape} {}{}", series.tone, series.stroke.class())
     }
 
     /// The greatest value, or height of a stack, of all panels.
@@ -165,29 +193,32 @@ fn write_chart(m: &mut Markup, figure: &Figure, panel: &Panel, scale: Scale, cho
         ("width", &"100%"),
         ("height", &HEIGHT),
     ];
-    m.tag("svg", attributes, |m| {
-        frame::write_bands(m, figure, panel);
-        if figure.draw != Draw::Heat {
-            frame::write_grid(m, scale);
-        }
-        let (width, height) = match figure.draw {
-            Draw::Heat => (figure.axis.columns() as f64, panel.series.len() as f64),
-            Draw::Lines | Draw::Stack => (WIDTH, HEIGHT),
-        };
-        let view = format!("0 0 {width} {height}");
-        let inner: &[(&str, &dyn std::fmt::Display)] = &[
-            ("class", &"data"),
-            ("viewBox", &view),
-            ("preserveAspectRatio", &"none"),
-            ("width", &"100%"),
-            ("height", &HEIGHT),
-        ];
-        m.tag("svg", inner, |m| match figure.draw {
-            Draw::Lines => lines::write(m, figure.axis, &panel.series, scale),
-            Draw::Stack => stack::write(m, figure.axis, &panel.series, scale),
-            Draw::Heat => heat::write(m, figure, panel),
-        });
-        frame::write_ticks(m, figure.axis, figure.unit, scale);
-        frame::write_marks(m, figure, panel, scale);
+    m.tag("svg", attributes, |m| write_layers(m, figure, panel, scale));
+}
+
+/// Writes what the SVG of a panel holds.
+fn write_layers(m: &mut Markup, figure: &Figure, panel: &Panel, scale: Scale) {
+    frame::write_bands(m, figure, panel);
+    if figure.draw != Draw::Heat {
+        frame::write_grid(m, scale);
+    }
+    let (width, height) = match figure.draw {
+        Draw::Heat => (figure.axis.columns() as f64, panel.series.len() as f64),
+        Draw::Lines | Draw::Stack => (WIDTH, HEIGHT),
+    };
+    let view = format!("0 0 {width} {height}");
+    let inner: &[(&str, &dyn std::fmt::Display)] = &[
+        ("class", &"data"),
+        ("viewBox", &view),
+        ("preserveAspectRatio", &"none"),
+        ("width", &"100%"),
+        ("height", &HEIGHT),
+    ];
+    m.tag("svg", inner, |m| match figure.draw {
+        Draw::Lines => lines::write(m, figure.axis, &panel.series, scale),
+        Draw::Stack => stack::write(m, figure.axis, &panel.series, scale),
+        Draw::Heat => heat::write(m, figure, panel),
     });
+    frame::write_ticks(m, figure.axis, figure.unit, scale);
+    frame::write_marks(m, figure, panel, scale);
 }

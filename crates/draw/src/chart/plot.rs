@@ -9,6 +9,7 @@ use super::contour::Contour;
 use super::frame::{self, HEIGHT, WIDTH};
 use super::label::{self, Label};
 use super::scale::Scale;
+use super::sheet::{Mark, Sheet};
 use super::symbol::Symbol;
 use super::unit::Unit;
 use crate::{Attribute, Markup};
@@ -328,6 +329,22 @@ impl Chart for Plot {
                 });
             });
         });
+    }
+
+    fn draw(&self, sheet: &mut Sheet) {
+        for key in &self.keys {
+            match key {
+                Key::Line(class, name) => sheet.key(&Mark::Class(class), name),
+                Key::Symbol(symbol, tone, name) => sheet.key(&Mark::Symbol(*symbol, tone), name),
+                Key::Letter(letter, name) => sheet.key(&Mark::Letter(letter), name),
+            }
+        }
+        if let Some(contour) = &self.contour {
+            let (first, last) = contour.ends();
+            sheet.key(&Mark::Strip(&first), &last);
+        }
+        let around = frame::around("", frame::titles(&self.measure, self.axis));
+        sheet.panel(&around, |m| self.write_layers(m));
     }
 }
 

@@ -5,6 +5,7 @@ use super::Chart;
 use super::frame::{self, percent};
 use super::label::shortened;
 use super::plot::Table;
+use super::sheet::Sheet;
 use super::symbol::Symbol;
 use crate::{Attribute, Markup};
 
@@ -122,30 +123,40 @@ impl Chart for Ratios {
             });
         });
     }
+
+    fn draw(&self, sheet: &mut Sheet) {
+        let around = frame::around_rows(&self.measure, self.height());
+        sheet.panel(&around, |m| self.write_layers(m));
+    }
 }
 
 impl Ratios {
     fn write_chart(&self, m: &mut Markup) {
-        let height = self.rows.len() as f64 * ROW;
-        let ends = self.rows.iter().flat_map(|row| {
-            let (low, high) = row.interval.unwrap_or((row.value, row.value));
-            [low, row.value, high]
-        });
-        let axis = Powers::over(ends);
         let label = format!("{}. The values are in the table.", self.title);
         let attributes: &[Attribute<'_>] = &[
             ("class", &"chart"),
             ("role", &"img"),
             ("aria-label", &label),
             ("width", &"100%"),
-            ("height", &height),
+            ("height", &self.height()),
         ];
-        m.tag("svg", attributes, |m| {
-            write_axis(m, axis, height);
-            for (index, row) in self.rows.iter().enumerate() {
-                write_row(m, axis, row, index as f64 * ROW);
-            }
+        m.tag("svg", attributes, |m| self.write_layers(m));
+    }
+
+    fn height(&self) -> f64 {
+        self.rows.len() as f64 * ROW
+    }
+
+    fn write_layers(&self, m: &mut Markup) {
+        let ends = self.rows.iter().flat_map(|row| {
+            let (low, high) = row.interval.unwrap_or((row.value, row.value));
+            [low, row.value, high]
         });
+        let axis = Powers::over(ends);
+        write_axis(m, axis, self.height());
+        for (index, row) in self.rows.iter().enumerate() {
+            write_row(m, axis, row, index as f64 * ROW);
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use super::contour::level;
 use super::frame;
 use super::heat::CLASSES;
 use super::scale::Scale;
+use super::sheet::{self, Around, Sheet};
 use super::unit::Unit;
 use crate::{Attribute, Markup};
 
@@ -101,6 +102,13 @@ impl Surface {
         Some((level((sum / 4.0).exp(), extent), path))
     }
 
+    fn write_layers(&self, m: &mut Markup, scale: Scale, extent: (f64, f64)) {
+        write_box(m, scale);
+        self.write_cells(m, scale, extent);
+        self.write_bound(m, scale);
+        self.write_ticks(m, scale);
+    }
+
     fn write_bound(&self, m: &mut Markup, scale: Scale) {
         let (from, to) = self.rates;
         let mut path = String::new();
@@ -185,13 +193,25 @@ impl Chart for Surface {
                 ("aria-label", &label),
                 ("viewBox", &view),
             ];
-            m.tag("svg", attributes, |m| {
-                write_box(m, scale);
-                self.write_cells(m, scale, extent);
-                self.write_bound(m, scale);
-                self.write_ticks(m, scale);
-            });
+            m.tag("svg", attributes, |m| self.write_layers(m, scale, extent));
         });
+    }
+
+    fn draw(&self, sheet: &mut Sheet) {
+        let Some(extent) = self.extent() else { return };
+        let scale = Scale::log(extent.0, extent.1);
+        // As much as the sheet is narrower, the drawing is smaller.
+        let height = HEIGHT * (sheet::WIDTH - 2.0 * sheet::SIDE) / WIDTH;
+        let view = Some((WIDTH, HEIGHT));
+        let around = Around {
+            heading: "",
+            above: "",
+            below: "",
+            free: (sheet::SIDE, 0.0, 0.0),
+            height,
+            view,
+        };
+        sheet.panel(&around, |m| self.write_layers(m, scale, extent));
     }
 }
 

@@ -11,46 +11,16 @@ use crate::reading::Reading;
 use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::scenario::known::Known;
 use crate::scenario::step::METHODS;
-use crate::scenario::{body, check, exchange, refuse_unknown, table, take, top};
+use crate::scenario::{body, check, exchange, refuse_beside, table, take, top};
 use crate::takes::{Takes, word};
 
-/// The keys of such a step beside its verb.
-const KEYS: [&str; 13] = [
-    "name",
-    "on_failure",
-    "headers",
-    "query",
-    "body",
-    "body_file",
-    "json",
-    "form",
-    "multipart",
-    "take",
-    "check",
-    "follow",
-    "keep",
-];
-/// The keys of a step that opens a WebSocket, beside its verb.
-const KEYS_OF_CONNECT: [&str; 10] = [
-    "name",
-    "on_failure",
-    "headers",
-    "query",
-    "take",
-    "check",
-    "as",
-    "protocols",
-    "compress",
-    "reconnect",
-];
 /// The most redirects that may be followed.
-const MOST_REDIRECTS: u64 = 100;
+pub(super) const MOST_REDIRECTS: u64 = 100;
 
 /// Reads the step, whose verb is a method.
 pub(super) fn read(known: &mut Known<'_>, step: &Table, verb: &Entry) -> Option<Ask> {
     let reading = known.reading;
-    let keys: Vec<&str> = [verb.key.as_str()].into_iter().chain(KEYS).collect();
-    refuse_unknown(reading, step, &keys, &format!("a step that asks by `{}`", verb.key));
+    refuse_beside(reading, step, verb, &format!("a step that asks by `{}`", verb.key));
     let node = |key: &str| step.get(key).map(|entry| &entry.node);
     let method = METHODS.iter().find(|(key, _)| *key == verb.key).map_or("GET", |(_, of)| of);
     let aimed = target(known, &verb.node);
@@ -96,8 +66,7 @@ pub(super) fn follow(reading: &Reading, node: &Node) -> Option<u32> {
 /// Reads a step that opens a WebSocket: its verb is `connect`.
 pub(super) fn connect(known: &mut Known<'_>, step: &Table, verb: &Entry) -> Option<Ask> {
     let reading = known.reading;
-    let keys: Vec<&str> = [verb.key.as_str()].into_iter().chain(KEYS_OF_CONNECT).collect();
-    refuse_unknown(reading, step, &keys, "a step that opens a WebSocket");
+    refuse_beside(reading, step, verb, "a step that opens a WebSocket");
     let node = |key: &str| step.get(key).map(|entry| &entry.node);
     let aimed = target(known, &verb.node);
     let target = aimed.map(|(origin, text)| (origin, query(known, node("query"), text)));

@@ -4,10 +4,9 @@ use plimsoll_units::hash::{fnv_1a, fnv_1a_on};
 use plimsoll_workload::scenario::{Encoding, Json, Text, Writing};
 
 use crate::reading::tree::{Entry, Node, Table, Value};
+use crate::scenario::keys::{BODIES, PART};
 use crate::scenario::known::Known;
 use crate::scenario::{one_of, refuse_unknown, table, top};
-
-const KEYS: [&str; 5] = ["body", "body_file", "json", "form", "multipart"];
 
 /// The body of a step, if it has one; its type is added to the headers where they say none.
 /// Nothing at all where what it says is wrong.
@@ -18,7 +17,7 @@ pub(super) fn read(
     headers: &mut Option<Vec<(String, Text)>>,
 ) -> Option<Option<Text>> {
     let reading = known.reading;
-    let Some(entry) = one_of(reading, step, &KEYS) else { return Some(None) };
+    let Some(entry) = one_of(reading, step, &BODIES) else { return Some(None) };
     let (text, kind) = match entry.key.as_str() {
         "body_file" => (Text::literal(&top::open(known, &entry.node)?), None),
         "json" => {
@@ -159,7 +158,7 @@ fn part(known: &mut Known<'_>, entry: &Entry) -> Option<Part> {
         let text = known.text(&entry.node, Encoding::Raw)?;
         return Some(Part { text, file_name: None, kind: None });
     };
-    refuse_unknown(reading, of, &["file", "type"], "a part of a form");
+    refuse_unknown(reading, of, &PART, "a part of a form");
     let Some(file) = of.get("file") else {
         let message = "expected `file` in a part of a form, found none";
         reading.fault(entry.node.place, message, None);

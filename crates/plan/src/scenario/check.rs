@@ -4,19 +4,15 @@ use plimsoll_units::{ParseError, duration};
 use plimsoll_workload::scenario::{Check, Checks, Encoding, JsonTest, take};
 
 use crate::reading::tree::{Entry, Node, Table, Value};
+use crate::scenario::keys::{BOUNDS, CHECK, MESSAGE};
 use crate::scenario::known::Known;
 use crate::scenario::{body, refuse_unknown, switch, table};
 use crate::sections::status::Statuses;
 
-const KEYS: [&str; 7] = ["status", "contains", "not_contains", "matches", "json", "header", "time"];
-
-/// Those that go with messages.
-pub(super) const OF_MESSAGES: [&str; 4] = ["json", "contains", "not_contains", "matches"];
-
 /// Reads the tests, in the file's order.
 pub(super) fn read(known: &mut Known<'_>, node: &Node) -> Option<Checks> {
     let of = table(known.reading, node, "a table such as { status = 200 }")?;
-    refuse_unknown(known.reading, of, &KEYS, "`check`");
+    refuse_unknown(known.reading, of, &CHECK, "`check`");
     let mut tests = Vec::new();
     let mut is_right = true;
     for entry in &of.entries {
@@ -29,7 +25,8 @@ pub(super) fn read(known: &mut Known<'_>, node: &Node) -> Option<Checks> {
 pub(super) fn of_message(known: &mut Known<'_>, of: &Table) -> Option<Checks> {
     let mut tests = Vec::new();
     let mut is_right = true;
-    for entry in of.entries.iter().filter(|entry| OF_MESSAGES.contains(&entry.key.as_str())) {
+    let names = MESSAGE.names();
+    for entry in of.entries.iter().filter(|entry| names.contains(&entry.key.as_str())) {
         is_right &= test(known, entry, &mut tests).is_some();
     }
     is_right.then_some(Checks { tests })
@@ -111,12 +108,12 @@ fn json(known: &mut Known<'_>, entry: &Entry) -> Option<Check> {
 
 /// Whether a table says bounds and not a value.
 fn is_bounds(table: &Table) -> bool {
-    ["min", "max", "exists"].iter().any(|key| table.get(key).is_some())
+    BOUNDS.keys.iter().any(|key| table.get(key.name).is_some())
 }
 
 fn bounds(known: &mut Known<'_>, entry: &Entry, of: &Table) -> Option<JsonTest> {
     let reading = known.reading;
-    refuse_unknown(reading, of, &["min", "max", "exists"], "a test of a JSON value");
+    refuse_unknown(reading, of, &BOUNDS, "a test of a JSON value");
     let number = |key: &str| {
         of.get(key).map(|entry| {
             let number = entry.node.value.number();

@@ -3,6 +3,7 @@
 use plimsoll_workload::scenario::{Encoding, ServerClock, Since1970};
 
 use crate::reading::tree::Entry;
+use crate::scenario::keys::{CLOCK, MESSAGE};
 use crate::scenario::known::Known;
 use crate::scenario::{check, exchange, one_of, refuse_unknown, table};
 
@@ -13,8 +14,6 @@ const TIMES: [(&str, Since1970); 4] = [
     ("time_ms", Since1970::Ms),
     ("time_s", Since1970::S),
 ];
-const KEYS: [&str; 8] =
-    ["send", "answer", "on", "every", "time_ns", "time_us", "time_ms", "time_s"];
 /// How often it is asked where that is not said, nanoseconds.
 const EVERY_NS: u64 = 10_000_000_000;
 
@@ -22,7 +21,7 @@ const EVERY_NS: u64 = 10_000_000_000;
 pub(super) fn read(known: &mut Known<'_>, entry: &Entry) -> Option<ServerClock> {
     let reading = known.reading;
     let of = table(reading, &entry.node, "a table [clock]")?;
-    refuse_unknown(reading, of, &KEYS, "[clock]");
+    refuse_unknown(reading, of, &CLOCK, "[clock]");
     let lacks = |what: &str, example: &str| {
         let message = format!("expected {what} in [clock], found none");
         reading.fault(entry.key_place, message, Some(format!("for example {example}")));
@@ -50,7 +49,7 @@ pub(super) fn read(known: &mut Known<'_>, entry: &Entry) -> Option<ServerClock> 
         }
         Some(entry) => {
             let table = table(reading, &entry.node, "a table such as { json = { … } }")?;
-            refuse_unknown(reading, table, &check::OF_MESSAGES, "`answer`");
+            refuse_unknown(reading, table, &MESSAGE, "`answer`");
             check::of_message(known, table)
         }
     };

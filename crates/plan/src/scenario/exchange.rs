@@ -9,17 +9,17 @@ use plimsoll_workload::scenario::{
 use crate::reading::Reading;
 use crate::reading::source::Place;
 use crate::reading::tree::{Entry, Node, Table, Value};
+use crate::scenario::keys::{BROADCAST, EXPECT, MESSAGE, RECONNECT, RULE};
 use crate::scenario::known::Known;
-use crate::scenario::{ask, check, is_name, narrow, one_of, refuse_unknown, table, take};
+use crate::scenario::{
+    ask, check, is_name, narrow, one_of, refuse_beside, refuse_unknown, table, take,
+};
 use crate::takes::{Takes, word};
 
 /// The code of a connection that has done what it was for (RFC 6455, section 7.4.1).
 const NORMAL: u16 = 1000;
 /// The most messages that one entry of `expect` may await.
-const MOST_MESSAGES: u64 = 1_000_000_000;
-/// The keys of an entry of `expect`.
-const KEYS_OF_EXPECT: [&str; 8] =
-    ["name", "json", "contains", "not_contains", "matches", "within", "count", "take"];
+pub(super) const MOST_MESSAGES: u64 = 1_000_000_000;
 
 /// Reads what a step offers that opens a WebSocket.
 pub(super) fn upgrade(known: &mut Known<'_>, step: &Table) -> Option<Upgrade> {
@@ -67,7 +67,7 @@ fn reconnect(known: &mut Known<'_>, node: &Node) -> Option<Option<Reconnect>> {
     }
     let of =
         table(reading, node, "true, or a table such as { first = \"500ms\", most = \"30s\" }")?;
-    refuse_unknown(reading, of, &["first", "most"], "`reconnect`");
+    refuse_unknown(reading, of, &RECONNECT, "`reconnect`");
     let bound = |key: &str| match of.get(key) {
         None => Some(None),
         Some(entry) => reading.parsed(&entry.node, "a duration such as 500ms", wait).map(Some),
@@ -159,12 +159,7 @@ pub(super) fn channel(known: &Known<'_>, of: &Table, place: Place) -> Option<u16
 /// Reads a step that sends a message, awaits some, or both.
 pub(super) fn say(known: &mut Known<'_>, step: &Table, verb: &Entry) -> Option<Say> {
     let reading = known.reading;
-    let keys: &[&str] = match verb.key.as_str() {
-        "send" => &["send", "binary", "name", "on", "expect", "on_failure"],
-        "subscribe" => &["subscribe", "binary", "name", "on", "expect", "on_failure", "key"],
-        _ => &["expect", "name", "on", "on_failure"],
-    };
-    refuse_unknown(reading, step, keys, &format!("a step with `{}`", verb.key));
+    refuse_beside(reading, step, verb, &format!("a step with `{}`", verb.key));
     let sends = verb.key != "expect";
     let text = match sends {
         true => Some(known.text(&verb.node, Encoding::Raw)?),
@@ -240,7 +235,7 @@ fn expect(known: &mut Known<'_>, node: &Node) -> Option<Expect> {
     let reading = known.reading;
     let wanted = "a message such as { json = { \"/op\" = \"ok\" }, within = \"5s\" }";
     let of = table(reading, node, wanted)?;
-    refuse_unknown(reading, of, &KEYS_OF_EXPECT, "`expect`");
+    refuse_unknown(reading, of, &EXPECT, "`expect`");
     let when = check::of_message(known, of);
     let takes = match of.get("take") {
         None => Some(Vec::new()),
@@ -294,7 +289,7 @@ fn of_message(known: &mut Known<'_>, entry: &Entry) -> Option<Vec<Taking>> {
 
 /// Reads a step that closes a WebSocket.
 pub(super) fn close(known: &mut Known<'_>, step: &Table, verb: &Entry) -> Option<Verb> {
-    refuse_unknown(known.reading, step, &["close", "on"], "a step that closes");
+    refuse_beside(known.reading, step, verb, "a step that closes");
     let code = code(known, &verb.node);
     let channel = channel(known, step, verb.key_place);
     Some(Verb::Close { channel: channel?, code: code? })
@@ -336,10 +331,9 @@ pub(super) fn rules(known: &mut Known<'_>, entry: &Entry) -> Option<Vec<Rule>> {
 }
 
 fn rule(known: &mut Known<'_>, node: &Node) -> Option<Rule> {
-    const KEYS: [&str; 8] = ["name", "on", "when", "take", "send", "binary", "broadcast", "close"];
     let reading = known.reading;
     let of = table(reading, node, "a rule, which is a table")?;
-    refuse_unknown(reading, of, &KEYS, "[[on_message]]");
+    refuse_unknown(reading, of, &RULE, "[[on_message]]");
     let channel = match of.get("on") {
         None => Some(None),
         Some(entry) => channel(known, of, entry.key_place).map(Some),
@@ -348,7 +342,7 @@ fn rule(known: &mut Known<'_>, node: &Node) -> Option<Rule> {
         None => Some(Checks::default()),
         Some(entry) => {
             let table = table(reading, &entry.node, "a table such as { json = { … } }")?;
-            refuse_unknown(reading, table, &check::OF_MESSAGES, "`when`");
+            refuse_unknown(reading, table, &MESSAGE, "`when`");
             check::of_message(known, table)
         }
     };
@@ -430,19 +424,10 @@ fn broadcast(known: &Known<'_>, node: &Node) -> Option<Broadcast> {
         ("published_ms", Since1970::Ms),
         ("published_s", Since1970::S),
     ];
-    const KEYS: [&str; 7] = [
-        "published_ns",
-        "published_us",
-        "published_ms",
-        "published_s",
-        "sequence",
-        "key",
-        "skipped",
-    ];
     let reading = known.reading;
     let wanted = "a table such as { published_ns = \"/at\", sequence = \"/seq\" }";
     let of = table(reading, node, wanted)?;
-    refuse_unknown(reading, of, &KEYS, "`broadcast`");
+    refuse_unknown(reading, of, &BROADCAST, "`broadcast`");
     if of.entries.is_empty() {
         let message = "expected at least one of published_ns, sequence, key and skipped";
         reading.fault(node.place, message, None);

@@ -10,14 +10,19 @@ mod check;
 mod clock;
 mod exchange;
 mod flow;
+mod keys;
 mod known;
 mod names;
+mod schema;
+mod shape;
 mod step;
 mod take;
 mod top;
 
 use std::io;
 use std::path::Path;
+
+pub use schema::schema;
 
 use plimsoll_units::nearest;
 use plimsoll_workload::scenario::Scenario;
@@ -96,8 +101,18 @@ fn find_in(node: &Node, by_key: bool, spans: &mut Vec<(usize, usize)>) {
     }
 }
 
-/// Notes the keys of a table that are none of those that are `known` in `what`.
-fn refuse_unknown(reading: &Reading, table: &Table, known: &[&str], what: &str) {
+/// Notes the keys of a table that are none of its own, in `what`.
+fn refuse_unknown(reading: &Reading, table: &Table, of: &shape::Table, what: &str) {
+    refuse_others(reading, table, &of.names(), what);
+}
+
+/// Notes the keys of a step that are none of those of its verb.
+fn refuse_beside(reading: &Reading, step: &Table, verb: &Entry, what: &str) {
+    let known = keys::verb(&verb.key).map(shape::Verb::names);
+    refuse_others(reading, step, &known.unwrap_or_default(), what);
+}
+
+fn refuse_others(reading: &Reading, table: &Table, known: &[&str], what: &str) {
     for entry in &table.entries {
         if !known.contains(&entry.key.as_str()) {
             unknown(reading, entry, known, what);

@@ -7,8 +7,11 @@ use plimsoll_workload::scenario::{
 };
 
 use crate::reading::tree::{Entry, Node, Table, Value};
+use crate::scenario::keys::{CONDITION, VERBS, WAY};
 use crate::scenario::known::Known;
-use crate::scenario::{ask, exchange, exclude, flow, refuse_unknown, switch, table, unknown};
+use crate::scenario::{
+    ask, exchange, exclude, flow, refuse_beside, refuse_unknown, switch, table, unknown,
+};
 
 /// The verbs that ask over HTTP, and their methods.
 pub(super) const METHODS: [(&str, &str); 6] = [
@@ -19,10 +22,6 @@ pub(super) const METHODS: [(&str, &str); 6] = [
     ("delete", "DELETE"),
     ("head", "HEAD"),
 ];
-/// The verbs that only say where a user goes on.
-const OTHERS: [&str; 6] = ["think", "loop", "choose", "if", "group", "call"];
-/// The verbs of connections with messages.
-const OF_MESSAGES: [&str; 5] = ["connect", "send", "subscribe", "expect", "close"];
 /// The deepest nesting of steps.
 const MOST_DEEP: usize = 50;
 
@@ -42,7 +41,7 @@ pub(super) fn list(known: &mut Known<'_>, node: &Node) -> Option<Vec<Step>> {
 
 /// The verbs, all of them.
 fn verbs() -> impl Iterator<Item = &'static str> {
-    METHODS.iter().map(|(verb, _)| *verb).chain(OTHERS).chain(OF_MESSAGES)
+    VERBS.iter().map(|verb| verb.key.name)
 }
 
 fn step(known: &mut Known<'_>, node: &Node) -> Option<Step> {
@@ -67,7 +66,7 @@ fn step(known: &mut Known<'_>, node: &Node) -> Option<Step> {
     }
     let verb = match first.key.as_str() {
         "think" => {
-            refuse_unknown(reading, table, &["think"], "a step that thinks");
+            refuse_beside(reading, table, first, "a step that thinks");
             let wanted = "a distribution such as exp:2s";
             let time = reading.parsed(&first.node, wanted, Distribution::parse_or_constant)?;
             Verb::Think { time, place: known.place() }
@@ -77,7 +76,7 @@ fn step(known: &mut Known<'_>, node: &Node) -> Option<Step> {
         "if" => either(known, table, first)?,
         "group" => group(known, table, first)?,
         "call" => {
-            refuse_unknown(reading, table, &["call"], "a step that calls");
+            refuse_beside(reading, table, first, "a step that calls");
             call(known, first)?
         }
         "connect" => Verb::Ask(Box::new(ask::connect(known, table, first)?)),
@@ -148,7 +147,7 @@ fn deeper<T>(
 }
 
 fn repeat(known: &mut Known<'_>, table: &Table, verb: &Entry) -> Option<Verb> {
-    refuse_unknown(known.reading, table, &["loop", "steps"], "a step that loops");
+    refuse_beside(known.reading, table, verb, "a step that loops");
     let rounds = known.reading.parsed(&verb.node, ROUNDS, rounds);
     let place = known.place();
     // In its second round a step comes after all of the first.
@@ -186,7 +185,7 @@ fn rounds(text: &str) -> Result<Rounds, ParseError> {
 
 fn choose(known: &mut Known<'_>, step: &Table, verb: &Entry) -> Option<Verb> {
     let reading = known.reading;
-    refuse_unknown(reading, step, &["choose"], "a step that chooses");
+    refuse_beside(reading, step, verb, "a step that chooses");
     let Value::List(nodes) = &verb.node.value else {
         let hint = "for example choose = [ { weight = 70, steps = [ … ] }, … ]".to_owned();
         reading.wrong_type(&verb.node, "a list of ways", Some(hint));
@@ -201,7 +200,7 @@ fn choose(known: &mut Known<'_>, step: &Table, verb: &Entry) -> Option<Verb> {
     let mut ways = Vec::new();
     for node in nodes {
         let Some(way) = table(reading, node, "a way with `weight` and `steps`") else { continue };
-        refuse_unknown(reading, way, &["weight", "steps"], "a way to choose");
+        refuse_unknown(reading, way, &WAY, "a way to choose");
         let weight = match way.get("weight") {
             Some(entry) => reading.number(&entry.node, f64::MIN_POSITIVE, f64::MAX),
             None => {
@@ -228,7 +227,7 @@ fn choose(known: &mut Known<'_>, step: &Table, verb: &Entry) -> Option<Verb> {
 }
 
 fn either(known: &mut Known<'_>, table: &Table, verb: &Entry) -> Option<Verb> {
-    refuse_unknown(known.reading, table, &["if", "then", "else"], "a step that decides");
+    refuse_beside(known.reading, table, verb, "a step that decides");
     let condition = condition(known, verb);
     let before = known.set.clone();
     let then = inner(known, table, verb, "then");
@@ -244,7 +243,7 @@ fn either(known: &mut Known<'_>, table: &Table, verb: &Entry) -> Option<Verb> {
 fn condition(known: &mut Known<'_>, verb: &Entry) -> Option<Condition> {
     let reading = known.reading;
     let of = table(reading, &verb.node, "a condition such as { var = \"token\", set = true }")?;
-    refuse_unknown(reading, of, &["var", "is", "matches", "set"], "a condition");
+    refuse_unknown(reading, of, &CONDITION, "a condition");
     let Some(var) = of.get("var") else {
         let hint = Some("for example if = { var = \"token\", set = true }".to_owned());
         reading.fault(verb.node.place, "expected `var` in a condition, found none", hint);
@@ -262,7 +261,7 @@ fn condition(known: &mut Known<'_>, verb: &Entry) -> Option<Condition> {
         reading.parse_fault(&var.node, &error);
     });
     let value = text.ok()?.values().next().cloned()?;
-    let test = match super::one_of(reading, of, &["is", "matches", "set"]) {
+    let test = match super::one_of(reading, of, CONDITION.at_most_one) {
         None => {
             let message = "expected `is`, `matches` or `set` beside `var`, found none";
             reading.fault(var.key_place, message, None);
@@ -279,7 +278,7 @@ fn condition(known: &mut Known<'_>, verb: &Entry) -> Option<Condition> {
 }
 
 fn group(known: &mut Known<'_>, table: &Table, verb: &Entry) -> Option<Verb> {
-    refuse_unknown(known.reading, table, &["group", "steps"], "a group");
+    refuse_beside(known.reading, table, verb, "a group");
     let name = known.reading.line(&verb.node)?.to_owned();
     let of = Name { name: name.clone(), kind: NameKind::Group };
     let number = known.name(&name, of, "a group", verb.node.place);

@@ -4,12 +4,9 @@ use plimsoll_workload::scenario::Taking;
 use plimsoll_workload::scenario::take::{Take, Which};
 
 use crate::reading::tree::{Entry, Node, Value};
+use crate::scenario::keys::{SOURCES, TAKE};
 use crate::scenario::known::Known;
 use crate::scenario::{one_of, refuse_unknown, table};
-
-const SOURCES: [&str; 5] = ["json", "regex", "css", "header", "cookie"];
-const KEYS: [&str; 8] =
-    ["json", "regex", "css", "header", "cookie", "attribute", "which", "default"];
 
 /// Reads what is taken; from then on it is set.
 pub(super) fn read(known: &mut Known<'_>, node: &Node) -> Option<Vec<Taking>> {
@@ -32,7 +29,7 @@ fn one(known: &mut Known<'_>, entry: &Entry) -> Option<Taking> {
     let variable = known.variable(&entry.key);
     let wanted = "a table such as { css = \"input[name=token]\", attribute = \"value\" }";
     let of = table(reading, &entry.node, wanted)?;
-    refuse_unknown(reading, of, &KEYS, "`take`");
+    refuse_unknown(reading, of, &TAKE, "`take`");
     let Some(source) = one_of(reading, of, &SOURCES) else {
         let hint = format!("for example take.{} = {{ json = \"/id\" }}", entry.key);
         let message = "expected one of json, regex, css, header and cookie, found none";

@@ -10,27 +10,12 @@ use plimsoll_workload::scenario::{
 
 use crate::reading::Reading;
 use crate::reading::tree::{Entry, Node, Table, Value};
+use crate::scenario::keys::{CALLED, DATA, TOP};
 use crate::scenario::known::{Known, RESERVED};
 use crate::scenario::{
     WrittenScenario, ask, clock, exchange, flow, is_name, narrow, refuse_unknown, step, table,
 };
 use crate::takes::{Takes, word};
-
-/// The keys of the file.
-const KEYS: [&str; 12] = [
-    "name",
-    "label",
-    "hosts",
-    "on_failure",
-    "keep",
-    "follow",
-    "clock",
-    "vars",
-    "data",
-    "step",
-    "on_message",
-    "scenario",
-];
 
 /// Reads the file.
 pub(super) fn read<'a>(
@@ -38,7 +23,7 @@ pub(super) fn read<'a>(
     root: &'a Table,
     written: &'a WrittenScenario<'a>,
 ) -> Option<Scenario> {
-    refuse_unknown(reading, root, &KEYS, "a scenario");
+    refuse_unknown(reading, root, &TOP, "a scenario");
     let mut known = nothing(reading, written);
     let node = |key: &str| root.get(key).map(|entry| &entry.node);
     let title = node("name").and_then(|node| reading.line(node)).map(str::to_owned);
@@ -225,7 +210,6 @@ fn may_be_named(known: &Known<'_>, entry: &Entry, what: &str) -> bool {
 }
 
 fn data(known: &mut Known<'_>, root: &Table) {
-    const KEYS: [&str; 3] = ["file", "each", "order"];
     let reading = known.reading;
     let Some(all) = root.get("data") else { return };
     let Some(all) = table(reading, &all.node, "a table [data.NAME]") else { return };
@@ -234,7 +218,7 @@ fn data(known: &mut Known<'_>, root: &Table) {
         if !may_be_named(known, entry, "a data file") {
             continue;
         }
-        refuse_unknown(reading, of, &KEYS, &format!("[data.{}]", entry.key));
+        refuse_unknown(reading, of, &DATA, &format!("[data.{}]", entry.key));
         let read = |key: &str| of.get(key).map(|entry| &entry.node);
         let each = read("each").and_then(|node| word::<Each>().read(reading, node));
         let order = read("order").and_then(|node| word::<RowOrder>().read(reading, node));
@@ -360,7 +344,7 @@ fn scenarios<'a>(known: &mut Known<'a>, root: &'a Table) {
             reading.fault(entry.key_place, message, None);
             continue;
         }
-        refuse_unknown(reading, of, &["steps"], &format!("[scenario.{}]", entry.key));
+        refuse_unknown(reading, of, &CALLED, &format!("[scenario.{}]", entry.key));
         if of.get("steps").is_none() {
             let message = format!("expected `steps` in [scenario.{}], found none", entry.key);
             reading.fault(entry.key_place, message, None);

@@ -39,7 +39,7 @@ fn several() -> Document {
 }
 
 /// Every page with a golden, by its name.
-fn all() -> Vec<(&'static str, Document)> {
+pub(crate) fn all() -> Vec<(&'static str, Document)> {
     vec![
         ("load", load()),
         ("several", several()),

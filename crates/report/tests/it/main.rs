@@ -22,5 +22,6 @@ mod made_clusters;
 mod made_simulation;
 mod page;
 mod parser;
+mod pictures;
 mod prediction;
 mod simulation;

@@ -34,7 +34,16 @@ const VOID: [&str; 2] = ["meta", "input"];
 
 /// Reads a page; panics where it is not well formed.
 pub(crate) fn parse(page: &str) -> Page {
-    let mut rest = page.strip_prefix("<!DOCTYPE html>\n").expect("a doctype");
+    elements(page.strip_prefix("<!DOCTYPE html>\n").expect("a doctype"))
+}
+
+/// Reads a picture; panics where it is not well formed.
+pub(crate) fn parse_svg(picture: &str) -> Page {
+    let start = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+    elements(picture.strip_prefix(start).expect("a declaration"))
+}
+
+fn elements(mut rest: &str) -> Page {
     let mut parsed = Page::default();
     let mut open: Vec<String> = Vec::new();
     while !rest.is_empty() {
