@@ -9,7 +9,8 @@ use crate::in_flight::Sent;
 use plimsoll_runs::labels::NO_LABEL;
 use plimsoll_runs::names::NO_NAME;
 use plimsoll_runs::{
-    ErrorKind, Interval, LocalCause, NamedEvent, NamedPart, Phase, Sample, Secrets, Tag,
+    ErrorKind, Interval, LocalCause, NamedEvent, NamedPart, Phase, Sample, Secrets, SlowTrace, Tag,
+    TraceId,
 };
 use plimsoll_workload::scenario::GroupEnd;
 use std::collections::VecDeque;
@@ -47,6 +48,8 @@ pub(crate) struct Ended {
     pub(crate) bytes: u64,
     /// Why it did not succeed.
     pub(crate) error: Option<ErrorKind>,
+    /// Its trace, where servers were asked to record it.
+    pub(crate) trace: Option<TraceId>,
 }
 
 /// Under what a request has figures of its own.
@@ -344,6 +347,7 @@ impl Recorder {
                 status: 0,
                 phase,
                 error: Some(kind),
+                trace: None,
             });
         }
     }
@@ -409,6 +413,9 @@ impl Recorder {
         if ended.code.is_some() || has_run_out {
             phase.histograms[Tag::Response as usize].record(response);
             phase.histograms[Tag::Service as usize].record(service);
+            if let Some(id) = ended.trace.filter(|_| sent.phase == Phase::Measured) {
+                interval.slowest.note(slow(id, response, sent, ended));
+            }
             if ended.error.is_some() {
                 phase.histograms[Tag::FailedResponse as usize].record(response);
                 phase.histograms[Tag::FailedService as usize].record(service);
@@ -459,6 +466,12 @@ impl Recorder {
     }
 }
 
+#[cold]
+fn slow(id: TraceId, response_ns: u64, sent: &Sent, ended: &Ended) -> SlowTrace {
+    let (status, error) = (ended.code.unwrap_or(0), ended.error);
+    SlowTrace { id, response_ns, due_ns: sent.due, status, error, name: sent.name }
+}
+
 fn sample(sent: &Sent, ended: &Ended) -> Sample {
     let first_byte_ns = match (sent.first_byte, ended.code) {
         (0, Some(_)) => ended.at,
@@ -476,5 +489,6 @@ fn sample(sent: &Sent, ended: &Ended) -> Sample {
         status: ended.code.unwrap_or(0),
         phase: sent.phase,
         error: ended.error,
+        trace: ended.trace,
     }
 }

@@ -38,7 +38,7 @@ pub type Stretch = (u64, u64, Histogram);
 /// A run's folder, open for reading. What it tells of a run that is still going on grows.
 pub struct Run {
     path: PathBuf,
-    opened: Opened,
+    pub(crate) opened: Opened,
     meta: RunMeta,
     end: Option<End>,
     goes_on: bool,

@@ -123,6 +123,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         availability: seconds_of.availability,
         generator: generator(run, load, &log, &seconds_of),
         host: host(run, &log, &span)?,
+        slowest_traces: run.slowest_told()?,
         slo: if run.goes_on() { verdicts::so_far(slo) } else { slo },
         by_name: by_name::of_run(&load.names, &books),
         by_label: labels.figures(&load.names),

@@ -6,7 +6,7 @@
 //! [`Summary::warm_up`] has the few of the warm-up. How each figure comes about is stated in
 //! [`crate::summarise`].
 
-use crate::{LabelFigures, NamedFigures, TlsHandshakes, UserCounts};
+use crate::{LabelFigures, NamedFigures, SlowTraceFigures, TlsHandshakes, UserCounts};
 use std::collections::BTreeMap;
 
 use crate::Reason;
@@ -93,6 +93,10 @@ pub struct Summary {
     pub generator: Generator,
     /// How its host fared.
     pub host: Host,
+    /// The slowest requests that servers were asked to record, the slowest first, at most 20; left
+    /// out where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slowest_traces: Vec<SlowTraceFigures>,
     /// The SLO's clauses and their verdicts; empty without an SLO.
     pub slo: Vec<SloVerdict>,
     /// Figures by name, in the order of the names, `other` last; left out where requests have none.

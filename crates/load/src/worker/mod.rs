@@ -16,6 +16,7 @@ mod race;
 mod receive;
 mod returns;
 mod start;
+mod traces;
 pub(crate) mod tunnel;
 mod users;
 
@@ -35,6 +36,7 @@ use plimsoll_runs::{ErrorKind, Phase};
 use plimsoll_workload::arrivals::Share;
 use rustix::event::epoll;
 use start::turn_of;
+use traces::Traces;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -125,6 +127,8 @@ pub(crate) struct Worker<D: Driver> {
     /// How many of these are opened for a request that has to be sent again.
     reserved: usize,
     in_flight: InFlight,
+    /// Under which ids those are traced.
+    traces: Traces,
     /// Requests that wait to be sent again on any connection, oldest first.
     again: VecDeque<Slot>,
     buffer: Vec<u8>,
@@ -225,6 +229,7 @@ impl<D: Driver> Worker<D> {
             opening: VecDeque::new(),
             reserved: 0,
             in_flight: InFlight::new(),
+            traces: Traces::new(config.traceparents.is_some()),
             again: VecDeque::new(),
             buffer: vec![0; D::READ],
             plain: Vec::new(),

@@ -165,6 +165,9 @@ impl<D: Driver> Worker<D> {
         } else {
             connection.send(bytes)
         };
+        if self.traces.is_on() {
+            self.note_trace(slot, request);
+        }
         self.after_write(at, result);
     }
 

@@ -13,6 +13,7 @@ use super::urls::{host, leads_to, split};
 use super::{HarError, HarScenario, LeftOut};
 use crate::access_log::iso_ns;
 use crate::request::parse_header;
+use crate::traceparent;
 use crate::scenario::written::{
     StepNames, comment, constant_ms, is_static, literal, path, quoted, table,
 };
@@ -334,7 +335,11 @@ impl Steps {
                 self.left_out.headers += 1;
                 continue;
             }
-            let written = quoted(&self.names.header(name, value).template());
+            // What was recorded is one trace: each request is to be one of its own.
+            let written = match lower == traceparent::NAME {
+                true => quoted(&format!("{{{{{}}}}}", traceparent::WORD)),
+                false => quoted(&self.names.header(name, value).template()),
+            };
             match headers.iter_mut().find(|(taken, _)| taken.eq_ignore_ascii_case(name)) {
                 Some((_, values)) => values.push(written),
                 None => headers.push((name.clone(), vec![written])),
