@@ -35,7 +35,7 @@ fn zone_s(unix_ns: u64) -> i32 {
 }
 
 /// A key that nobody else has: from the system's randomness.
-fn key() -> [u64; 4] {
+pub(crate) fn key() -> [u64; 4] {
     let mut bytes = [0; 32];
     let mut left = &mut bytes[..];
     while !left.is_empty() {

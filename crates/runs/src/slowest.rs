@@ -11,9 +11,9 @@ use std::num::NonZeroU128;
 use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
-use crate::error::RunError;
 use crate::ErrorKind;
 use crate::database::{has_table, int, uint};
+use crate::error::RunError;
 use crate::names::{NO_NAME, Names};
 use crate::run::Run;
 use crate::summary::{seconds, us};

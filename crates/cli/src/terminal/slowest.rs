@@ -19,7 +19,8 @@ pub(super) fn lines(out: &mut String, all: &[SlowTraceFigures], paint: Paint) {
     out.push('\n');
     for (at, of) in all.iter().take(shown).enumerate() {
         let head = if at == 0 { "slowest traces" } else { "" };
-        let _ = writeln!(out, "  {head:<15}{:>9}  {}  {}", us(of.response_us), of.trace_id, what(of));
+        let _ =
+            writeln!(out, "  {head:<15}{:>9}  {}  {}", us(of.response_us), of.trace_id, what(of));
     }
     if all.len() > shown {
         let text = format!("and {} more: --json has all", show_count((all.len() - shown) as u64));
@@ -58,10 +59,11 @@ mod tests {
             },
             name: (nth < 2).then(|| "home".to_owned()),
         };
+        let plain = Paint::stdout();
         let shown = |count: u32| {
             let mut out = String::new();
             let all: Vec<_> = (0..count).map(of).collect();
-            lines(&mut out, &all, Paint::NONE);
+            lines(&mut out, &all, plain);
             out
         };
         assert_eq!(shown(0), "");

@@ -10,8 +10,8 @@ pub(crate) mod store;
 mod subjects;
 mod threads;
 mod through;
-mod traces;
 pub mod tls;
+mod traces;
 
 use crate::error::ExperimentError;
 use plimsoll_load::http1::encode::{Head, Proxied};

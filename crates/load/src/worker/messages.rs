@@ -158,7 +158,10 @@ impl<D: Driver> Worker<D> {
         }
         if let Some(sent) = self.users().and_then(|users| users.has_written(seat, channel)) {
             let at = now.max(sent.sent);
-            self.recorder.step(&sent, &Ended { at, code: Some(MESSAGE), bytes: 0, error: None, trace: None });
+            self.recorder.step(
+                &sent,
+                &Ended { at, code: Some(MESSAGE), bytes: 0, error: None, trace: None },
+            );
         }
     }
 
@@ -330,7 +333,13 @@ impl<D: Driver> Worker<D> {
                 if let (Some(name), Some(sent)) = (name, awaited) {
                     let sent = Sent { name: self.named(name), ..sent };
                     let at = now.max(sent.sent);
-                    let ended = Ended { at, code: Some(MESSAGE), bytes: received, error: None, trace: None };
+                    let ended = Ended {
+                        at,
+                        code: Some(MESSAGE),
+                        bytes: received,
+                        error: None,
+                        trace: None,
+                    };
                     self.recorder.step(&sent, &ended);
                 }
                 if let Some(of) = &rule {
@@ -479,7 +488,8 @@ impl<D: Driver> Worker<D> {
 
     /// Records a step that has awaited messages.
     fn end_step(&mut self, over: &Over, code: Option<u16>, error: Option<ErrorKind>) {
-        let ended = Ended { at: self.now.max(over.sent.sent), code, bytes: over.bytes, error, trace: None };
+        let ended =
+            Ended { at: self.now.max(over.sent.sent), code, bytes: over.bytes, error, trace: None };
         if over.is_request {
             self.recorder.ended_by_messages(&over.sent, &ended);
         } else {

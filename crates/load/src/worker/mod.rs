@@ -36,12 +36,12 @@ use plimsoll_runs::{ErrorKind, Phase};
 use plimsoll_workload::arrivals::Share;
 use rustix::event::epoll;
 use start::turn_of;
-use traces::Traces;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
+use traces::Traces;
 
 /// What a session tells its threads.
 pub(crate) enum Command {

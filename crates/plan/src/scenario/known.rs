@@ -15,18 +15,8 @@ use crate::scenario::WrittenScenario;
 use crate::scenario::names::Resolver;
 
 /// Names that mean something of their own in a text.
-pub(super) const RESERVED: [&str; 10] = [
-    "counter",
-    "user",
-    "loop",
-    "uuid",
-    "date",
-    "random",
-    "traceparent",
-    "sent",
-    "env",
-    "role",
-];
+pub(super) const RESERVED: [&str; 10] =
+    ["counter", "user", "loop", "uuid", "date", "random", "traceparent", "sent", "env", "role"];
 
 /// What a scenario's texts and steps are read with.
 pub(super) struct Known<'a> {
@@ -115,8 +105,7 @@ impl<'a> Known<'a> {
             let wanted = "a variable that an earlier step takes";
             let error = ParseError::new(wanted, name, 0, name.len());
             let known = self.variables.iter().map(|(name, _)| name.as_str());
-            let words =
-                ["counter", "user", "loop", "uuid", "date", "random:1..100", "traceparent"];
+            let words = ["counter", "user", "loop", "uuid", "date", "random:1..100", "traceparent"];
             let known = known.chain(words);
             return Err(match nearest(name, known) {
                 Some(near) => error.hint(format!("did you mean {{{{{near}}}}}?")),

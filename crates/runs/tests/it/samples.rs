@@ -5,7 +5,9 @@ use std::num::NonZeroU128;
 use std::path::Path;
 
 use plimsoll_runs::names::NO_NAME;
-use plimsoll_runs::{Ended, ErrorKind, Phase, RunError, RunWriter, Sample, Sink as _, TraceId, samples};
+use plimsoll_runs::{
+    Ended, ErrorKind, Phase, RunError, RunWriter, Sample, Sink as _, TraceId, samples,
+};
 use proptest::prelude::*;
 
 use crate::made;

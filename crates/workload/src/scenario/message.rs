@@ -7,9 +7,9 @@ use super::outcome::{Failure, FailureKind, Now};
 use super::text::{Text, Unfilled, Values};
 use super::{Scenario, step::Ask};
 use crate::request::Url;
-use crate::traceparent::{self, Traceparent};
 use crate::scenario::cookies::Jar;
 use crate::scenario::reference::resolve;
+use crate::traceparent::{self, Traceparent};
 
 /// How a path that begins with two slashes stands in a step (the URL Standard, section 4.5).
 pub(super) const TWO_SLASHES: &[u8] = b"/.//";

@@ -290,19 +290,18 @@ impl Text {
         }
         let (draws, mut out) = (Draws { key: 0, user: 0, visits: &mut [] }, Vec::new());
         let (variables, data, rows) = (&[], &[], &[]);
-        let mut values =
-            Values {
-                variables,
-                data,
-                rows,
-                counter: 0,
-                round: 0,
-                unix_ns: 0,
-                sent: None,
-                draws,
-                traceparents: None,
-                traceparent: None,
-            };
+        let mut values = Values {
+            variables,
+            data,
+            rows,
+            counter: 0,
+            round: 0,
+            unix_ns: 0,
+            sent: None,
+            draws,
+            traceparents: None,
+            traceparent: None,
+        };
         self.render(&mut values, &mut out).ok()?;
         String::from_utf8(out).ok()
     }
@@ -390,8 +389,10 @@ pub(super) fn look<'v, 'a: 'v>(
             },
         },
         value => {
-            let is_text =
-                matches!(value, Value::Uuid { .. } | Value::Traceparent | Value::Date(DateForm::Iso));
+            let is_text = matches!(
+                value,
+                Value::Uuid { .. } | Value::Traceparent | Value::Date(DateForm::Iso)
+            );
             (Some(Cow::Owned(computed(value, values))), !is_text)
         }
     }

@@ -13,10 +13,10 @@ use super::urls::{host, leads_to, split};
 use super::{HarError, HarScenario, LeftOut};
 use crate::access_log::iso_ns;
 use crate::request::parse_header;
-use crate::traceparent;
 use crate::scenario::written::{
     StepNames, comment, constant_ms, is_static, literal, path, quoted, table,
 };
+use crate::traceparent;
 
 /// The shortest time that a user is believed to think, milliseconds; what is shorter is the
 /// browser's.
