@@ -209,8 +209,8 @@ pub struct Interval {
     pub answered: Answered,
     /// Whether at its end a request was due and had waited for more than a millisecond.
     pub behind: bool,
-    /// The slowest requests of the measured phase that ended in it and servers were asked to record;
-    /// not stored with the run's seconds.
+    /// The slowest requests of the measured phase that ended in it and that servers were asked to
+    /// record; not stored with the run's seconds.
     pub slowest: Slowest,
     /// Requests of the measured phase that ended in it, where requests have names; not stored with
     /// the run's seconds.

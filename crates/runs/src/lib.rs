@@ -97,9 +97,9 @@ pub use row::{HostRow, IntervalRow};
 pub use run::Run;
 pub use series::SeriesRow;
 pub use sink::Sink;
-pub use slowest::{SlowTrace, SlowTraceFigures, Slowest, TraceId};
+pub use slowest::{SlowTrace, Slowest, TraceId};
 pub use summarise::{refused, summarise};
-pub use summary::Summary;
+pub use summary::{SlowTraceFigures, Summary};
 pub use tag::{Named, Tag, TagName};
 pub use users::UserCounts;
 pub use websocket::{

@@ -18,8 +18,8 @@
 //! 1. `u16` flags: bit 0: due in the measured phase; bits 1 to 5: 0, or one more than the
 //!    [`ErrorKind`]; bits 6, 7, 8: it was sent, a first byte came, it was done; bit 9: the status
 //!    is that of the record before (0 before the first); bit 10: so is the request (0 as well);
-//!    bit 11: so is the name (65535, which is none, before the first); bit 12: servers were asked to
-//!    record it;
+//!    bit 11: so is the name (65535, which is none, before the first); bit 12: servers were asked
+//!    to record it;
 //! 2. due, less the due time of the record before (0 before the first); then, each only where its
 //!    flag is set, sent less due, first byte less sent (or due, unsent), done less due: offsets in
 //!    nanoseconds, as zigzag variable-length integers (LEB128);

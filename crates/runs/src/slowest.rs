@@ -5,19 +5,14 @@
 //! answered, and those that ran out of time. A run keeps the [`MOST`] slowest, in the table
 //! `slow_trace` of `run.sqlite`, which is there only where there is one.
 
+mod table;
+
+pub(crate) use table::{read, write};
+
 use std::fmt;
 use std::num::NonZeroU128;
 
-use rusqlite::{Connection, params};
-use serde::{Deserialize, Serialize};
-
 use crate::ErrorKind;
-use crate::database::{has_table, int, uint};
-use crate::error::RunError;
-use crate::names::{NO_NAME, Names};
-use crate::run::Run;
-use crate::summary::{seconds, us};
-use crate::times::damaged;
 
 /// So many of the slowest are kept.
 pub const MOST: usize = 20;
@@ -55,7 +50,7 @@ pub struct SlowTrace {
     pub status: u16,
     /// Why it failed; `None` where it succeeded.
     pub error: Option<ErrorKind>,
-    /// The number of its name, [`NO_NAME`] where it has none.
+    /// The number of its name, [`NO_NAME`](crate::names::NO_NAME) where it has none.
     pub name: u16,
 }
 
@@ -89,7 +84,8 @@ impl Slowest {
 
     /// Adds those of another stretch. Returns whether one of them is among the slowest.
     pub fn add(&mut self, other: &Self) -> bool {
-        other.0.iter().fold(false, |any, trace| self.note(*trace) || any)
+        let kept = other.0.iter().filter(|trace| self.note(**trace));
+        kept.count() > 0
     }
 
     /// Forgets all, keeping the allocation.
@@ -106,108 +102,10 @@ impl Slowest {
     }
 }
 
-/// A slow request as a summary tells it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SlowTraceFigures {
-    /// Its trace: 32 hexadecimal digits.
-    pub trace_id: String,
-    /// From due to the last byte, µs.
-    pub response_us: f64,
-    /// When it was due, seconds since the run's first due time.
-    pub due_s: f64,
-    /// The answer's code; `None` without an answer.
-    pub status: Option<u16>,
-    /// The kind of failure; `None` where it succeeded.
-    pub error: Option<String>,
-    /// Its name; `None` where requests have none.
-    pub name: Option<String>,
-}
-
-impl SlowTraceFigures {
-    /// As a summary has it.
-    pub(crate) fn of(trace: &SlowTrace, names: &Names) -> Self {
-        Self {
-            trace_id: trace.id.to_string(),
-            response_us: us(trace.response_ns),
-            due_s: seconds(trace.due_ns),
-            status: (trace.status > 0).then_some(trace.status),
-            error: trace.error.map(|kind| kind.name().to_owned()),
-            name: names.called(trace.name).map(str::to_owned),
-        }
-    }
-}
-
-const TABLE: &str = "CREATE TABLE IF NOT EXISTS slow_trace (cell INTEGER NOT NULL,
-    trace_id TEXT NOT NULL, response_ns INTEGER NOT NULL, due_ns INTEGER NOT NULL,
-    status INTEGER NOT NULL, error TEXT, name INTEGER)";
-
-/// Stores the slowest so far, in the place of those that were stored before.
-pub(crate) fn write(database: &Connection, cell: u32, of: &Slowest) -> rusqlite::Result<()> {
-    database.execute_batch(TABLE)?;
-    database.prepare_cached("DELETE FROM slow_trace")?.execute([])?;
-    let sql = "INSERT INTO slow_trace VALUES (?, ?, ?, ?, ?, ?, ?)";
-    let mut statement = database.prepare_cached(sql)?;
-    for trace in of.sorted() {
-        statement.execute(params![
-            cell,
-            trace.id.to_string(),
-            int(trace.response_ns),
-            int(trace.due_ns),
-            trace.status,
-            trace.error.map(ErrorKind::name),
-            (trace.name != NO_NAME).then_some(trace.name),
-        ])?;
-    }
-    Ok(())
-}
-
-/// The slowest that a run has stored, the slowest first; none where servers were asked to record nothing.
-pub(crate) fn read(database: &Connection) -> rusqlite::Result<Vec<SlowTrace>> {
-    if !has_table(database, "slow_trace")? {
-        return Ok(Vec::new());
-    }
-    let sql = "SELECT trace_id, response_ns, due_ns, status, error, name FROM slow_trace";
-    let mut statement = database.prepare(sql)?;
-    let mut rows = statement.query([])?;
-    let mut slowest = Slowest::default();
-    while let Some(row) = rows.next()? {
-        let id: String = row.get(0)?;
-        let error: Option<String> = row.get(4)?;
-        let kind = |name: String| {
-            let known = ErrorKind::ALL.into_iter().find(|kind| kind.name() == name);
-            known.ok_or_else(|| damaged("no kind of failure"))
-        };
-        slowest.note(SlowTrace {
-            id: TraceId::parse(&id).ok_or_else(|| damaged("no id of a trace"))?,
-            response_ns: row.get(1).map(uint)?,
-            due_ns: row.get(2).map(uint)?,
-            status: row.get(3)?,
-            error: error.map(kind).transpose()?,
-            name: row.get::<_, Option<u16>>(5)?.unwrap_or(NO_NAME),
-        });
-    }
-    Ok(slowest.sorted())
-}
-
-impl Run {
-    /// The slowest requests that servers were asked to record, the slowest first.
-    ///
-    /// # Errors
-    /// Where the run cannot be read.
-    pub fn slowest_traces(&self) -> Result<Vec<SlowTrace>, RunError> {
-        read(&self.opened.database).map_err(self.unreadable())
-    }
-
-    /// The same as a summary tells them.
-    pub(crate) fn slowest_told(&self) -> Result<Vec<SlowTraceFigures>, RunError> {
-        let names = self.load().map(|load| &load.names)?;
-        Ok(self.slowest_traces()?.iter().map(|of| SlowTraceFigures::of(of, names)).collect())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::names::NO_NAME;
 
     fn slow(response_ns: u64) -> SlowTrace {
         SlowTrace {
@@ -230,7 +128,7 @@ mod tests {
         for nth in 0..300_u64 {
             // 0..300 in another order.
             let response_ns = nth * 77 % 300;
-            stretches[nth as usize % 3].note(slow(response_ns));
+            stretches[usize::try_from(nth % 3).unwrap()].note(slow(response_ns));
         }
         let wanted: Vec<u64> = (280..300).rev().collect();
         for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
@@ -239,19 +137,6 @@ mod tests {
             assert_eq!(times(&all.sorted()), wanted);
             assert!(!all.note(slow(3)), "it is not among them");
         }
-    }
-
-    #[test]
-    fn they_come_back_as_they_were_stored() {
-        let database = Connection::open_in_memory().unwrap();
-        assert!(read(&database).unwrap().is_empty(), "a run of before has no table");
-        let mut all = Slowest::default();
-        (0..25).for_each(|ns| drop(all.note(slow(ns))));
-        write(&database, 1, &all).unwrap();
-        all.note(slow(1000));
-        write(&database, 1, &all).unwrap();
-        assert_eq!(read(&database).unwrap(), all.sorted());
-        assert_eq!(all.sorted()[0], slow(1000));
     }
 
     #[test]

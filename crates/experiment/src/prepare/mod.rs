@@ -153,7 +153,8 @@ fn made(plan: &Plan, place: &Place<'_>, contact: Contact) -> Result<Prepared, Ex
         return Err(ExperimentError::Redacted { keys: redacted.join(", ") });
     }
     let mut notes: Vec<String> = busy_flows(plan).collect();
-    let mut asked = requests::read(plan, place, &mut notes)?;
+    let traces = Traces::of(plan, place);
+    let asked = requests::read(plan, place, &traces, &mut notes)?;
     let url = asked.requests.list.first().map(|request| request.url.clone());
     let url = url.ok_or(ExperimentError::NoTarget)?;
     let (endpoint, way) = way(plan, &url, place, contact, &mut notes)?;
@@ -164,10 +165,8 @@ fn made(plan: &Plan, place: &Place<'_>, contact: Contact) -> Result<Prepared, Ex
     let to = tls::To { endpoint: &endpoint, proxies: way.proxies.as_ref() };
     let (tls, protocol) = tls::spoken(plan, &url, to, secure && ask, &certificate)?;
     let warmup_ns = nanoseconds(plan.load.longest_warm_up());
-    let traces = Traces::of(plan, place);
     let to = (&url, protocol, &traces);
     let users = scenario::users(plan, to, place, contact, &certificate, &mut notes)?;
-    let traceparents = traces.on(&mut asked.requests, users.as_ref());
     let called = users.as_ref().map_or(asked.called, |users| scenario::called(&users.scenario));
     let connections = connections(plan, users.as_ref());
     let threads = threads::count(plan, offer::peak_of(&offer), place.cores);
@@ -177,6 +176,7 @@ fn made(plan: &Plan, place: &Place<'_>, contact: Contact) -> Result<Prepared, Ex
         way,
         tls: secure.then_some(tls).flatten(),
         protocol,
+        traceparents: traces.needed(&asked.requests, users.as_ref()),
         requests: Arc::new(asked.requests),
         sequence: asked.sequence,
         names: called.of,
@@ -195,26 +195,22 @@ fn made(plan: &Plan, place: &Place<'_>, contact: Contact) -> Result<Prepared, Ex
         max_waiting: plan.load.max_waiting,
         measured_from_ns: warmup_ns,
         renew_ns: None,
-        traceparents,
         seed: plan.seed,
         samples: plan.measure.samples,
     };
     if ask {
         store::ask(plan, &config, Before::Load, &mut notes)?;
     }
-    let duration_ns = offer.duration_ns().saturating_sub(warmup_ns);
-    let subject = secrets::without(&url.to_string(), MARK);
-    let workload = store::described(plan);
     let names = called.names;
     let called = Callers::of(&names, config.users.as_ref());
     plan.measure.slo.iter().try_for_each(|slo| subjects::of_slo(slo, &called))?;
     Ok(Prepared {
         config,
+        duration_ns: offer.duration_ns().saturating_sub(warmup_ns),
         offer,
         warmup_ns,
-        duration_ns,
-        subject,
-        workload,
+        subject: secrets::without(&url.to_string(), MARK),
+        workload: store::described(plan),
         names,
         notes,
         certificate,

@@ -1,5 +1,5 @@
-//! Under which ids requests are traced: those that say so of themselves, and all where the plan says
-//! of which share servers are asked to record them.
+//! Under which ids requests are traced: those that say so of themselves, and all where the plan
+//! says of which share servers are asked to record them.
 
 use super::Place;
 use plimsoll_load::Users;
@@ -28,18 +28,19 @@ impl Traces {
         scenario.traced(self.by.clone(), self.all)
     }
 
-    /// Gives requests the header where they all are to have it. Returns where ids come from, if
-    /// any is needed.
-    pub(super) fn on(self, requests: &mut Requests, users: Option<&Users>) -> Option<Traceparents> {
+    /// Gives requests the header where they all are to have it.
+    pub(super) fn of_list(&self, list: &mut [Request]) {
+        if self.all {
+            list.iter_mut().for_each(Request::trace);
+        }
+    }
+
+    /// Where ids come from, if any is needed.
+    pub(super) fn needed(&self, asked: &Requests, users: Option<&Users>) -> Option<Traceparents> {
         let is_needed = match users {
             Some(users) => self.all || users.scenario.is_traced(),
-            None => {
-                if self.all {
-                    requests.list.iter_mut().for_each(Request::trace);
-                }
-                requests.list.iter().any(Request::is_traced)
-            }
+            None => asked.list.iter().any(Request::is_traced),
         };
-        is_needed.then_some(self.by)
+        is_needed.then(|| self.by.clone())
     }
 }

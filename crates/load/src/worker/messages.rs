@@ -158,10 +158,7 @@ impl<D: Driver> Worker<D> {
         }
         if let Some(sent) = self.users().and_then(|users| users.has_written(seat, channel)) {
             let at = now.max(sent.sent);
-            self.recorder.step(
-                &sent,
-                &Ended { at, code: Some(MESSAGE), bytes: 0, error: None, trace: None },
-            );
+            self.recorder.step(&sent, &Ended { at, code: Some(MESSAGE), bytes: 0, error: None });
         }
     }
 
@@ -179,7 +176,7 @@ impl<D: Driver> Worker<D> {
             self.recorder.never_sent((sending.due_ns, under), now, phase, kind);
         } else {
             let sent = self.sent(seat, sending);
-            let ended = Ended { at: now, code: None, bytes: 0, error: Some(kind), trace: None };
+            let ended = Ended { at: now, code: None, bytes: 0, error: Some(kind) };
             self.recorder.step_failed(&ended);
             self.recorder.step(&sent, &ended);
         }
@@ -333,13 +330,7 @@ impl<D: Driver> Worker<D> {
                 if let (Some(name), Some(sent)) = (name, awaited) {
                     let sent = Sent { name: self.named(name), ..sent };
                     let at = now.max(sent.sent);
-                    let ended = Ended {
-                        at,
-                        code: Some(MESSAGE),
-                        bytes: received,
-                        error: None,
-                        trace: None,
-                    };
+                    let ended = Ended { at, code: Some(MESSAGE), bytes: received, error: None };
                     self.recorder.step(&sent, &ended);
                 }
                 if let Some(of) = &rule {
@@ -488,8 +479,7 @@ impl<D: Driver> Worker<D> {
 
     /// Records a step that has awaited messages.
     fn end_step(&mut self, over: &Over, code: Option<u16>, error: Option<ErrorKind>) {
-        let ended =
-            Ended { at: self.now.max(over.sent.sent), code, bytes: over.bytes, error, trace: None };
+        let ended = Ended { at: self.now.max(over.sent.sent), code, bytes: over.bytes, error };
         if over.is_request {
             self.recorder.ended_by_messages(&over.sent, &ended);
         } else {

@@ -41,7 +41,6 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
-use traces::Traces;
 
 /// What a session tells its threads.
 pub(crate) enum Command {
@@ -127,8 +126,6 @@ pub(crate) struct Worker<D: Driver> {
     /// How many of these are opened for a request that has to be sent again.
     reserved: usize,
     in_flight: InFlight,
-    /// Under which ids those are traced.
-    traces: Traces,
     /// Requests that wait to be sent again on any connection, oldest first.
     again: VecDeque<Slot>,
     buffer: Vec<u8>,
@@ -229,7 +226,6 @@ impl<D: Driver> Worker<D> {
             opening: VecDeque::new(),
             reserved: 0,
             in_flight: InFlight::new(),
-            traces: Traces::new(config.traceparents.is_some()),
             again: VecDeque::new(),
             buffer: vec![0; D::READ],
             plain: Vec::new(),

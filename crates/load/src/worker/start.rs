@@ -165,7 +165,7 @@ impl<D: Driver> Worker<D> {
         } else {
             connection.send(bytes)
         };
-        if self.traces.is_on() {
+        if self.config.traceparents.is_some() {
             self.note_trace(slot, request);
         }
         self.after_write(at, result);

@@ -1,9 +1,9 @@
 //! WebSockets that a user opens again where they are lost: when he tries, what he asks then, and
 //! what he says once he is back.
 //!
-//! The handshake is that of the step which opened the connection, word for word but for cookies and
-//! the id under which it is traced, so that coming back draws nothing and counts nothing of what his steps send. The waits come from a
-//! stream of their own.
+//! The handshake is that of the step which opened the connection, word for word but for cookies
+//! and the id under which it is traced, so that coming back draws nothing and counts nothing of
+//! what his steps send. The waits come from a stream of their own.
 
 use super::User;
 use super::messages::json_of;
