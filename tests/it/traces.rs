@@ -349,7 +349,7 @@ fn what_takes_no_headers_refuses_it_at_its_place() {
         place.load(&[&arguments[..], &[&flag]].concat()).ended_with(2);
     }
     place.write("plan.toml", plan.replace("redis", "http"));
-    let set = ["check", "plan.toml", "--set", "load.traceparent=all", "--print-plan"];
+    let set = ["load", "plan.toml", "--set", "load.traceparent=all", "--print-plan"];
     let printed = place.plimsoll(&set).ended_with(0).out;
     assert!(printed.contains("traceparent = \"all\""), "{printed}");
 }
