@@ -100,6 +100,7 @@ mod subjects;
 mod testbed_secrets;
 mod testbeds;
 mod touches;
+mod traces;
 mod transport;
 mod understood;
 mod users;

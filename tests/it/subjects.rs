@@ -183,8 +183,10 @@ fn each_field_of_a_summary_is_a_figure_or_is_said_to_be_none() {
     place.write("room.toml", &room);
     let url = format!("ws://{address}/");
     let arguments = ["--scenario", "room.toml", "--users", "4", "--for", "2s", "--json"];
+    let traced = ["--traceparent", "all"];
     let slo = ["--slo", "broadcast.lost<=0, broadcast.latency_us.p50<60s, websocket.sent>1"];
-    let document = place.load(&[&[url.as_str()][..], &arguments, &slo].concat()).ran().json();
+    let document =
+        place.load(&[&[url.as_str()][..], &arguments, &traced, &slo].concat()).ran().json();
     drop(server);
     assert!(
         document["slo"].as_array().unwrap().iter().all(|of| of["pass"] == true),
@@ -192,6 +194,7 @@ fn each_field_of_a_summary_is_a_figure_or_is_said_to_be_none() {
     );
     let (mut fields, none) = (Vec::new(), no_figures());
     leaves("", &document, &mut fields);
+    assert!(fields.iter().any(|of| of == "slowest_traces[].trace_id"), "{document:#}");
     assert!(fields.iter().any(|of| of.starts_with("by_label[].by_name[].")), "{document:#}");
     let is_figure = |path: &str| {
         let of = |subject: &str, field: &str| {

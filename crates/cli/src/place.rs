@@ -34,6 +34,24 @@ fn zone_s(unix_ns: u64) -> i32 {
     DateTime::from_timestamp_nanos(at).with_timezone(&Local).offset().fix().local_minus_utc()
 }
 
+/// A key that nobody else has: from the system's randomness.
+pub(crate) fn key() -> [u64; 4] {
+    let mut bytes = [0; 32];
+    let mut left = &mut bytes[..];
+    while !left.is_empty() {
+        match rustix::rand::getrandom(&mut *left, rustix::rand::GetRandomFlags::empty()) {
+            Ok(count) => left = &mut left[count..],
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => panic!("no random bytes from the system: {error}"),
+        }
+    }
+    let mut key = [0; 4];
+    for (word, bytes) in key.iter_mut().zip(bytes.chunks_exact(8)) {
+        *word = bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+    }
+    key
+}
+
 /// What libraries are told of this place; `here` is the working folder.
 pub(crate) fn place(here: &Path) -> Place<'_> {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
@@ -43,6 +61,7 @@ pub(crate) fn place(here: &Path) -> Place<'_> {
         here,
         now_ns: unix_ns,
         zone_s,
+        key,
         system: Path::new("/"),
         cores: cores(),
         version: VERSION,
@@ -117,6 +136,11 @@ mod tests {
         assert_eq!(run_id(1_795_170_925_000_000_000), "20261120T103525Z-0000");
         assert_eq!(run_id(1_795_170_925_999_999_999), "20261120T103525Z-zzzz");
         assert_eq!(run_id(951_782_400_500_000_000), "20000229T000000Z-i000");
+    }
+
+    #[test]
+    fn no_key_comes_again() {
+        assert_ne!(key(), key());
     }
 
     #[test]

@@ -10,6 +10,7 @@ use plimsoll_runs::Secrets;
 use plimsoll_workload::check::Check;
 use plimsoll_workload::request::{Request, Requests};
 use plimsoll_workload::scenario::Scenario;
+use plimsoll_workload::traceparent::Traceparents;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -129,6 +130,8 @@ pub struct Config {
     /// How often each thread opens one of its free connections anew, so that the network's round
     /// trip can be told from what the server adds; `None`: never.
     pub renew_ns: Option<u64>,
+    /// Under which ids requests are traced; `None` where none says so.
+    pub traceparents: Option<Traceparents>,
     /// Seeds every random stream.
     pub seed: u64,
     /// Whether every request is kept as a sample.

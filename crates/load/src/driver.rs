@@ -11,6 +11,7 @@
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::check::Answer;
 use plimsoll_workload::scenario::Message;
+use plimsoll_workload::traceparent::Traceparent;
 use std::collections::VecDeque;
 
 /// A request on its way, by its place in the engine's table.
@@ -227,6 +228,13 @@ pub trait Driver: Send {
         index: u32,
         out: &'a mut Vec<u8>,
     ) -> &'a [u8];
+
+    /// Under which id the request of the list is traced that was begun last, once; `None` where it
+    /// does not say so, or says it as it was sent before.
+    #[inline]
+    fn take_traceparent(&mut self) -> Option<Traceparent> {
+        None
+    }
 
     /// Takes what the user in that seat sends next, of whose answer so many bytes are kept; `host`
     /// is the server's. The requests of users are begun by their seats in the place of an index,

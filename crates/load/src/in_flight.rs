@@ -5,7 +5,8 @@
 //! has its size. As the time-out is one for all, the oldest is also the next to run out of time.
 
 use crate::driver::Slot;
-use plimsoll_runs::Phase;
+use plimsoll_runs::{Phase, TraceId};
+use std::collections::BTreeMap;
 
 /// A request that is on its way.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +39,28 @@ pub(crate) struct InFlight {
     first: u32,
     last: u32,
     count: u32,
+    /// The traces of those that servers are asked to record.
+    pub(crate) traces: Traces,
+}
+
+/// The traces of requests that are on their way. Empty where none is to be recorded.
+#[derive(Debug, Default)]
+pub(crate) struct Traces(BTreeMap<Slot, TraceId>);
+
+impl Traces {
+    /// A request was sent under this id; of none, nobody is asked to record it.
+    pub(crate) fn note(&mut self, slot: Slot, trace: Option<TraceId>) {
+        match trace {
+            Some(trace) => self.0.insert(slot, trace),
+            None => self.0.remove(&slot),
+        };
+    }
+
+    /// That of a request that has ended.
+    #[inline]
+    pub(crate) fn take(&mut self, slot: Slot) -> Option<TraceId> {
+        if self.0.is_empty() { None } else { self.0.remove(&slot) }
+    }
 }
 
 struct Entry {

@@ -9,7 +9,8 @@ use crate::in_flight::Sent;
 use plimsoll_runs::labels::NO_LABEL;
 use plimsoll_runs::names::NO_NAME;
 use plimsoll_runs::{
-    ErrorKind, Interval, LocalCause, NamedEvent, NamedPart, Phase, Sample, Secrets, Tag,
+    ErrorKind, Interval, LocalCause, NamedEvent, NamedPart, Phase, Sample, Secrets, SlowTrace, Tag,
+    TraceId,
 };
 use plimsoll_workload::scenario::GroupEnd;
 use std::collections::VecDeque;
@@ -344,6 +345,7 @@ impl Recorder {
                 status: 0,
                 phase,
                 error: Some(kind),
+                trace: None,
             });
         }
     }
@@ -373,19 +375,19 @@ impl Recorder {
         interval.refusals.note(kind, None, at, words, &secrets);
     }
 
-    /// A request that was sent has ended.
+    /// A request that was sent has ended; servers were asked to record it as this trace.
     #[inline]
-    pub(crate) fn ended(&mut self, sent: &Sent, ended: &Ended) {
-        self.end(sent, ended, ended.bytes);
+    pub(crate) fn ended(&mut self, sent: &Sent, ended: &Ended, trace: Option<TraceId>) {
+        self.end(sent, ended, ended.bytes, trace);
     }
 
     /// The same, where its answer was messages, whose bytes were counted as they were received.
     pub(crate) fn ended_by_messages(&mut self, sent: &Sent, ended: &Ended) {
-        self.end(sent, ended, 0);
+        self.end(sent, ended, 0, None);
     }
 
     #[inline]
-    fn end(&mut self, sent: &Sent, ended: &Ended, bytes_in: u64) {
+    fn end(&mut self, sent: &Sent, ended: &Ended, bytes_in: u64, trace: Option<TraceId>) {
         let keep_samples = self.keep_samples;
         let slice = self.slice_at(ended.at);
         let interval = &mut slice.interval;
@@ -409,6 +411,9 @@ impl Recorder {
         if ended.code.is_some() || has_run_out {
             phase.histograms[Tag::Response as usize].record(response);
             phase.histograms[Tag::Service as usize].record(service);
+            if let Some(id) = trace.filter(|_| sent.phase == Phase::Measured) {
+                interval.slowest.note(slow(id, response, sent, ended));
+            }
             if ended.error.is_some() {
                 phase.histograms[Tag::FailedResponse as usize].record(response);
                 phase.histograms[Tag::FailedService as usize].record(service);
@@ -437,7 +442,7 @@ impl Recorder {
         };
         Under::from(sent).note(interval, sent.phase, event);
         if keep_samples {
-            slice.samples.push(sample(sent, ended));
+            slice.samples.push(sample(sent, ended, trace));
         }
     }
 }
@@ -459,7 +464,13 @@ impl Recorder {
     }
 }
 
-fn sample(sent: &Sent, ended: &Ended) -> Sample {
+#[cold]
+fn slow(id: TraceId, response_ns: u64, sent: &Sent, ended: &Ended) -> SlowTrace {
+    let (status, error) = (ended.code.unwrap_or(0), ended.error);
+    SlowTrace { id, response_ns, due_ns: sent.due, status, error, name: sent.name }
+}
+
+fn sample(sent: &Sent, ended: &Ended, trace: Option<TraceId>) -> Sample {
     let first_byte_ns = match (sent.first_byte, ended.code) {
         (0, Some(_)) => ended.at,
         (first, _) => first,
@@ -476,5 +487,6 @@ fn sample(sent: &Sent, ended: &Ended) -> Sample {
         status: ended.code.unwrap_or(0),
         phase: sent.phase,
         error: ended.error,
+        trace,
     }
 }

@@ -414,6 +414,10 @@ fn spawn(
     let recorder = Recorder::new(share.index, keep, secrets, filled.clone(), empty_out);
     let source = source(config, load, share, &shared.users);
     let render = RenderState::new(config.seed, share);
+    let render = match &config.traceparents {
+        Some(of) => render.traced(of.stream()),
+        None => render,
+    };
     let requests = config.requests.clone();
     let mut config = config.clone();
     let (head, once) = (config.head.clone(), config.connection_per_request);

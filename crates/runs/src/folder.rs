@@ -43,6 +43,7 @@ use crate::run::Run;
 use crate::samples;
 use crate::schema::{self, Place, Statements};
 use crate::series::{self, Pending};
+use crate::slowest::{self, Slowest};
 use crate::tag::Tagged;
 use crate::users::UserCounts;
 use crate::websocket::WebSocketCounts;
@@ -234,6 +235,7 @@ pub struct RunWriter {
     labels: LabelBooks,
     users: UserCounts,
     websocket: WebSocketCounts,
+    slowest: Slowest,
     scratch: Histogram,
     /// End of the host's last second.
     host_ns: u64,
@@ -311,6 +313,7 @@ impl RunWriter {
             labels: LabelBooks::default(),
             users: UserCounts::default(),
             websocket: WebSocketCounts::default(),
+            slowest: Slowest::default(),
             scratch: Histogram::new(),
             host_ns: 0,
         })
@@ -503,13 +506,16 @@ impl Sink for RunWriter {
         self.websocket.add(&interval.websocket);
         let place = self.place(interval.start_ns);
         let failed = self.failures.add(interval);
+        let slower = self.slowest.add(&interval.slowest).then_some(&self.slowest);
         let (scratch, totals, failures) = (&mut self.scratch, &self.totals, &self.failures);
+        let cell = self.cell;
         self.store.store("a second of the run", &self.lines, |database, statements| {
             statements.insert_interval(database, place, interval, scratch)?;
             for phase in Phase::ALL {
                 let place = Place { phase, ..place };
                 statements.replace_total(database, place, &totals[phase as usize])?;
             }
+            slower.map_or(Ok(()), |slowest| slowest::write(database, cell, slowest))?;
             failures.write(database, place, &failed)
         })?;
         if self.is_time_for_books(interval.start_ns / 1_000_000_000 + 1) {

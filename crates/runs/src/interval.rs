@@ -17,6 +17,7 @@ use crate::local::LocalCause;
 use crate::names::NamedEvent;
 use crate::outcome::{ErrorKind, Phase};
 use crate::reasons::Reasons;
+use crate::slowest::{Slowest, TraceId};
 use crate::tag::{Named, Tag};
 use crate::users::UserCounts;
 use crate::websocket::WebSocketCounts;
@@ -208,6 +209,9 @@ pub struct Interval {
     pub answered: Answered,
     /// Whether at its end a request was due and had waited for more than a millisecond.
     pub behind: bool,
+    /// The slowest requests of the measured phase that ended in it and that servers were asked to
+    /// record; not stored with the run's seconds.
+    pub slowest: Slowest,
     /// Requests of the measured phase that ended in it, where requests have names; not stored with
     /// the run's seconds.
     pub named: Vec<NamedEvent>,
@@ -268,6 +272,7 @@ impl Interval {
         self.thread_ns += other.thread_ns;
         self.cpu_ns += other.cpu_ns;
         self.denied_ns += other.denied_ns;
+        self.slowest.add(&other.slowest);
         self.named.extend_from_slice(&other.named);
         self.labelled.add(&other.labelled);
         self.users.add(&other.users);
@@ -299,6 +304,7 @@ impl Interval {
         self.denied_ns = 0;
         self.answered.clear();
         self.behind = false;
+        self.slowest.clear();
         self.named.clear();
         self.labelled.clear();
         self.users = UserCounts::default();
@@ -342,4 +348,6 @@ pub struct Sample {
     pub phase: Phase,
     /// Why it failed; `None` where it succeeded.
     pub error: Option<ErrorKind>,
+    /// Its trace, where servers were asked to record it.
+    pub trace: Option<TraceId>,
 }

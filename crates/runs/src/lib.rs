@@ -49,6 +49,7 @@ pub mod run;
 pub mod samples;
 pub mod series;
 pub mod sink;
+pub mod slowest;
 pub mod summary;
 pub mod tag;
 mod watched;
@@ -96,8 +97,9 @@ pub use row::{HostRow, IntervalRow};
 pub use run::Run;
 pub use series::SeriesRow;
 pub use sink::Sink;
+pub use slowest::{SlowTrace, Slowest, TraceId};
 pub use summarise::{refused, summarise};
-pub use summary::Summary;
+pub use summary::{SlowTraceFigures, Summary};
 pub use tag::{Named, Tag, TagName};
 pub use users::UserCounts;
 pub use websocket::{

@@ -90,6 +90,13 @@ impl Names {
         &self.list
     }
 
+    /// What a number stands for; `None` where that is no name.
+    #[must_use]
+    pub fn called(&self, number: u16) -> Option<&str> {
+        let known = self.list.get(usize::from(number)).map(|known| known.name.as_str());
+        known.or((number == OTHER).then_some(OTHER_NAME))
+    }
+
     /// How many others there are, which share the figures of [`OTHER`].
     #[must_use]
     pub fn others(&self) -> u64 {

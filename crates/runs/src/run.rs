@@ -10,7 +10,7 @@ use rusqlite::{Row, ToSql};
 
 use crate::by_label::LabelBooks;
 use crate::by_name::NameBooks;
-use crate::database::uint;
+use crate::database::{has_table, uint};
 use crate::decision::{self, DecisionRow};
 use crate::error::RunError;
 use crate::facts::{BOOKS_NS, Facts, HLOG_BYTES, SAMPLES_BYTES};
@@ -28,6 +28,8 @@ use crate::users::{self, UserCounts};
 use crate::websocket::{self, WebSocketCounts};
 use crate::window::{self, WindowRow};
 use crate::{Counters, Event, FigureRow, LoadMeta, Phase, event, failures, figures};
+
+mod traces;
 
 /// Where a search keeps its windows beside the table.
 const WINDOWS: &str = "artifacts/windows.jsonl";
@@ -412,9 +414,8 @@ impl Run {
     }
 
     fn causes(&self, phase: Phase, of: &str) -> Result<Vec<Cause>, RunError> {
-        let sql = "SELECT count(*) FROM sqlite_schema WHERE name = 'reason'";
         let mut causes = Vec::new();
-        if self.query(sql, &[], |row| row.get::<_, i64>(0))? == 0 {
+        if !has_table(&self.opened.database, "reason").map_err(self.unreadable())? {
             return Ok(causes);
         }
         let sql = "SELECT kind, text, count, first_ns FROM reason

@@ -1,6 +1,6 @@
 //! `artifacts/samples.bin`: every request of a run, compactly.
 //!
-//! # Format, version 2
+//! # Format, version 3
 //!
 //! All fixed-size numbers are little-endian. The file starts with eight bytes: `PLSAMPLE`, then a
 //! `u32` version and a `u32` 0. Blocks follow until the end of the file:
@@ -18,39 +18,42 @@
 //! 1. `u16` flags: bit 0: due in the measured phase; bits 1 to 5: 0, or one more than the
 //!    [`ErrorKind`]; bits 6, 7, 8: it was sent, a first byte came, it was done; bit 9: the status
 //!    is that of the record before (0 before the first); bit 10: so is the request (0 as well);
-//!    bit 11: so is the name (65535, which is none, before the first);
+//!    bit 11: so is the name (65535, which is none, before the first); bit 12: servers were asked
+//!    to record it;
 //! 2. due, less the due time of the record before (0 before the first); then, each only where its
 //!    flag is set, sent less due, first byte less sent (or due, unsent), done less due: offsets in
 //!    nanoseconds, as zigzag variable-length integers (LEB128);
 //! 3. bytes, connection, then, where bits 9, 10 and 11 are not set, status, request and the number
-//!    of the name: unsigned variable-length integers.
+//!    of the name: unsigned variable-length integers;
+//! 4. where bit 12 is set, the id of its trace: 16 bytes, little-endian.
 //!
 //! About 18 bytes a request, where the bare struct has 56.
 //!
-//! Version 1, which is read too, has no names, and four bits for the kind of failure: bits 1 to 4,
-//! so that bits 5 to 9 of it are bits 6 to 10 here.
+//! Versions 1 and 2 are read too. Version 2 has no traces. Version 1 has no names either, and four
+//! bits for the kind of failure: bits 1 to 4, so that bits 5 to 9 of it are bits 6 to 10 here.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
+use std::num::NonZeroU128;
 use std::path::{Path, PathBuf};
 
 use crate::error::RunError;
 use crate::names::NO_NAME;
-use crate::{ErrorKind, Phase, Sample};
+use crate::{ErrorKind, Phase, Sample, TraceId};
 
 /// The file's place in a run folder.
 pub(crate) const FILE: &str = "artifacts/samples.bin";
 
 const MAGIC: [u8; 8] = *b"PLSAMPLE";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// The first version, which knew no names.
 const FIRST_VERSION: u32 = 1;
 const HEADER: usize = 16;
 const BLOCK_HEADER: usize = 16;
 /// A block is written when its payload reaches this; it may exceed it by one record.
 const BLOCK: usize = 64 * 1024;
-/// The longest record: flags, six integers of at most ten bytes, three of at most five.
-const LONGEST: usize = 2 + 6 * 10 + 3 * 5;
+/// The longest record: flags, six integers of at most ten bytes, three of at most five, a trace.
+const LONGEST: usize = 2 + 6 * 10 + 3 * 5 + 16;
 /// A longer payload is not one of ours.
 const LONGEST_PAYLOAD: usize = BLOCK + LONGEST;
 
@@ -60,6 +63,7 @@ const DONE: u16 = 1 << 8;
 const SAME_STATUS: u16 = 1 << 9;
 const SAME_REQUEST: u16 = 1 << 10;
 const SAME_NAME: u16 = 1 << 11;
+const TRACED: u16 = 1 << 12;
 
 /// The flags of version 1 as those of version 2.
 fn widened(flags: u16) -> u16 {
@@ -148,6 +152,7 @@ impl Encoder {
             (sample.status == self.status, SAME_STATUS),
             (sample.request == self.request, SAME_REQUEST),
             (sample.name == self.name, SAME_NAME),
+            (sample.trace.is_some(), TRACED),
         ] {
             flags |= if set { flag } else { 0 };
         }
@@ -176,6 +181,7 @@ impl Encoder {
         if flags & SAME_NAME == 0 {
             push_varint(out, u64::from(sample.name));
         }
+        out.extend(sample.trace.iter().flat_map(|id| id.0.get().to_le_bytes()));
         (self.due_ns, self.status, self.request) = (sample.due_ns, sample.status, sample.request);
         self.name = sample.name;
         self.records += 1;
@@ -302,6 +308,12 @@ impl SampleReader {
         Some(base.wrapping_add(difference))
     }
 
+    fn trace(&mut self) -> Option<TraceId> {
+        let bytes = self.payload.get(self.at..)?.first_chunk()?;
+        self.at += bytes.len();
+        NonZeroU128::new(u128::from_le_bytes(*bytes)).map(TraceId)
+    }
+
     fn record(&mut self) -> Option<Sample> {
         let flags =
             u16::from_le_bytes([*self.payload.get(self.at)?, *self.payload.get(self.at + 1)?]);
@@ -331,6 +343,7 @@ impl SampleReader {
         if flags & SAME_NAME == 0 {
             self.name = u16::try_from(self.varint()?).ok()?;
         }
+        let trace = if flags & TRACED == 0 { None } else { Some(self.trace()?) };
         self.due_ns = due_ns;
         let phase = if flags & 1 == 1 { Phase::Measured } else { Phase::WarmUp };
         let (status, request) = (self.status, self.request);
@@ -346,6 +359,7 @@ impl SampleReader {
             status,
             phase,
             error,
+            trace,
         })
     }
 }
@@ -409,12 +423,13 @@ mod tests {
             status in prop_oneof![Just(0), Just(200), any::<u16>()],
             measured in any::<bool>(),
             error in prop::option::of(0..ErrorKind::ALL.len()),
+            trace: Option<NonZeroU128>,
         ) -> Sample {
             let [due_ns, sent_ns, first_byte_ns, done_ns] = times;
             Sample {
                 due_ns, sent_ns, first_byte_ns, done_ns, bytes, request, name, connection,
                 status, phase: if measured { Phase::Measured } else { Phase::WarmUp },
-                error: error.map(|kind| ErrorKind::ALL[kind]),
+                error: error.map(|kind| ErrorKind::ALL[kind]), trace: trace.map(TraceId),
             }
         }
     }

@@ -12,6 +12,7 @@
 //! | `figure` | a figure of the run | see [`crate::figures`] |
 //! | `decision` | a decision of a policy | there only where there was one; see [`crate::decision`] |
 //! | `name` | what the requests of a name have come to | renewed every ten seconds; see [`crate::by_name`] |
+//! | `slow_trace` | one of the slowest requests that servers were asked to record | there only where there is one; renewed in each second that has a slower one; see [`crate::slowest`] |
 //! | `label` | what came of the users of a label | there only where they have some; renewed every ten seconds; see [`crate::by_label`] |
 //! | `label_name` | what the requests of a name by the users of a label have come to | as `label` |
 //!

@@ -16,10 +16,12 @@
 //!   SLO, which a clause has wherever it does not hang on the generator: [`crate::verdicts`].
 
 mod answers;
+mod ending;
 mod fruitless;
 mod rate;
 mod verdicts;
 
+use ending::{ended_of, told_at_the_end};
 use rate::rate;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -91,7 +93,6 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     let (slo, decided_by_host) = judged.by(slo.as_ref());
     invalid_because.extend(validity::lacking(&counters, &decided_by_host));
     invalid_because.extend(told_at_the_end(run));
-    let percentiles = |tag| Percentiles::of(log.measured(tag));
     Ok(Summary {
         schema: SCHEMA,
         warnings,
@@ -114,15 +115,16 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         blame: validity::blame(&counters, ended, healthy),
         bytes: Bytes { received: counters.bytes_in, sent: counters.bytes_out },
         connections: seconds_of.connections,
-        response_us: percentiles(Tag::Response),
+        response_us: log.percentiles(Tag::Response),
         succeeded_us: Percentiles::of(&log.succeeded()),
-        service_us: percentiles(Tag::Service),
-        ttfb_us: percentiles(Tag::Ttfb),
-        connect_us: percentiles(Tag::Connect),
-        connection_wait_us: percentiles(Tag::ConnectionWait),
+        service_us: log.percentiles(Tag::Service),
+        ttfb_us: log.percentiles(Tag::Ttfb),
+        connect_us: log.percentiles(Tag::Connect),
+        connection_wait_us: log.percentiles(Tag::ConnectionWait),
         availability: seconds_of.availability,
         generator: generator(run, load, &log, &seconds_of),
         host: host(run, &log, &span)?,
+        slowest_traces: run.slowest_told()?,
         slo: if run.goes_on() { verdicts::so_far(slo) } else { slo },
         by_name: by_name::of_run(&load.names, &books),
         by_label: labels.figures(&load.names),
@@ -130,11 +132,6 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         websocket: websocket(run)?,
         warm_up: warm_up(run, &log)?,
     })
-}
-
-/// How a run has ended; `None` where it goes on, or was killed.
-fn ended_of(run: &Run) -> Option<&Ended> {
-    run.end().map(|end| &end.ended)
 }
 
 /// What came of WebSockets, where there were any.
@@ -179,16 +176,6 @@ fn complaints(log: &Log, seconds_of: &Seconds) -> Vec<String> {
     let lateness = log.measured(Tag::Lateness);
     let Seconds { busy_behind_s, denied_behind_s, .. } = *seconds_of;
     Health { lateness, response, busy_behind_s, denied_behind_s }.complaints()
-}
-
-/// Why a run is not valid by what its end says: what its executor told, and that it failed.
-fn told_at_the_end(run: &Run) -> Vec<String> {
-    let Some(end) = run.end() else { return Vec::new() };
-    let mut why = end.invalid_because.clone();
-    if let Ended::Failed(reason) = &end.ended {
-        why.push(format!("it failed: {reason}"));
-    }
-    why
 }
 
 /// The run's SLO, with what was watched where it looks at that. None where it cannot be read, which
@@ -271,6 +258,10 @@ impl Log {
     /// What was recorded under a tag for the measured phase.
     pub(crate) fn measured(&self, tag: Tag) -> &Histogram {
         &self.measured[tag as usize]
+    }
+
+    fn percentiles(&self, tag: Tag) -> Percentiles {
+        Percentiles::of(self.measured(tag))
     }
 
     /// The response times of what succeeded in the measured phase.

@@ -6,7 +6,7 @@
 //! [`Summary::warm_up`] has the few of the warm-up. How each figure comes about is stated in
 //! [`crate::summarise`].
 
-use crate::{LabelFigures, NamedFigures, TlsHandshakes, UserCounts};
+use crate::{LabelFigures, NamedFigures, Names, SlowTrace, TlsHandshakes, UserCounts};
 use std::collections::BTreeMap;
 
 use crate::Reason;
@@ -93,6 +93,10 @@ pub struct Summary {
     pub generator: Generator,
     /// How its host fared.
     pub host: Host,
+    /// The slowest requests that servers were asked to record, the slowest first, at most 20; left
+    /// out where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slowest_traces: Vec<SlowTraceFigures>,
     /// The SLO's clauses and their verdicts; empty without an SLO.
     pub slo: Vec<SloVerdict>,
     /// Figures by name, in the order of the names, `other` last; left out where requests have none.
@@ -238,6 +242,37 @@ impl Cause {
             text: reason.text.clone(),
             count: reason.count,
             first_s: seconds(reason.first_ns),
+        }
+    }
+}
+
+/// A slow request as a summary tells it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SlowTraceFigures {
+    /// Its trace: 32 hexadecimal digits.
+    pub trace_id: String,
+    /// From due to the last byte, µs.
+    pub response_us: f64,
+    /// When it was due, seconds since the run's first due time.
+    pub due_s: f64,
+    /// The answer's code; `None` without an answer.
+    pub status: Option<u16>,
+    /// The kind of failure; `None` where it succeeded.
+    pub error: Option<String>,
+    /// Its name; `None` where requests have none.
+    pub name: Option<String>,
+}
+
+impl SlowTraceFigures {
+    /// As a summary has it.
+    pub(crate) fn of(trace: &SlowTrace, names: &Names) -> Self {
+        Self {
+            trace_id: trace.id.to_string(),
+            response_us: us(trace.response_ns),
+            due_s: seconds(trace.due_ns),
+            status: (trace.status > 0).then_some(trace.status),
+            error: trace.error.map(|kind| kind.name().to_owned()),
+            name: names.called(trace.name).map(str::to_owned),
         }
     }
 }

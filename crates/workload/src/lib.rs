@@ -24,3 +24,4 @@ pub mod service_model;
 pub mod size;
 pub mod store;
 pub mod trace;
+pub mod traceparent;

@@ -91,6 +91,7 @@ fn config(address: SocketAddr) -> Config {
         max_waiting: None,
         measured_from_ns: 0,
         renew_ns: None,
+        traceparents: None,
         seed: 7,
         samples: true,
     }

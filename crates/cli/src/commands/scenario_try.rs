@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::files::input;
-use crate::place::{environment, unix_ns};
+use crate::place::{environment, key, unix_ns};
 use crate::scenario_args::Try;
 use crate::terminal::error::{Result, read};
 use crate::terminal::{pretty, print};
@@ -16,6 +16,7 @@ use plimsoll_units::secret::hidden;
 use plimsoll_units::{ParseError, Words as _, count, duration, show_duration, show_size, truncate};
 use plimsoll_workload::request::Url;
 use plimsoll_workload::scenario::unpack::unpack;
+use plimsoll_workload::traceparent::Traceparents;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -42,7 +43,9 @@ pub(crate) fn run(args: &Try) -> Result<Exit> {
         Http::of_word(text).ok_or_else(|| ParseError::new("1.1, 2 or auto", text, 0, text.len()))
     })?;
     let scenario = read_file(&file, Environment::Of(environment), None)?;
-    let scenario = scenario.with_an_end().at(&url, seed);
+    // Who looks at one user wants to find what he did: servers are asked to record all of it.
+    let traceparents = Traceparents::new(key(), 1.0);
+    let scenario = scenario.with_an_end().traced(traceparents, false).at(&url, seed);
     // A WebSocket is opened over HTTP/1.1.
     let http = if scenario.channels() > 0 && http == Http::Auto { Http::One } else { http };
     let is_secure = scenario.origins().iter().any(|server| server.scheme.is_secure);

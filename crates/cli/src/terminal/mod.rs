@@ -8,6 +8,7 @@ pub(crate) mod live;
 pub(crate) mod paint;
 pub(crate) mod screen;
 mod seen;
+mod slowest;
 pub(crate) mod table;
 pub(crate) mod verdict;
 

@@ -31,6 +31,7 @@ pub(crate) fn render(summary: &Summary, uncertainty: Option<&Uncertainty>, paint
     times(&mut out, summary, uncertainty, paint);
     super::by_name::table(&mut out, &summary.by_name, paint);
     super::by_label::table(&mut out, &summary.by_label, paint);
+    super::slowest::lines(&mut out, &summary.slowest_traces, paint);
     health(&mut out, summary, paint);
     objectives(&mut out, &summary.slo, paint);
     for reason in &summary.run.invalid_because {

@@ -11,6 +11,7 @@ mod subjects;
 mod threads;
 mod through;
 pub mod tls;
+mod traces;
 
 use crate::error::ExperimentError;
 use plimsoll_load::http1::encode::{Head, Proxied};
@@ -25,9 +26,11 @@ use plimsoll_units::secret::MARK;
 use plimsoll_units::show_duration;
 use plimsoll_workload::request::{Url, secrets};
 use plimsoll_workload::trace::Moment;
+use plimsoll_workload::traceparent::Key;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use traces::Traces;
 
 pub use offer::peak;
 pub(crate) use offer::{Rates, rates};
@@ -77,6 +80,8 @@ pub struct Place<'a> {
     pub now_ns: fn() -> u64,
     /// By how many seconds the clock of this place is ahead of UTC, so many nanoseconds after 1970.
     pub zone_s: fn(u64) -> i32,
+    /// Draws a key from the system's randomness, another one each time.
+    pub key: fn() -> Key,
     /// The root of the file system, below which `proc` lies.
     pub system: &'a Path,
     /// The cores that the process may use.
@@ -148,7 +153,8 @@ fn made(plan: &Plan, place: &Place<'_>, contact: Contact) -> Result<Prepared, Ex
         return Err(ExperimentError::Redacted { keys: redacted.join(", ") });
     }
     let mut notes: Vec<String> = busy_flows(plan).collect();
-    let asked = requests::read(plan, place, &mut notes)?;
+    let traces = Traces::of(plan, place);
+    let asked = requests::read(plan, place, &traces, &mut notes)?;
     let url = asked.requests.list.first().map(|request| request.url.clone());
     let url = url.ok_or(ExperimentError::NoTarget)?;
     let (endpoint, way) = way(plan, &url, place, contact, &mut notes)?;
@@ -159,7 +165,8 @@ fn made(plan: &Plan, place: &Place<'_>, contact: Contact) -> Result<Prepared, Ex
     let to = tls::To { endpoint: &endpoint, proxies: way.proxies.as_ref() };
     let (tls, protocol) = tls::spoken(plan, &url, to, secure && ask, &certificate)?;
     let warmup_ns = nanoseconds(plan.load.longest_warm_up());
-    let users = scenario::users(plan, (&url, protocol), place, contact, &certificate, &mut notes)?;
+    let to = (&url, protocol, &traces);
+    let users = scenario::users(plan, to, place, contact, &certificate, &mut notes)?;
     let called = users.as_ref().map_or(asked.called, |users| scenario::called(&users.scenario));
     let connections = connections(plan, users.as_ref());
     let threads = threads::count(plan, offer::peak_of(&offer), place.cores);
@@ -169,6 +176,7 @@ fn made(plan: &Plan, place: &Place<'_>, contact: Contact) -> Result<Prepared, Ex
         way,
         tls: secure.then_some(tls).flatten(),
         protocol,
+        traceparents: traces.needed(&asked.requests, users.as_ref()),
         requests: Arc::new(asked.requests),
         sequence: asked.sequence,
         names: called.of,
@@ -193,19 +201,16 @@ fn made(plan: &Plan, place: &Place<'_>, contact: Contact) -> Result<Prepared, Ex
     if ask {
         store::ask(plan, &config, Before::Load, &mut notes)?;
     }
-    let duration_ns = offer.duration_ns().saturating_sub(warmup_ns);
-    let subject = secrets::without(&url.to_string(), MARK);
-    let workload = store::described(plan);
     let names = called.names;
     let called = Callers::of(&names, config.users.as_ref());
     plan.measure.slo.iter().try_for_each(|slo| subjects::of_slo(slo, &called))?;
     Ok(Prepared {
         config,
+        duration_ns: offer.duration_ns().saturating_sub(warmup_ns),
         offer,
         warmup_ns,
-        duration_ns,
-        subject,
-        workload,
+        subject: secrets::without(&url.to_string(), MARK),
+        workload: store::described(plan),
         names,
         notes,
         certificate,

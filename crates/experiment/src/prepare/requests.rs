@@ -2,6 +2,7 @@
 //! authentication on each.
 
 use super::Place;
+use super::traces::Traces;
 use crate::error::ExperimentError;
 use plimsoll_plan::{Asked as Way, Auth, Body, Plan, Replay as ReplayPlan, Target};
 use plimsoll_runs::{NameKind, Names, Naming};
@@ -53,6 +54,7 @@ fn called(method: &str, target: &str) -> String {
 pub(super) fn read(
     plan: &Plan,
     place: &Place<'_>,
+    traces: &Traces,
     notes: &mut Vec<String>,
 ) -> Result<Asked, ExperimentError> {
     let target = &plan.target;
@@ -90,6 +92,7 @@ pub(super) fn read(
             request.headers.push((name.clone(), value.clone()));
         }
     }
+    traces.of_list(&mut asked.requests.list);
     one_server(&asked.requests)?;
     Ok(asked)
 }

@@ -2,6 +2,7 @@
 //! addresses, its steps and groups get the numbers of their names.
 
 use super::requests::Called;
+use super::traces::Traces;
 use super::{Contact, Place, endpoint, tls};
 use crate::again::files_of_scenario;
 use crate::error::ExperimentError;
@@ -87,7 +88,7 @@ fn open(path: &Path) -> io::Result<Vec<u8>> {
 /// The users of a plan with a scenario, who ask this server, by its protocol.
 pub(super) fn users(
     plan: &Plan,
-    (url, protocol): (&Url, Protocol),
+    (url, protocol, traces): (&Url, Protocol, &Traces),
     place: &Place<'_>,
     contact: Contact,
     end: &CertificateEnd,
@@ -101,7 +102,7 @@ pub(super) fn users(
                     wss:// in the URL, and leave `http` out";
         return Err(ExperimentError::Conflict(text.to_owned()));
     }
-    let scenario = scenario.shared(url, plan.seed);
+    let scenario = traces.of_users(scenario).shared(url, plan.seed);
     let others = scenario.origins().iter().skip(1);
     let others = others
         .map(|url| other(plan, (url, protocol), contact, end, notes))

@@ -109,6 +109,7 @@ mod tests {
             here: std::path::Path::new("/"),
             now_ns: || 0,
             zone_s: |_| 0,
+            key: || [0; 4],
             system: std::path::Path::new("/"),
             cores: crate::prepare::Cores { online: 1, allowed: 1 },
             version: "",

@@ -5,6 +5,7 @@
 
 use plimsoll_workload::request::{RenderState, Request, Requests, Template};
 use plimsoll_workload::scenario::Message;
+use plimsoll_workload::traceparent::Traceparent;
 use std::sync::Arc;
 
 /// Lists up to this length are encoded before the run.
@@ -80,6 +81,11 @@ impl Encoder {
     /// What requests say of the client that sends them.
     pub(crate) fn user_agent(&self) -> &str {
         &self.head.user_agent
+    }
+
+    /// Under which id the request is traced that was written last, once.
+    pub(crate) fn take_traceparent(&mut self) -> Option<Traceparent> {
+        self.render.take_traceparent()
     }
 
     /// A request with its placeholders filled in: the next one is numbered on.

@@ -24,6 +24,7 @@ use plimsoll_websocket::Masks;
 use plimsoll_workload::check::Answer;
 use plimsoll_workload::request::is_redirect;
 use plimsoll_workload::scenario::Message;
+use plimsoll_workload::traceparent::Traceparent;
 use upgrade::{Handshake, Socket};
 
 /// What a user sends.
@@ -398,6 +399,10 @@ impl Driver for Http1 {
         }
         connection.head_only = self.encoder.is_head(index);
         self.encoder.encode(index, out)
+    }
+
+    fn take_traceparent(&mut self) -> Option<Traceparent> {
+        self.encoder.take_traceparent()
     }
 
     fn prepare(&mut self, seat: u32, message: &Message, host: &str, keep: u64) {

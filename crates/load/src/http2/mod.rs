@@ -39,6 +39,7 @@ use hpack::texts::Texts;
 use plimsoll_workload::check::Answer;
 use plimsoll_workload::request::{RenderState, Requests};
 use plimsoll_workload::scenario::Message;
+use plimsoll_workload::traceparent::Traceparent;
 use request::{Encoder, Table};
 use send::Sending;
 use std::collections::BTreeMap;
@@ -343,6 +344,10 @@ impl Driver for Http2 {
             connection.send_body(id, body, out);
         }
         out
+    }
+
+    fn take_traceparent(&mut self) -> Option<Traceparent> {
+        self.encoder.take_traceparent()
     }
 
     fn prepare(&mut self, seat: u32, message: &Message, host: &str, keep: u64) {

@@ -15,6 +15,7 @@ use super::hpack::{ENTRY_OVERHEAD, TABLE_SIZE};
 use crate::http1::encode::{Head, has_line};
 use plimsoll_workload::request::{RenderState, Request, Requests, Template};
 use plimsoll_workload::scenario::Message;
+use plimsoll_workload::traceparent::Traceparent;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -107,6 +108,11 @@ impl Encoder {
     /// What the server is told that it is called, where the run says so.
     pub(super) fn host(&self) -> Option<&str> {
         self.head.host.as_deref()
+    }
+
+    /// Under which id the request is traced that was written last, once.
+    pub(super) fn take_traceparent(&mut self) -> Option<Traceparent> {
+        self.render.take_traceparent()
     }
 
     /// A request with its placeholders filled in: the next one is numbered on.

@@ -16,6 +16,7 @@ mod race;
 mod receive;
 mod returns;
 mod start;
+mod traces;
 pub(crate) mod tunnel;
 mod users;
 

@@ -327,7 +327,8 @@ impl<D: Driver> Worker<D> {
         self.driver.forget(slot);
         // The kernel's stamps and our clock may differ by less than they take to read.
         let at = self.now.max(sent.sent).max(sent.first_byte);
-        self.recorder.ended(&sent, &Ended { at, code, bytes, error });
+        let trace = self.in_flight.traces.take(slot);
+        self.recorder.ended(&sent, &Ended { at, code, bytes, error }, trace);
         if let Some(connection) = self.connections.get_mut(holder as usize)
             && connection.serial == sent.connection
         {

@@ -165,6 +165,9 @@ impl<D: Driver> Worker<D> {
         } else {
             connection.send(bytes)
         };
+        if self.config.traceparents.is_some() {
+            self.note_trace(slot, request);
+        }
         self.after_write(at, result);
     }
 

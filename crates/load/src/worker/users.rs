@@ -231,6 +231,7 @@ impl<D: Driver> Worker<D> {
     /// A request has led elsewhere, and its step goes on there.
     fn hop(&mut self, slot: Slot, bytes: u64) {
         let Some((sent, holder, seat)) = self.in_flight.remove(slot) else { return };
+        self.in_flight.traces.take(slot);
         let at = self.now.max(sent.sent);
         self.recorder.redirected(at, sent.phase, (&sent).into(), bytes);
         if let Some(connection) = self.connections.get_mut(holder as usize) {
@@ -391,7 +392,7 @@ impl<D: Driver> Worker<D> {
     fn never_followed(&mut self, seat: u32, sending: &Sending, kind: ErrorKind) {
         let sent = self.sent(seat, sending);
         let ended = Ended { at: self.now, code: None, bytes: 0, error: Some(kind) };
-        self.recorder.ended(&sent, &ended);
+        self.recorder.ended(&sent, &ended, None);
     }
 
     /// Fails what users have waited to send since then or for longer.

@@ -49,6 +49,7 @@ pub(crate) fn config(endpoint: Endpoint) -> Config {
         max_waiting: None,
         measured_from_ns: 0,
         renew_ns: None,
+        traceparents: None,
         seed: 7,
         samples: true,
     }

@@ -15,8 +15,8 @@ use crate::scenario::WrittenScenario;
 use crate::scenario::names::Resolver;
 
 /// Names that mean something of their own in a text.
-pub(super) const RESERVED: [&str; 9] =
-    ["counter", "user", "loop", "uuid", "date", "random", "sent", "env", "role"];
+pub(super) const RESERVED: [&str; 10] =
+    ["counter", "user", "loop", "uuid", "date", "random", "traceparent", "sent", "env", "role"];
 
 /// What a scenario's texts and steps are read with.
 pub(super) struct Known<'a> {
@@ -105,7 +105,8 @@ impl<'a> Known<'a> {
             let wanted = "a variable that an earlier step takes";
             let error = ParseError::new(wanted, name, 0, name.len());
             let known = self.variables.iter().map(|(name, _)| name.as_str());
-            let known = known.chain(["counter", "user", "loop", "uuid", "date", "random:1..100"]);
+            let words = ["counter", "user", "loop", "uuid", "date", "random:1..100", "traceparent"];
+            let known = known.chain(words);
             return Err(match nearest(name, known) {
                 Some(near) => error.hint(format!("did you mean {{{{{near}}}}}?")),
                 None if !name.contains(' ') => error.hint(format!(

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_stats::slo::Rule;
-use plimsoll_units::{ParseError, Words, count, duration};
+use plimsoll_units::{ParseError, Words, count, duration, share, show_share_exact};
 use plimsoll_workload::distribution::Distribution;
 use serde_json::{Value as Json, json};
 
@@ -89,6 +89,12 @@ section! {
         pacing: Pacing { word::<Pacing>(), or Pacing::Auto, "precise" }
             flag [Group::Sent.flag("pacing", "HOW")
                 .says("precise (spins) or thrifty (ticks of 1 ms)")]
+        /// Of which share of the requests servers are asked to record a trace: each request has the
+        /// header `traceparent` then.
+        traceparent: Option<f64> { TRACEPARENT, "1%" }
+            flag [Group::Sent.flag("traceparent", "SHARE")
+                .says("Send the header traceparent, of which servers are to record a share: 1% or \
+                all")]
         /// Ends the run early.
         stop_when: Option<Rule> { STOP_RULE, "errors>50% for 5s" }
             flag [Group::Load.flag("stop-when", "RULE")
@@ -104,6 +110,18 @@ section! {
 const ADDRESS: Parsed<IpAddr> = Parsed::text("address", "an IP address", |text| {
     text.parse().map_err(|_| ParseError::new("an IP address", text, 0, text.len()))
 });
+/// Servers are asked to record the traces of all requests.
+const ALL: &str = "all";
+const TRACEPARENT: Parsed<f64> = Parsed {
+    takes: "share or `all`",
+    wanted: "a share such as 1%, or `all`",
+    form: Form::TextOrNumber,
+    parse: |text| match text.trim() {
+        ALL => Ok(1.0),
+        _ => share(text),
+    },
+    show: |share| if *share < 1.0 { show_share_exact(*share) } else { ALL.to_owned() },
+};
 /// How long a warm-up may take that goes on until something holds, where the plan does not say.
 const START_WITHIN: Duration = Duration::from_secs(600);
 /// How many URLs a second a warm-up by `fill` asks for at most, where the plan does not say.
@@ -126,6 +144,12 @@ impl Load {
         if section.has("streams") && !target.shares_connections() {
             let hint = "set http = \"2\" in [target], or leave `streams` out";
             section.fault("streams", "`streams` goes with HTTP/2, found http 1.1", Some(hint));
+        }
+        if let Some(url) = target.url.as_ref().filter(|url| url.scheme.store.is_some())
+            && section.has("traceparent")
+        {
+            let message = format!("`traceparent` goes with HTTP, not with {}://", url.scheme.name);
+            section.fault("traceparent", message, Some("a store takes no headers: leave it out"));
         }
         let mut load = Self::read_keys(section)?;
         // A store is asked as its clients ask: the next command when the answer is there.

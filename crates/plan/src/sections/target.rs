@@ -44,8 +44,8 @@ section! {
         headers: Vec<Header> { HEADERS, or Vec::new(), said "{}",
             r#"{ Accept = "text/html", X-Run = "{{counter}}" }"# }
             flag [Group::Asked.flag("header", "HEADER").short('H')
-                .says("A header 'Name: value', with {{counter}}, {{uuid}}, {{random:1..100}}; \
-                may be repeated")]
+                .says("A header 'Name: value', with {{counter}}, {{uuid}}, {{random:1..100}}, \
+                {{traceparent}}; may be repeated")]
         /// The body of every request.
         body: Body { part }
         /// How to authenticate.

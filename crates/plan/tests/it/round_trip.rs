@@ -195,7 +195,11 @@ fn rest() -> impl Strategy<Value = Vec<(String, String)>> {
         maybe("load.max_waiting", prop_oneof![number(0, 9999), Just(u64::MAX.to_string())]),
         (
             maybe("load.threads", words(&["1", "auto"])),
-            maybe("load.pacing", words(&["precise", "thrifty", "auto"])),
+            (
+                maybe("load.pacing", words(&["precise", "thrifty", "auto"])),
+                maybe("load.traceparent", words(&["0%", "1%", "12.5%", "all"])),
+            )
+                .prop_map(|(pacing, traced)| [pacing, traced].concat()),
             maybe("load.stop_when", words(&["errors>50% for 5s", "p99.9>1.5s for 1m"])),
             maybe("load.patience", duration()),
             maybe(

@@ -5,7 +5,7 @@
 use super::content::Content;
 use super::{
     by_label, by_name, counting, distribution, headline, over_time, prediction, search, sides,
-    tables, watched, websocket,
+    slowest, tables, watched, websocket,
 };
 use crate::cells::title_of;
 use crate::document::{Block, Document, Section, Verdict, chart, words};
@@ -129,6 +129,7 @@ fn of_seconds(content: &Content) -> Vec<Section> {
     let place = all.iter().position(|of| of.id == "waits").unwrap_or(all.len());
     let sections = watched::section(content).into_iter().chain(watched::others(content));
     let named = by_name::section(content).into_iter().chain(by_label::section(content));
+    let named = named.chain(slowest::section(content));
     let sections = named.chain(websocket::section(content)).chain(sections);
     all.splice(place..place, sections);
     all

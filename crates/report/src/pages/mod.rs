@@ -23,6 +23,7 @@ mod prediction;
 mod search;
 mod searches;
 mod sides;
+mod slowest;
 mod tables;
 mod tiles;
 mod tones;

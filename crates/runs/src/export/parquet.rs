@@ -22,7 +22,7 @@ use crate::run::Run;
 const ROWS: usize = 1 << 17;
 /// The columns that hold offsets of time, and those that hold texts; others are numbers.
 const TIMES: [&str; 4] = ["due_ns", "sent_ns", "first_byte_ns", "done_ns"];
-const TEXTS: [&str; 3] = ["kind", "name", "phase"];
+const TEXTS: [&str; 4] = ["kind", "name", "phase", "trace_id"];
 /// The columns that every request has.
 const ALWAYS: [&str; 3] = ["due_ns", "received_bytes", "phase"];
 

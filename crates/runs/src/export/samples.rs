@@ -8,11 +8,10 @@ use serde_json::{Value, json};
 use super::{csv, text};
 use crate::Sample;
 use crate::error::RunError;
-use crate::names::{NO_NAME, OTHER, OTHER_NAME};
 use crate::run::Run;
 
 /// A request's columns. Times are nanoseconds since the first due time; what never came is empty.
-pub(super) const NAMES: [&str; 11] = [
+pub(super) const NAMES: [&str; 12] = [
     "due_ns",
     "sent_ns",
     "first_byte_ns",
@@ -24,6 +23,7 @@ pub(super) const NAMES: [&str; 11] = [
     "connection",
     "request",
     "phase",
+    "trace_id",
 ];
 
 /// What a sample is told by, in the order of [`NAMES`].
@@ -43,20 +43,13 @@ pub(super) fn values(run: &Run, sample: &Sample) -> [Value; NAMES.len()] {
         sent(sample.connection),
         sent(sample.request),
         json!(sample.phase.name()),
+        json!(sample.trace.map(|id| id.to_string())),
     ]
 }
 
 fn name(run: &Run, number: u16) -> Value {
-    if number == NO_NAME {
-        return Value::Null;
-    }
     let names = run.meta().load.as_ref().map(|load| &load.names);
-    let known = names.and_then(|names| names.list().get(usize::from(number)));
-    match known {
-        Some(known) => json!(known.name),
-        None if number == OTHER => json!(OTHER_NAME),
-        None => Value::Null,
-    }
+    json!(names.and_then(|names| names.called(number)))
 }
 
 /// Calls `each` with every sample of a run.

@@ -1,10 +1,13 @@
 //! `artifacts/samples.bin`: every request comes back; a torn end costs a block.
 
 use std::fs;
+use std::num::NonZeroU128;
 use std::path::Path;
 
 use plimsoll_runs::names::NO_NAME;
-use plimsoll_runs::{Ended, ErrorKind, Phase, RunError, RunWriter, Sample, Sink as _, samples};
+use plimsoll_runs::{
+    Ended, ErrorKind, Phase, RunError, RunWriter, Sample, Sink as _, TraceId, samples,
+};
 use proptest::prelude::*;
 
 use crate::made;
@@ -34,6 +37,7 @@ pub(crate) fn ordinary(n: u64) -> Sample {
         status: if n % 100 == 99 { 503 } else { 200 },
         phase: Phase::Measured,
         error: (n % 100 == 99).then_some(ErrorKind::Status),
+        trace: (n % 100 == 7).then(|| TraceId(NonZeroU128::new(u128::from(n) << 64 | 9).unwrap())),
     }
 }
 
@@ -49,7 +53,7 @@ proptest! {
         let root = tempfile::tempdir().unwrap();
         let file = root.path().join("samples.bin");
         if header {
-            let mut whole = b"PLSAMPLE\x02\0\0\0\0\0\0\0".to_vec();
+            let mut whole = b"PLSAMPLE\x03\0\0\0\0\0\0\0".to_vec();
             if sound {
                 // A block whose checksum is right and whose records are anything.
                 whole.extend(u32::try_from(bytes.len()).unwrap().to_le_bytes());
@@ -131,8 +135,8 @@ fn other_files_and_later_versions_are_refused() {
     let file = root.path().join("samples.bin");
     fs::write(&file, [b'x'; 100]).unwrap();
     assert!(matches!(read(&file), Err(RunError::Damaged { .. })));
-    fs::write(&file, b"PLSAMPLE\x03\0\0\0\0\0\0\0").unwrap();
-    assert!(matches!(read(&file), Err(RunError::Format { found: 3, known: 2, .. })));
+    fs::write(&file, b"PLSAMPLE\x04\0\0\0\0\0\0\0").unwrap();
+    assert!(matches!(read(&file), Err(RunError::Format { found: 4, known: 3, .. })));
 }
 
 /// A file of version 1, by hand: an answer of 404, and a request that was never sent.
@@ -170,6 +174,7 @@ fn what_the_first_version_wrote_can_still_be_read() {
         status: 404,
         phase: Phase::Measured,
         error: Some(ErrorKind::Status),
+        trace: None,
     };
     let cut = Sample {
         due_ns: 60,
@@ -183,6 +188,22 @@ fn what_the_first_version_wrote_can_still_be_read() {
         ..answered
     };
     assert_eq!(read(&file).unwrap(), [answered, cut]);
+}
+
+/// One of version 3 in which nothing was recorded is another only in its number.
+#[test]
+fn what_the_second_version_wrote_can_still_be_read() {
+    let root = tempfile::tempdir().unwrap();
+    let mut writer = writer(root.path());
+    let all: Vec<Sample> = (0..50).map(|n| Sample { trace: None, ..ordinary(n) }).collect();
+    writer.samples(&all).unwrap();
+    let run = writer.finish(made::end(Ended::Complete)).unwrap();
+    let file = run.path().join("artifacts/samples.bin");
+    let mut bytes = fs::read(&file).unwrap();
+    assert_eq!(bytes[8], 3);
+    bytes[8] = 2;
+    fs::write(&file, bytes).unwrap();
+    assert_eq!(read(&file).unwrap(), all);
 }
 
 /// A table of Parquet, read by the reader of its own library, says what the lines of JSON say: in

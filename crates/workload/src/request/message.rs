@@ -9,6 +9,7 @@ use super::header::{is_secret, parse_header, parse_method};
 use super::order::Order;
 use super::template::{RenderState, Template};
 use super::url::Url;
+use crate::traceparent;
 
 /// One request: what goes on the wire but for the framing, which is the driver's.
 #[derive(Clone, PartialEq)]
@@ -114,6 +115,22 @@ impl Request {
             }
         }
         secrets
+    }
+
+    /// Whether a part of it says under which id it is traced.
+    #[must_use]
+    pub fn is_traced(&self) -> bool {
+        self.url.template.as_ref().is_some_and(Template::is_traced)
+            || self.headers.iter().any(|(_, value)| value.is_traced())
+            || self.body.as_ref().is_some_and(Template::is_traced)
+    }
+
+    /// The same with a header `traceparent`, another one each time, unless it has one.
+    pub fn trace(&mut self) {
+        let is_it = |name: &str| name.eq_ignore_ascii_case(traceparent::NAME);
+        if !self.headers.iter().any(|(name, _)| is_it(name)) {
+            self.headers.push((traceparent::NAME.to_owned(), Template::traceparent()));
+        }
     }
 
     /// Whether every part is the same each time, so that its bytes can be made once.

@@ -1,7 +1,9 @@
-//! Texts that differ from request to request: `{{counter}}`, `{{uuid}}`, `{{random:1..100}}`.
+//! Texts that differ from request to request: `{{counter}}`, `{{uuid}}`, `{{random:1..100}}`,
+//! `{{traceparent}}`.
 //!
 //! Every placeholder is a function of the seed and of the request's number in the whole load, so
-//! that request n says the same however many threads share the load. `\{{` stands for `{{` itself.
+//! that request n says the same however many threads share the load: all but `{{traceparent}}`,
+//! which never says the same again, in no run. `\{{` stands for `{{` itself.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,8 +12,9 @@ use plimsoll_units::ParseError;
 
 use super::picker::Draws;
 use crate::arrivals::Share;
+use crate::traceparent::{self, Traceparent, TraceparentStream};
 
-const WANTED: &str = "{{counter}}, {{uuid}} or {{random:1..100}}";
+const WANTED: &str = "{{counter}}, {{uuid}}, {{random:1..100}} or {{traceparent}}";
 
 /// A text with placeholders. Cheap to clone.
 #[derive(Clone, PartialEq, Eq)]
@@ -27,6 +30,8 @@ enum Part {
     Uuid,
     /// A number between two bounds, both included.
     Random(u64, u64),
+    /// The header of the W3C's Trace Context.
+    Traceparent,
 }
 
 impl Template {
@@ -101,6 +106,18 @@ impl Template {
         }
     }
 
+    /// The value of the header `traceparent`, another one for each request.
+    #[must_use]
+    pub fn traceparent() -> Self {
+        Self { parts: vec![Part::Traceparent].into(), secret: false }
+    }
+
+    /// Whether it says under which id a request is traced.
+    #[must_use]
+    pub fn is_traced(&self) -> bool {
+        self.parts.contains(&Part::Traceparent)
+    }
+
     /// Appends the text of the state's present request to `out`. Allocates only where `out` has
     /// to grow.
     pub fn render(&self, state: &mut RenderState, out: &mut Vec<u8>) {
@@ -113,6 +130,7 @@ impl Template {
                     push_uuid(out, draws.next_u64(), draws.next_u64());
                 }
                 Part::Random(low, high) => push_decimal(out, state.draws().between(*low, *high)),
+                Part::Traceparent => state.traceparent().push(out),
             }
         }
     }
@@ -130,6 +148,7 @@ impl fmt::Debug for Template {
                 Part::Counter => f.write_str("{{counter}}")?,
                 Part::Uuid => f.write_str("{{uuid}}")?,
                 Part::Random(low, high) => write!(f, "{{{{random:{low}..{high}}}}}")?,
+                Part::Traceparent => write!(f, "{{{{{}}}}}", traceparent::WORD)?,
             }
         }
         f.write_str("\")")
@@ -141,13 +160,15 @@ fn placeholder(inner: &str) -> Result<Part, ParseError> {
     match name {
         "counter" => return Ok(Part::Counter),
         "uuid" => return Ok(Part::Uuid),
+        traceparent::WORD => return Ok(Part::Traceparent),
         _ => {}
     }
     let at = inner.len() - inner.trim_start().len();
     let wrong = ParseError::new(WANTED, &format!("{{{{{inner}}}}}"), at, name.len());
     let Some(range) = name.strip_prefix("random:") else {
         let word = name.split(':').next().unwrap_or("");
-        return Err(match plimsoll_units::nearest(word, ["counter", "uuid", "random"]) {
+        let known = ["counter", "uuid", "random", traceparent::WORD];
+        return Err(match plimsoll_units::nearest(word, known) {
             Some("random") => wrong.hint("give both bounds: {{random:1..100}}"),
             Some(near) => wrong.hint(format!("write {{{{{near}}}}}")),
             None => wrong.hint("write \\{{ for {{ itself"),
@@ -166,8 +187,8 @@ fn placeholder(inner: &str) -> Result<Part, ParseError> {
 /// What the placeholders of one thread's requests draw on.
 ///
 /// Holds the number of the present request in the whole load; [`RenderState::next_request`] moves
-/// to the thread's next. Within one request `{{counter}}` is the same everywhere, while every
-/// `{{uuid}}` and `{{random:…}}` is a draw of its own.
+/// to the thread's next. Within one request `{{counter}}` is the same everywhere, and so is
+/// `{{traceparent}}`, while every `{{uuid}}` and `{{random:…}}` is a draw of its own.
 #[derive(Debug, Clone)]
 pub struct RenderState {
     number: u64,
@@ -175,6 +196,11 @@ pub struct RenderState {
     key: u64,
     /// Those of the present request, once it has drawn.
     draws: Option<Draws>,
+    traceparents: TraceparentStream,
+    /// That of the present request, once it has one.
+    traceparent: Option<Traceparent>,
+    /// The one that was written last and not asked for since.
+    written: Option<Traceparent>,
 }
 
 impl RenderState {
@@ -183,13 +209,41 @@ impl RenderState {
     pub fn new(seed: u64, share: Share) -> Self {
         let key = Draws::key(seed, "request.template");
         let number = u64::from(share.index);
-        Self { number, step: u64::from(share.of.max(1)), key, draws: None }
+        Self {
+            number,
+            step: u64::from(share.of.max(1)),
+            key,
+            draws: None,
+            traceparents: TraceparentStream::of_nobody(seed),
+            traceparent: None,
+            written: None,
+        }
+    }
+
+    /// The same, whose requests are traced under ids of this stream.
+    #[must_use]
+    pub fn traced(self, traceparents: TraceparentStream) -> Self {
+        Self { traceparents, ..self }
     }
 
     /// Moves to the next request of this share: to be called once after each request.
     pub fn next_request(&mut self) {
         self.number = self.number.wrapping_add(self.step);
-        self.draws = None;
+        (self.draws, self.traceparent) = (None, None);
+    }
+
+    fn traceparent(&mut self) -> Traceparent {
+        let stream = &mut self.traceparents;
+        let value = *self.traceparent.get_or_insert_with(|| stream.draw());
+        self.written = Some(value);
+        value
+    }
+
+    /// Under which id the request is traced that was written last, once; `None` where no request
+    /// was written since that says so.
+    #[inline]
+    pub fn take_traceparent(&mut self) -> Option<Traceparent> {
+        self.written.take()
     }
 
     fn draws(&mut self) -> &mut Draws {

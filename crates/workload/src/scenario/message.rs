@@ -9,6 +9,7 @@ use super::{Scenario, step::Ask};
 use crate::request::Url;
 use crate::scenario::cookies::Jar;
 use crate::scenario::reference::resolve;
+use crate::traceparent::{self, Traceparent};
 
 /// How a path that begins with two slashes stands in a step (the URL Standard, section 4.5).
 pub(super) const TWO_SLASHES: &[u8] = b"/.//";
@@ -30,6 +31,8 @@ pub struct Message {
     pub upgrade: Option<Arc<Upgrade>>,
     /// The protocols that are offered by that.
     pub protocols: Vec<String>,
+    /// Under which id it is traced, where it says so.
+    pub traceparent: Option<Traceparent>,
     /// Where the cookies begin in `head`.
     cookies_at: usize,
     /// The headers that go to no other server, as ranges of `head`.
@@ -71,6 +74,7 @@ impl Message {
             body.clear();
         }
         self.protocols.clear();
+        self.traceparent = None;
         (self.cookies_at, self.own) = (0, (0, 0));
     }
 
@@ -105,6 +109,15 @@ impl Message {
         for (name, value) in &others {
             self.line(name, |out| value.render(values, out))?;
         }
+        let is_it = |name: &str| name.eq_ignore_ascii_case(traceparent::NAME);
+        let traces_all = scenario.traced.as_ref().is_some_and(|traced| traced.all);
+        if traces_all && !ask.headers.iter().any(|(name, _)| is_it(name)) {
+            let value = values.traceparent();
+            self.line(traceparent::NAME, |out| {
+                value.push(out);
+                Ok(())
+            })?;
+        }
         self.cookies_at = self.head.len();
         match &ask.body {
             Some(body) => {
@@ -113,7 +126,24 @@ impl Message {
             }
             None => self.body = None,
         }
+        self.traceparent = values.traceparent;
         Ok(())
+    }
+
+    /// Is traced under another id from now on, where it is traced: it is another request, word for
+    /// word as the one before but for that.
+    pub(super) fn trace_anew(&mut self, scenario: &Scenario) {
+        let (Some(before), Some(traced)) = (self.traceparent, &scenario.traced) else { return };
+        let value = traced.by.draw();
+        let (old, new) = (before.text(), value.text());
+        let (mut from, mut says_so) = (0, self.target.contains(&old));
+        self.target = self.target.replace(&old, &new);
+        while let Some(found) = memchr::memmem::find(&self.head[from..], old.as_bytes()) {
+            let at = from + found;
+            self.head[at..at + old.len()].copy_from_slice(new.as_bytes());
+            (from, says_so) = (at + old.len(), true);
+        }
+        self.traceparent = Some(value).filter(|_| says_so);
     }
 
     fn line(

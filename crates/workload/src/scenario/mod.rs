@@ -12,7 +12,7 @@
 //!
 //! What a user sends is a function of the scenario, the seed, his number and the answers that he
 //! got. Each place of the file that draws has a stream of its own for each user. Only `{{date}}`
-//! reads the clock, which is handed in.
+//! reads the clock, which is handed in, and `{{traceparent}}` never comes again.
 
 mod check;
 pub mod cookies;
@@ -54,6 +54,7 @@ pub use text::{DateForm, Held, Names, Text, Unfilled, Value, Writing};
 pub use user::{Counted, Heard, User};
 
 use crate::request::Url;
+use crate::traceparent::Traceparents;
 use draws::Draws;
 use program::Program;
 
@@ -148,6 +149,15 @@ pub struct Scenario {
     /// The variables with which what is asked for begins: what they hold may be a link.
     links: Vec<u16>,
     key: u64,
+    traced: Option<Traced>,
+}
+
+/// Under which ids the requests of users are traced.
+#[derive(Debug, Clone)]
+struct Traced {
+    by: Traceparents,
+    /// Whether requests say so that do not of themselves.
+    all: bool,
 }
 
 impl Scenario {
@@ -174,7 +184,15 @@ impl Scenario {
             clock: parts.clock,
             label: parts.label,
             key: Draws::key(0),
+            traced: None,
         }
+    }
+
+    /// The same, whose requests are traced under these ids: those that say so, or `all` of them.
+    #[must_use]
+    pub fn traced(mut self, by: Traceparents, all: bool) -> Self {
+        self.traced = Some(Traced { by, all });
+        self
     }
 
     /// The same for users who ask this server, under this seed.
@@ -325,6 +343,17 @@ impl Scenario {
     /// The names of the rules' figures, in their order.
     pub fn rules(&self) -> impl Iterator<Item = &Rule> {
         self.rules.iter()
+    }
+
+    /// Whether a request of it says by itself under which id it is traced.
+    #[must_use]
+    pub fn is_traced(&self) -> bool {
+        let is_it = |text: &Text| text.values().any(|value| matches!(value, Value::Traceparent));
+        self.asks().any(|ask| {
+            is_it(&ask.target)
+                || ask.headers.iter().any(|(_, value)| is_it(value))
+                || ask.body.as_ref().is_some_and(is_it)
+        })
     }
 
     /// What the steps ask for, in the file's order.

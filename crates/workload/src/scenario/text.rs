@@ -15,6 +15,7 @@ use super::data::Data;
 use super::draws::Draws;
 use super::encoding::{Encoding, Pipe, is_of_target, percent};
 use crate::json;
+use crate::traceparent::{Traceparent, TraceparentStream, Traceparents};
 
 /// What a user holds under a name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -61,6 +62,8 @@ pub enum Value {
     Loop,
     /// The date and time.
     Date(DateForm),
+    /// The header of the W3C's Trace Context: the same within one message.
+    Traceparent,
     /// A random UUID.
     Uuid {
         /// Its place in the file.
@@ -168,6 +171,20 @@ pub(super) struct Values<'a> {
     /// What the present step has sent over a WebSocket, where that is JSON.
     pub(super) sent: Option<&'a str>,
     pub(super) draws: Draws<'a>,
+    /// Under which ids requests are traced, and under which the present one.
+    pub(super) traceparents: Option<&'a Traceparents>,
+    pub(super) traceparent: Option<Traceparent>,
+}
+
+impl Values<'_> {
+    /// Under which id the present request is traced.
+    pub(super) fn traceparent(&mut self) -> Traceparent {
+        let (traceparents, user) = (self.traceparents, self.draws.user);
+        *self.traceparent.get_or_insert_with(|| match traceparents {
+            Some(of) => of.draw(),
+            None => TraceparentStream::of_nobody(user).draw(),
+        })
+    }
 }
 
 /// Puts a text together.
@@ -273,8 +290,18 @@ impl Text {
         }
         let (draws, mut out) = (Draws { key: 0, user: 0, visits: &mut [] }, Vec::new());
         let (variables, data, rows) = (&[], &[], &[]);
-        let mut values =
-            Values { variables, data, rows, counter: 0, round: 0, unix_ns: 0, sent: None, draws };
+        let mut values = Values {
+            variables,
+            data,
+            rows,
+            counter: 0,
+            round: 0,
+            unix_ns: 0,
+            sent: None,
+            draws,
+            traceparents: None,
+            traceparent: None,
+        };
         self.render(&mut values, &mut out).ok()?;
         String::from_utf8(out).ok()
     }
@@ -362,7 +389,10 @@ pub(super) fn look<'v, 'a: 'v>(
             },
         },
         value => {
-            let is_text = matches!(value, Value::Uuid { .. } | Value::Date(DateForm::Iso));
+            let is_text = matches!(
+                value,
+                Value::Uuid { .. } | Value::Traceparent | Value::Date(DateForm::Iso)
+            );
             (Some(Cow::Owned(computed(value, values))), !is_text)
         }
     }
@@ -400,6 +430,7 @@ fn computed(value: &Value, values: &mut Values<'_>) -> String {
             let mut stream = values.draws.stream(*place);
             uuid(stream.next_u64(), stream.next_u64())
         }
+        Value::Traceparent => values.traceparent().text(),
         Value::Variable(_) | Value::Column { .. } | Value::Fixed(_) | Value::Sent(_) => {
             String::new()
         }

@@ -164,6 +164,8 @@ impl User {
             unix_ns: now.unix_ns,
             sent: None,
             draws: Draws { key: scenario.key, user: self.number, visits: &mut self.visits },
+            traceparents: scenario.traced.as_ref().map(|traced| &traced.by),
+            traceparent: None,
         }
     }
 

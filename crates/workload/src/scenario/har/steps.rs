@@ -16,6 +16,7 @@ use crate::request::parse_header;
 use crate::scenario::written::{
     StepNames, comment, constant_ms, is_static, literal, path, quoted, table,
 };
+use crate::traceparent;
 
 /// The shortest time that a user is believed to think, milliseconds; what is shorter is the
 /// browser's.
@@ -334,7 +335,11 @@ impl Steps {
                 self.left_out.headers += 1;
                 continue;
             }
-            let written = quoted(&self.names.header(name, value).template());
+            // What was recorded is one trace: each request is to be one of its own.
+            let written = match lower == traceparent::NAME {
+                true => quoted(&format!("{{{{{}}}}}", traceparent::WORD)),
+                false => quoted(&self.names.header(name, value).template()),
+            };
             match headers.iter_mut().find(|(taken, _)| taken.eq_ignore_ascii_case(name)) {
                 Some((_, values)) => values.push(written),
                 None => headers.push((name.clone(), vec![written])),

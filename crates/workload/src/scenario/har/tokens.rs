@@ -13,8 +13,8 @@ const MOST: usize = 100_000;
 /// The most elements of one name that are looked through for the one that was sent.
 const MOST_OF_NAME: u32 = 50;
 /// Names that a variable may not have, as they mean something in a scenario.
-const RESERVED: [&str; 9] =
-    ["counter", "user", "loop", "date", "uuid", "random", "env", "role", "sent"];
+const RESERVED: [&str; 10] =
+    ["counter", "user", "loop", "date", "uuid", "random", "traceparent", "env", "role", "sent"];
 
 /// A hidden field of a page, or a `meta`.
 #[derive(Debug)]

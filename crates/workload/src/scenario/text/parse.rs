@@ -4,9 +4,10 @@ use plimsoll_units::{ParseError, nearest};
 
 use super::{DateForm, Hole, Names, Part, Text, Value, Writing};
 use crate::scenario::encoding::{Encoding, Pipe};
+use crate::traceparent;
 
 const WANTED: &str = "a variable, a column of a data file, or counter, uuid, random:1..100, user, \
-                      loop or date";
+                      loop, date or traceparent";
 
 impl Text {
     /// Reads a text, whose values enter by `encoding`; those behind the `?` of a path as of a
@@ -122,6 +123,7 @@ fn value_of(name: &str, has_default: bool, names: &mut dyn Names) -> Result<Valu
         "counter" => return Ok(Value::Counter),
         "user" => return Ok(Value::User),
         "loop" => return Ok(Value::Loop),
+        traceparent::WORD => return Ok(Value::Traceparent),
         "uuid" => return Ok(Value::Uuid { place: names.place() }),
         "random" => return Err(wrong().hint("give both bounds: {{random:1..100}}")),
         _ => {}

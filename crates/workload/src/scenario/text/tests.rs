@@ -43,6 +43,8 @@ fn rendered(text: &Text, variables: &[Held], user: u64) -> Result<String, Unfill
         unix_ns,
         sent: None,
         draws,
+        traceparents: None,
+        traceparent: None,
     };
     let mut out = Vec::new();
     text.render(&mut values, &mut out)?;

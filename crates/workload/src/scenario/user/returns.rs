@@ -1,9 +1,9 @@
 //! WebSockets that a user opens again where they are lost: when he tries, what he asks then, and
 //! what he says once he is back.
 //!
-//! The handshake is that of the step which opened the connection, word for word but for cookies, so
-//! that coming back draws nothing and counts nothing of what his steps send. The waits come from a
-//! stream of their own.
+//! The handshake is that of the step which opened the connection, word for word but for cookies
+//! and the id under which it is traced, so that coming back draws nothing and counts nothing of
+//! what his steps send. The waits come from a stream of their own.
 
 use super::User;
 use super::messages::json_of;
@@ -149,6 +149,7 @@ impl User {
         kept.due_ns.take_if(|due| *due == due_ns)?;
         let origin = scenario.origins.get(usize::from(kept.message.origin))?;
         kept.message.add_cookies(&self.jar, origin, now);
+        kept.message.trace_anew(scenario);
         let name = scenario.ask(kept.op)?.name;
         Some(Sending { due_ns, step: kept.op, name, is_redirect: false, keep: 0 })
     }
