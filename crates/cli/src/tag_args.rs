@@ -38,8 +38,8 @@ pub(crate) fn tag(text: &str) -> Result<(String, String)> {
     let is_plain = text.len() <= LONGEST && !text.chars().any(char::is_control);
     let Some((key, value)) = split.filter(|_| is_plain) else {
         let text = format!(
-            "read --tag: expected KEY=VALUE of at most {LONGEST} bytes, the key of letters, digits, \
-             -, _ and ., found {text:?}"
+            "read --tag: expected KEY=VALUE of at most {LONGEST} bytes, the key of letters, \
+             digits, -, _ and ., found {text:?}"
         );
         return Err(UsageError(text).into());
     };

@@ -263,6 +263,7 @@ fn ended(status: ExitStatus) -> String {
 
 /// Whether something listens there: `host:port`, a port of this host, or `unix:path` below the
 /// page's folder.
+#[expect(clippy::disallowed_methods, reason = "a development tool, which is never static")]
 fn answers(address: &str, folder: &Path) -> bool {
     if let Some(path) = address.strip_prefix("unix:") {
         return UnixStream::connect(folder.join(path)).is_ok();

@@ -30,8 +30,8 @@ impl Receiver {
     pub(crate) fn read(url: &str, headers: &[String], ca: Option<&Path>) -> Result<Self> {
         let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
         if authority.split(['/', '?', '#']).next().is_some_and(|of| of.contains('@')) {
-            let text = "read --otlp: the URL has a user or a password, which others can see; keep it \
-                        in the environment and give it by --otlp-header-env";
+            let text = "read --otlp: the URL has a user or a password, which others can see; keep \
+                        it in the environment and give it by --otlp-header-env";
             return Err(UsageError(text.to_owned()).into());
         }
         let base = read("--otlp", url, Url::parse)?;

@@ -118,8 +118,8 @@ mod tests {
     #[test]
     fn a_file_of_name_servers_is_read_as_the_c_library_reads_it() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let text = "# by hand\nnameserver 192.0.2.1\nnameserver 2001:db8::1\nnameserver fe80::1%eth0\n\
-                    domain old.example\nsearch a.example b.example.\n\
+        let text = "# by hand\nnameserver 192.0.2.1\nnameserver 2001:db8::1\nnameserver \
+                    fe80::1%eth0\ndomain old.example\nsearch a.example b.example.\n\
                     options ndots:2 timeout:3 attempts:9 rotate\nnameserver 192.0.2.3\n\
                     nameserver 192.0.2.4\n";
         std::fs::write(file.path(), text).unwrap();

@@ -69,13 +69,8 @@ pub(crate) fn run(args: &Simulate) -> Result<Exit> {
     let ready = Ready::pools(&cases[0].whole, pools, &std::env::current_dir()?)?;
     // An interrupt while logs and traces are read ends the program.
     let interrupts = Interrupts::watch()?;
-    let keeping = cells::Keeping {
-        out: &args.out,
-        plan: path,
-        all: args.keep_cells,
-        tags: args.tags.read()?,
-    };
-    let record = keeping.record(&ready);
+    let (out, all, tags) = (&args.out, args.keep_cells, args.tags.read()?);
+    let record = cells::Keeping { out, plan: path, all, tags }.record(&ready);
     let (began_ns, began_cpu_ns) = (unix_ns(), plimsoll_load::clock::process_cpu_ns());
     let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("replications");
     let simulated = RefCell::new(Vec::new());

@@ -1,3 +1,5 @@
+//! A receiver that answers as a test has it: what waits, what is tried again, what is given up.
+
 use super::*;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
