@@ -279,7 +279,7 @@ fn users_are_traced_by_each_request() {
     assert_eq!(slow.len(), 20, "{summary}");
     assert!(slow.iter().all(|id| sampled.contains(id)), "{summary}");
     let names = summary["slowest_traces"].as_array().unwrap().iter().map(|of| &of["name"]);
-    assert!(names.into_iter().all(|name| name.is_string()), "{summary}");
+    assert!(names.into_iter().all(Value::is_string), "{summary}");
     // The word alone: those steps that have it, and one of each hundred.
     let (_, seen) = load(&[]);
     assert!(seen.iter().all(|of| of.values.is_empty() == (of.path != "/own")), "{seen:?}");
