@@ -45,7 +45,7 @@ section! {
             r#"{ Accept = "text/html", X-Run = "{{counter}}" }"# }
             flag [Group::Asked.flag("header", "HEADER").short('H')
                 .says("A header 'Name: value', with {{counter}}, {{uuid}}, {{random:1..100}}, \
-                {{traceparent}}; may be repeated")]
+                {{traceparent}}; repeatable")]
         /// The body of every request.
         body: Body { part }
         /// How to authenticate.
