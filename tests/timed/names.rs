@@ -2,10 +2,11 @@
 
 use crate::names::{assert_adds_up, named, names};
 use crate::paths::Paths;
-use crate::place::Place;
+use crate::place::{Place, test_name};
 use crate::program::Done;
+use crate::timed::path_truth::BUSY_US;
 use plimsoll_runs::Run;
-use plimsoll_testing::Weight;
+use plimsoll_testing::{Weight, not_judged};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -18,19 +19,23 @@ fn four_urls_have_the_figures_that_their_server_knows() {
     let place = Place::weighing(Weight::ALONE);
     place.write("urls.txt", FOUR.map(|(path, _)| path).join("\n"));
     // What else this machine does is no fault of ours: one of three tries has to agree.
-    let mut apart = compared(&place);
+    let (mut apart, mut late_us) = compared(&place);
     for _ in 0..2 {
         if !apart.is_empty() {
-            apart = compared(&place);
+            (apart, late_us) = compared(&place);
         }
+    }
+    if late_us >= BUSY_US && !apart.is_empty() {
+        return not_judged(&test_name(), &format!("idle timers are {late_us} µs late: {apart:?}"));
     }
     assert!(apart.is_empty(), "{apart:?}");
 }
 
 /// Loads four paths, checks what holds on any machine, and returns where figures and a plain
-/// client, which asks for the same meanwhile, are apart by more than 1% and 0.1 ms. The server
-/// itself does not see how long it takes to wake it and whoever asks.
-fn compared(place: &Place) -> Vec<String> {
+/// client, which asks for the same meanwhile, are apart by more than 1% and 0.1 ms, and how late an
+/// idle timer was meanwhile, in microseconds. The server itself does not see how long it takes to
+/// wake it and whoever asks.
+fn compared(place: &Place) -> (Vec<String>, f64) {
     let server = Paths::start();
     let load = ["--urls", "urls.txt", "--rate", "200/s", "--for", "4s", "--json"];
     let (done, plain) = std::thread::scope(|scope| {
@@ -58,7 +63,7 @@ fn compared(place: &Place) -> Vec<String> {
     let max = |of: &Value| of["response_us"]["max"].as_f64().unwrap();
     let greatest = FOUR.map(|(path, _)| max(named(&summary, path))).into_iter().fold(0.0, f64::max);
     assert!((greatest - max(&summary)).abs() < 1e-9, "{summary}");
-    apart
+    (apart, summary["host"]["timer_late_us"]["p99"].as_f64().unwrap())
 }
 
 /// The median that a client takes who asks for each of the four paths in turn, in microseconds.

@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 /// On a host whose idle timers wake later than this (p99) figures are compared loosely,
 const CALM_US: f64 = 100.0;
 /// and later than this not at all.
-const BUSY_US: f64 = 500.0;
+pub(crate) const BUSY_US: f64 = 500.0;
 
 #[test]
 fn a_run_measures_what_the_queue_did() {
