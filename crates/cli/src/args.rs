@@ -151,6 +151,8 @@ pub(crate) struct Load {
         ]
     )]
     pub(crate) clean: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "For CI")]
+    pub(crate) against: AgainstBaseline,
     #[command(flatten)]
     pub(crate) ci: Ci,
 }
@@ -469,6 +471,32 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+    /// Keep what replications came to in one small file, that later runs are compared with
+    #[command(after_help = "\
+Examples:
+  plimsoll load plan.toml --repeat 5 --name shop
+  plimsoll runs baseline shop -o shop.plim
+  plimsoll load plan.toml --repeat 5 --baseline shop.plim
+  plimsoll compare shop.plim runs/B")]
+    Baseline {
+        /// Runs that are replications of each other, groups or names of them; at least three
+        #[arg(required = true)]
+        runs: Vec<PathBuf>,
+        /// The file
+        #[arg(long, short, value_name = "FILE")]
+        output: PathBuf,
+    },
+}
+
+/// The baseline that what was measured is compared with in the end.
+#[derive(Args, Default, Clone)]
+pub(crate) struct AgainstBaseline {
+    /// Compare with this baseline in the end (`runs baseline`); exit with 3 where it is worse
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// By how much it may be worse than the baseline
+    #[arg(long, value_name = "SHARE", default_value = "5%", requires = "baseline")]
+    pub(crate) tolerance: String,
 }
 
 #[derive(Args)]

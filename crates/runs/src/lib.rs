@@ -27,6 +27,7 @@
 
 mod answered;
 pub mod by_label;
+pub mod baseline;
 pub mod by_name;
 pub mod error;
 pub mod event;

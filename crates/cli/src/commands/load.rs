@@ -1,6 +1,8 @@
 //! `plimsoll load`: from flags and a plan file to runs.
 
 use crate::args::Load;
+use crate::commands::compare::baseline::Against;
+use crate::commands::compare::tolerance;
 use crate::commands::group::{Group, no_run};
 use crate::commands::report;
 use crate::commands::web::Web;
@@ -26,6 +28,7 @@ use plimsoll_experiment::{Check, ExperimentError, outlined, prepare};
 use plimsoll_plan::{Plan, Setting, Written};
 use plimsoll_report::Source;
 use plimsoll_report::ci::Checks;
+use plimsoll_runs::baseline::Baseline;
 use plimsoll_runs::experiment::Layout;
 use plimsoll_runs::{Phase, Run, Tag};
 use plimsoll_stats::interval::QuantileBatches;
@@ -39,6 +42,11 @@ pub(crate) fn run(args: &Load) -> Result<Exit> {
     let plan = read_plan(args)?;
     files::check_report(args.report.as_deref())?;
     args.ci.check()?;
+    if let Some(file) = &args.against.baseline {
+        // It is read before anything is sent.
+        tolerance(&args.against.tolerance)?;
+        Baseline::read(file)?;
+    }
     if args.print_plan {
         print(&plan.to_toml())?;
         return Ok(Exit::Held);
@@ -172,16 +180,27 @@ fn conclude(
             failures.push(format!("replication {number}: {error}"));
         }
     }
+    let against = against(args, &runs)?;
     if several {
         let of = (id, plan.name.as_deref().unwrap_or_default(), plan.repeat);
         let group = Group::of(of, &args.out, &runs, &failures)?;
         if args.json {
-            print(&group.json()?)?;
+            print(&group.json(against.as_ref())?)?;
         } else if runs.len() > 1 || (args.quiet && !runs.is_empty()) {
             print(&group.table())?;
         }
         if !group.is_valid() {
             exit = exit.and(Exit::Invalid);
+        }
+    }
+    if let Some(against) = against {
+        if !args.json {
+            print(&format!("\n{}", against.table()))?;
+        } else if !several {
+            say(&format!("note: --baseline: {}", against.compared.says()));
+        }
+        if against.compared.is_worse() {
+            exit = exit.and(Exit::Broken);
         }
     }
     let checks = || {
@@ -195,6 +214,20 @@ fn conclude(
         say(&format!("report: {}", path.display()));
     }
     Ok(exit)
+}
+
+/// What came of comparing runs with a baseline, where one is named.
+fn against(args: &Load, runs: &[Run]) -> Result<Option<Against>> {
+    let Some(file) = args.against.baseline.as_ref().filter(|_| !runs.is_empty()) else {
+        return Ok(None);
+    };
+    let tolerance = tolerance(&args.against.tolerance)?;
+    let valid = runs.iter().all(|run| run.summary().is_ok_and(|of| of.run.valid));
+    if !valid {
+        say("note: --baseline: a run is not valid, and nothing is compared");
+        return Ok(None);
+    }
+    Ok(Some(Against::of(file, runs, (tolerance, &[]))?))
 }
 
 fn read_plan(args: &Load) -> Result<Plan> {

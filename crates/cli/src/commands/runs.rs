@@ -22,6 +22,7 @@ pub(crate) fn run(command: &RunsCommand) -> Result<Exit> {
     match command {
         RunsCommand::List { out, tag, json } => show_list(out, tag, *json),
         RunsCommand::Show { run, figure, json } => show(run.as_deref(), figure, *json),
+        RunsCommand::Baseline { runs, output } => super::compare::baseline::make(runs, output),
     }
 }
 
