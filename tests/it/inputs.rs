@@ -44,12 +44,15 @@ fn tags_stay_with_runs_and_experiments_and_lists_find_them() {
     assert_eq!(list(&["--tag", "branch=other"]).len(), 1);
     let shown = place.plimsoll(&["runs", "show", run["run"]["id"].as_str().unwrap()]);
     shown.prints(&["branch=main, commit=a=b"]);
+    let load = ["load", &url, "--rate", "5/s", "--for", "1s"];
     for wrong in ["commit", "=a", "a b=c", "commit="] {
-        let done = place.plimsoll(&["load", &url, "--for", "1s", "--tag", wrong]);
+        let done = place.plimsoll(&[&load[..], &["--tag", wrong]].concat());
         done.ended_with(2).says(&["expected KEY=VALUE"]);
     }
-    let twice = ["load", &url, "--for", "1s", "--tag", "a=1", "--tag", "a=2"];
-    place.plimsoll(&twice).ended_with(2).says(&["a is given twice"]);
+    place
+        .plimsoll(&[&load[..], &["--tag", "a=1", "--tag", "a=2"]].concat())
+        .ended_with(2)
+        .says(&["a is given twice"]);
 }
 
 /// The trace, the URLs with their counts, and the JSON of an import.

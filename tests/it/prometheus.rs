@@ -1,6 +1,6 @@
 //! `--prometheus`: figures of a run while it goes on.
 
-use crate::place::{Place, run_folders, test_name};
+use crate::place::{Place, SOAK, run_folders, test_name};
 use crate::program::{Done, Going, PLIMSOLL, wait_for};
 use plimsoll_runs::{Phase, Run, Tag};
 use plimsoll_stats::Histogram;
@@ -216,11 +216,11 @@ fn prometheus_computes_the_percentiles_of_two_runs_at_once() {
     let url = target.url();
     let ports = [free_port(), free_port()].map(|port| port.to_string());
     let runs = ["first", "second"].map(|out| place.path(out));
-    let going: Vec<Going> = ports
+    let mut going: Vec<Going> = ports
         .iter()
         .zip(&runs)
         .map(|(port, out)| {
-            let load = ["load", &url, "--rate", "200/s", "--for", "ever", "--at-most", "30000"];
+            let load = ["load", &url, "--rate", "200/s", "--for", "ever", "--at-most", SOAK];
             let more = ["--quiet", "--prometheus", port, "--out", out.to_str().unwrap()];
             place.start(place.command(PLIMSOLL, &[&load[..], &more].concat()))
         })
@@ -246,6 +246,9 @@ fn prometheus_computes_the_percentiles_of_two_runs_at_once() {
     // Both have been scraped often enough.
     wait_for("2,000 requests of both", || {
         assert!(!server.has_ended(), "{}", server.err());
+        for load in &mut going {
+            assert!(!load.has_ended(), "{}", load.err());
+        }
         let both = ask("count(plimsoll_completed_total%3E1000)")?;
         (both > 1.5).then_some(())
     });

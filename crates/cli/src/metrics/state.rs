@@ -108,7 +108,7 @@ impl State {
         let help = "Requests due and not sent.";
         all.push(one("plimsoll_waiting", Kind::Gauge, REQUESTS, help, sum.waiting));
         let help = "Connections open at once, at most, in the last second.";
-        let open = u64::from(sum.connections);
+        let open = sum.connections;
         all.push(one("plimsoll_connections", Kind::Gauge, "{connection}", help, open));
     }
 
