@@ -21,6 +21,7 @@ mod bad_input;
 mod baking;
 mod balancers;
 mod balancing;
+mod baselines;
 mod beginnings;
 mod between;
 mod cache;

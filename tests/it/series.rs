@@ -208,6 +208,14 @@ fn groups_are_compared_with_their_cost_and_their_dips() {
         assert!((cost["per_million"].as_f64().unwrap() - per_request * 1e6).abs() < 1e-9);
     }
 
+    // Held against the first, the second is better; the other way round it is worse.
+    let judged = compare(&["--json", "--tolerance", "5%"]).ended_with(0).json();
+    assert_eq!(judged["comparison"]["worse"], false, "{}", judged["comparison"]);
+    let turned = ["capacity", "compare", &b, &a, "--junit", "capacity.xml"];
+    place.plimsoll(&turned).ended_with(3).prints(&["B is worse: small: estimate × 0."]);
+    let junit = std::fs::read_to_string(place.path("capacity.xml")).unwrap();
+    assert!(junit.contains("<failure") && junit.contains("comparison: small"), "{junit}");
+
     let text = compare(&["--out", "page.html", "--title", "Two types"]).ended_with(0);
     for part in ["median", "quartile", "1.687e-6", "small fell by 29.9%", "(12 searches)"] {
         assert!(text.out.contains(part), "{part}: {}", text.out);

@@ -16,6 +16,8 @@
 //! | [`paired`] | differences between combinations that were given the same requests |
 //! | `predictions` | what was predicted of live cells, beside what came of them |
 //! | `types` | what a request costs on each instance type, and the cheapest pool of each |
+//! | [`compared`] | whether one side of replications is worse than another |
+//! | [`trend`] | a figure over runs by a tag |
 //! | `worlds` | a live experiment against the same one simulated |
 //!
 //! Which cells stand in effects, rankings and means is one question, asked of each cell by
@@ -23,6 +25,7 @@
 
 mod blocks;
 mod cells;
+pub mod compared;
 mod document;
 mod effects;
 mod in_use;
@@ -34,6 +37,7 @@ mod respond;
 pub mod screening;
 mod short;
 mod spread;
+pub mod trend;
 mod types;
 mod worlds;
 

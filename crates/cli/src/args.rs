@@ -11,6 +11,8 @@ use crate::series_args::{CapacityCommand, SeriesFlags};
 use crate::shoal_args::Shoal;
 use crate::simulate_args::{Simulate, Tune};
 use crate::tag_args::Tags;
+use crate::told_args::Told;
+use crate::trend_args::Trend;
 use crate::web_args::Web;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -151,6 +153,8 @@ pub(crate) struct Load {
         ]
     )]
     pub(crate) clean: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "For CI")]
+    pub(crate) against: AgainstBaseline,
     #[command(flatten)]
     pub(crate) ci: Ci,
 }
@@ -271,6 +275,8 @@ pub(crate) struct Capacity {
     /// Write the service model that was found, for `plimsoll target --model` (adaptive)
     #[arg(long, value_name = "FILE", help_heading = PRINTED)]
     pub(crate) model_out: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "For CI")]
+    pub(crate) against: AgainstBaseline,
     #[command(flatten)]
     pub(crate) ci: Ci,
 }
@@ -424,12 +430,11 @@ pub(crate) struct Compare {
     /// By how much B may be worse
     #[arg(long, value_name = "SHARE", default_value = "5%")]
     pub(crate) tolerance: String,
-    /// Compare these figures, too, such as users.failed, or those of a name: 'checkout: p99'
+    /// Judge by these figures alone, such as users.failed, or those of a name: 'checkout: p99'
     #[arg(long, value_name = "NAME,…")]
     pub(crate) figure: Vec<String>,
-    /// Print the comparison as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) told: Told,
 }
 
 #[derive(Args)]
@@ -469,6 +474,35 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+    /// Keep what replications came to in one small file, that later runs are compared with
+    #[command(after_help = "\
+Examples:
+  plimsoll load plan.toml --repeat 5 --name shop
+  plimsoll runs baseline shop -o shop.plim
+  plimsoll load plan.toml --repeat 5 --baseline shop.plim
+  plimsoll compare shop.plim runs/B")]
+    Baseline {
+        /// Runs that are replications of each other, groups or names of them, at least three; or
+        /// one experiment
+        #[arg(required = true)]
+        runs: Vec<PathBuf>,
+        /// The file
+        #[arg(long, short, value_name = "FILE")]
+        output: PathBuf,
+    },
+    /// Show a figure over runs by one of their tags, such as the commit that they are of
+    Trend(Trend),
+}
+
+/// The baseline that what was measured is compared with in the end.
+#[derive(Args, Default, Clone)]
+pub(crate) struct AgainstBaseline {
+    /// Compare with this baseline in the end (`runs baseline`); exit with 3 where it is worse
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// By how much it may be worse than the baseline
+    #[arg(long, value_name = "SHARE", default_value = "5%", requires = "baseline")]
+    pub(crate) tolerance: String,
 }
 
 #[derive(Args)]

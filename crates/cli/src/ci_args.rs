@@ -4,6 +4,7 @@ use crate::exit::Exit;
 use crate::files::check_place;
 use crate::terminal::error::{Context, Error, Result, UsageError};
 use clap::Args;
+use plimsoll_analysis::compared::Compared;
 use plimsoll_report::ci::Checks;
 use plimsoll_units::secret::hidden;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ impl Ci {
     }
 
     /// Whether any file is wanted.
-    fn is_wanted(&self) -> bool {
+    pub(crate) fn is_wanted(&self) -> bool {
         self.junit.is_some() || self.markdown.is_some()
     }
 
@@ -53,9 +54,20 @@ impl Ci {
         Ok(())
     }
 
-    /// Writes what was checked of a folder for runs, that of a run or of an experiment.
-    pub(crate) fn write_of(&self, folder: &Path, exit: Exit) -> Result<()> {
-        self.write(|| Ok(Checks::of(folder)?), exit)
+    /// Writes what was checked of a folder for runs, that of a run or of an experiment, and what
+    /// came of a comparison, where there is one.
+    pub(crate) fn write_of(
+        &self,
+        folder: &Path,
+        compared: Option<&Compared>,
+        exit: Exit,
+    ) -> Result<()> {
+        let checks = || {
+            let mut checks = Checks::of(folder)?;
+            compared.into_iter().for_each(|of| checks.add_compared(of));
+            Ok(checks)
+        };
+        self.write(checks, exit)
     }
 
     /// Writes that a command came to no run; gives back why. A wrong use leaves no file: nothing

@@ -29,7 +29,9 @@ mod simulate_args;
 mod tag_args;
 mod terminal;
 mod testbed_args;
+mod told_args;
 mod trace_args;
+mod trend_args;
 mod web_args;
 mod wsbench_args;
 

@@ -1,5 +1,6 @@
 //! The command line of plans of any kind.
 
+use crate::args::AgainstBaseline;
 use crate::ci_args::Ci;
 use crate::tag_args::Tags;
 use crate::web_args::Web;
@@ -84,6 +85,8 @@ pub(crate) struct Run {
     pub(crate) keep_cells: bool,
     #[command(flatten)]
     pub(crate) web: Web,
+    #[command(flatten, next_help_heading = "For CI")]
+    pub(crate) against: AgainstBaseline,
     #[command(flatten)]
     pub(crate) ci: Ci,
     /// Print the results as JSON
@@ -117,14 +120,19 @@ whose availability did not hold are in none.
 Examples:
   plimsoll analyse
   plimsoll analyse runs/20261126T072723Z-d92f --json
+  plimsoll analyse --baseline shop.plim --junit plimsoll.xml
 
-Exit codes: 0 some combination holds the SLO, 2 wrong use, 3 none does, 4 cells are left or failed,
-5 a cell is not valid.")]
+Exit codes: 0 some combination holds the SLO, 2 wrong use, 3 none does, or it is worse than the
+baseline, 4 cells are left or failed, 5 a cell is not valid.")]
 pub(crate) struct Analyse {
     /// An experiment's folder, id or name; the last one where none is named
     pub(crate) experiment: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "For CI")]
+    pub(crate) against: AgainstBaseline,
+    #[command(flatten)]
+    pub(crate) ci: Ci,
     /// Print it as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = "Options")]
     pub(crate) json: bool,
 }
 

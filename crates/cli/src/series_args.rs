@@ -1,5 +1,6 @@
 //! The command line of repeated searches and of comparing them.
 
+use crate::ci_args::Ci;
 use crate::flags::EveryFlags;
 use crate::terminal::error::{FlagError, read};
 use clap::{Args, Subcommand};
@@ -77,8 +78,10 @@ Examples:
   plimsoll capacity compare runs/20261120T105245Z-1bdc runs/20261120T111501Z-07aa
   plimsoll capacity compare runs/*.series.json --price 0.17/h --out capacities.html
   plimsoll capacity compare runs/A runs/B --price small=0.17/h --price large=0.34/h
+  plimsoll capacity compare runs/A runs/B --tolerance 5% --junit capacity.xml
 
-Exit codes: 0 compared, 2 wrong use, 4 a run or series cannot be read, or none has an estimate.")]
+Exit codes: 0 compared, 2 wrong use, 3 worse by more than --tolerance, 4 a run or series cannot be
+read, or none has an estimate.")]
 pub(crate) struct CapacityCompare {
     /// Series by their path without a number at its end, their files, or run folders
     #[arg(required = true)]
@@ -95,6 +98,11 @@ pub(crate) struct CapacityCompare {
     /// The page's title
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
+    /// Hold the other groups against the first: exit with 3 where a capacity is worse by more
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) tolerance: Option<String>,
+    #[command(flatten)]
+    pub(crate) ci: Ci,
     /// Print the comparison as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -80,6 +80,8 @@ pub fn document(source: Source<'_>, title: Option<String>) -> Result<Document, R
             pages::worlds_page(&worlds, [live.1, simulated.1], &cells)
         }
         Source::Searches(compared) => pages::searches_page(compared, None),
+        Source::Sides(compared) => pages::compared_page(compared),
+        Source::Trend(trend) => pages::trend_page(trend),
     };
     if let Some(title) = title {
         document.title = title;

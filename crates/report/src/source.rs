@@ -1,6 +1,8 @@
 //! What a document is made of.
 
 use plimsoll_analysis::Analysis;
+use plimsoll_analysis::compared::Compared as Sides;
+use plimsoll_analysis::trend::Trend;
 use plimsoll_capacity::compared::Compared;
 use plimsoll_runs::Run;
 use plimsoll_runs::experiment::Experiment;
@@ -23,4 +25,8 @@ pub enum Source<'a> {
     },
     /// Groups of searches side by side: box plots, distributions, courses, figures with their cost.
     Searches(&'a Compared),
+    /// Two sides, each of replications: is B worse than A?
+    Sides(&'a Sides),
+    /// A figure over runs by a tag.
+    Trend(&'a Trend),
 }

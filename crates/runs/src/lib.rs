@@ -26,6 +26,7 @@
 //! [`summarise`] is the one way a summary comes about.
 
 mod answered;
+pub mod baseline;
 pub mod by_label;
 pub mod by_name;
 pub mod error;

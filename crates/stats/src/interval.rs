@@ -31,7 +31,7 @@ pub use means::{
     Estimate, difference, geometric_mean, mean, paired_difference, paired_ratio, ratio,
 };
 pub use method::{Method, described_mean, one_mean};
-pub use p_value::{ROUNDING, p_of_difference, p_of_ratio};
+pub use p_value::{ROUNDING, p_of_difference, p_of_ratio, p_of_worse_by, p_of_worse_ratio};
 
 use plimsoll_units::failure::{Failure, Kind};
 

@@ -1,5 +1,6 @@
 //! `plimsoll analyse`: the effects of an experiment's factors, its verdicts, and its best cell.
 
+use super::compare::{Later, Shown, say_against, with_baseline, with_comparison};
 use super::runs::show_path;
 use super::simulate::types;
 use crate::exit::Exit;
@@ -8,7 +9,7 @@ use crate::run_args::Analyse;
 use crate::terminal::align::align;
 use crate::terminal::error::Result;
 use crate::terminal::paint::Paint;
-use crate::terminal::{pretty, print};
+use crate::terminal::print;
 use plimsoll_analysis::{Analysis, CellResult, EffectResult, InUse, Levels, analyse, analyse_run};
 use plimsoll_experiment::plans::read;
 use plimsoll_experiment::world::pool::tuning::tuned_of;
@@ -22,20 +23,29 @@ use std::path::Path;
 
 /// Runs the command.
 pub(crate) fn run(args: &Analyse) -> Result<Exit> {
-    show(&found::one(args.experiment.as_deref())?, args.json)
+    args.ci.check()?;
+    args.against.check()?;
+    let path = found::one(args.experiment.as_deref())?;
+    let against = with_baseline(&args.against, || Later::of(&path))?;
+    let exit = show(&path, args.json, against.as_ref())?;
+    let compared = against.as_ref().map(|against| &against.compared);
+    args.ci.write_of(&path, compared, exit)?;
+    Ok(exit)
 }
 
-/// Shows what an experiment says. Returns the exit code that it means.
-pub(super) fn show(path: &Path, json: bool) -> Result<Exit> {
+/// Shows what an experiment says, and what came of comparing it with a baseline. Returns the exit
+/// code that it means.
+pub(super) fn show(path: &Path, json: bool, against: Option<&Shown>) -> Result<Exit> {
     let analysis = analysis(path)?;
     if json {
-        print(&pretty(&analysis)?)?;
+        print(&with_comparison(&analysis, against)?)?;
     } else {
         show_path(path, &[], false)?;
         print(&text(&analysis))?;
         print(&types(&analysis.types, &currency(path)?))?;
+        say_against(against)?;
     }
-    Ok(exit(&analysis))
+    Ok(against.map_or(Exit::Held, Shown::exit).and(exit(&analysis)))
 }
 
 /// The sign before amounts of money in the record of an experiment; empty where it tells none.

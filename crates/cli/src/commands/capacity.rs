@@ -5,6 +5,7 @@ mod restart;
 mod series;
 mod shown;
 
+use super::compare::{Later, Shown, say_against, with_baseline, with_comparison};
 use super::web::Web;
 use crate::args::Capacity;
 use crate::exit::Exit;
@@ -13,7 +14,7 @@ use crate::place::{VERSION, environment, place, run_id, unix_ns};
 use crate::series_args::CapacityCommand;
 use crate::terminal::error::{FlagError, Result, UsageError};
 use crate::terminal::screen::{Hear, Screen};
-use crate::terminal::{pretty, print, say};
+use crate::terminal::{print, say};
 use plimsoll_capacity::conduct::Judged;
 use plimsoll_capacity::result::CapacityResult;
 use plimsoll_experiment::conduct::run_plan;
@@ -44,6 +45,7 @@ pub(crate) fn run(args: &Capacity) -> Result<Exit> {
         return compare::run(compare);
     }
     args.ci.check()?;
+    args.against.check()?;
     perform(args).map_err(|error| match args.check {
         true => error,
         false => args.ci.no_run("capacity", error),
@@ -116,17 +118,20 @@ fn once(asked: &Asked<'_>) -> Result<Exit> {
         return Ok(Exit::Incomplete);
     };
     let run = args.out.join(came.run.run.unwrap_or_default());
+    let against = with_baseline(&args.against, || Later::of(&run))?;
     if args.json {
-        print(&pretty(&result)?)?;
+        print(&with_comparison(&result, against.as_ref())?)?;
     } else {
         print(&render(&result))?;
         print(&format!("  {:<14}{}\n", "run", run.display()))?;
+        say_against(against.as_ref())?;
     }
-    args.ci.write_of(&run, exit(&result))?;
+    let exit = exit(&result).and(against.as_ref().map_or(Exit::Held, Shown::exit));
+    args.ci.write_of(&run, against.as_ref().map(|against| &against.compared), exit)?;
     if let Some(web) = web {
         web.finish(&run, &interrupts)?;
     }
-    Ok(exit(&result))
+    Ok(exit)
 }
 
 /// A search that was asked for, read and ready.

@@ -1,27 +1,27 @@
 //! `plimsoll compare`: is B worse than A? Intervals come from replications, never from the
 //! correlated seconds of one run.
 
+pub(crate) mod baseline;
 mod experiments;
 mod loads;
 mod pooled;
+mod shown;
 
 use crate::args::Compare;
 use crate::exit::Exit;
 use crate::figures;
 use crate::found;
 use crate::terminal::error::{FlagError, NotValid, Result, UsageError};
-use crate::terminal::paint::Paint;
-use crate::terminal::print;
-use plimsoll_runs::experiment::is_experiment;
-use plimsoll_runs::{Run, Summary};
-use plimsoll_stats::figure::{self, Better, Figure, Unit};
-use plimsoll_stats::interval::{
-    Comparison, IntervalError, Pairing, Verdict, compare, compare_difference,
-};
-use plimsoll_units::show_share;
-use pooled::Pooled;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+pub(crate) use baseline::{Later, say_against, with_baseline, with_comparison};
+use plimsoll_analysis::compared::{Change, Side, With, compared, usual};
+use plimsoll_plan::Varied;
+use plimsoll_runs::baseline::is_baseline;
+use plimsoll_runs::experiment::{Experiment, is_experiment};
+use plimsoll_runs::{Kind, Run};
+use plimsoll_stats::figure::{self, Better, Figure};
+use shown::Ids;
+pub(crate) use shown::Shown;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The figures that runs are compared by.
@@ -41,55 +41,119 @@ pub(crate) const FIGURES: [&Figure; 9] = [
 const OF_BROADCASTS: [&Figure; 3] =
     [figure::BROADCAST_LATENCY_US_P50, figure::BROADCAST_LATENCY_US_P99, figure::BROADCAST_LOST];
 
+/// The fewest replications of a side.
+const LEAST: usize = 2;
+
 /// Runs the command.
 pub(crate) fn run(args: &Compare) -> Result<Exit> {
-    let tolerance = plimsoll_units::share(&args.tolerance)
-        .map_err(|error| FlagError::new("--tolerance", &args.tolerance, error))?;
+    args.told.ci.check()?;
+    let shown = shown(args).map_err(|error| args.told.ci.no_run("compare", error))?;
+    shown.tell(&args.told)
+}
+
+/// By what is compared: the share by which B may be worse, and the figures that are asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct By<'a> {
+    /// The share.
+    pub(crate) tolerance: f64,
+    /// The figures.
+    pub(crate) asked: &'a [&'static Figure],
+}
+
+fn shown(args: &Compare) -> Result<Shown> {
     let asked = figures::named(&args.figure)?;
+    let by = By { tolerance: tolerance(&args.tolerance)?, asked: &asked };
     let (a, b) = sides(args)?;
     once_each(&a, &b)?;
+    if let [file] = &a[..]
+        && is_baseline(file)
+    {
+        return baseline::against(file, &later(&b)?, by);
+    }
     if let ([a], [b]) = (&a[..], &b[..])
         && is_experiment(a)
         && is_experiment(b)
     {
-        return experiments::compare(a, b, (tolerance, &asked), args.json);
+        return experiments::compare(a, b, by);
     }
     if let Some(one) = a.iter().chain(&b).find(|path| is_experiment(path)) {
         let one = one.display();
         let text = format!("compare the experiment {one} with runs: name one experiment a side");
         return Err(UsageError(text).into());
     }
-    let (a, b) = (opened(&a)?, opened(&b)?);
-    let mut remarks = loads::of_runs(&a, &b);
-    let pooled = pooled::of(&a, &b)?;
-    let (a, b) = (summaries(&a)?, summaries(&b)?);
-    for (side, summaries) in [("A", &a), ("B", &b)] {
-        if let Some(one) = summaries.iter().find(|one| !one.run.valid) {
-            let (id, why) = (&one.run.id, one.run.invalid_because.join("; "));
-            let text = format!("compare run {id} of {side}: it is not valid: {why}");
-            return Err(NotValid(text).into());
-        }
-        if summaries.len() < 2 {
-            let found = summaries.len();
-            let error = format!(
-                "compare with {found} run as {side}: at least 2 replications a side are needed, as \
-                 the seconds of one run depend on each other and give no interval; repeat both by \
-                 `plimsoll load … --repeat 5`"
-            );
-            return Err(UsageError(error).into());
+    of_runs(&opened(&a)?, &opened(&b)?, by)
+}
+
+/// What is compared with a baseline: one experiment, or runs.
+fn later(paths: &[PathBuf]) -> Result<Later> {
+    match paths {
+        [one] if is_experiment(one) => Ok(Later::Experiment(Box::new(Experiment::open(one)?))),
+        _ => Ok(Later::Runs(opened(paths)?)),
+    }
+}
+
+fn of_runs(a: &[Run], b: &[Run], by: By<'_>) -> Result<Shown> {
+    for (side, runs) in [("A", a), ("B", b)] {
+        refuse_not_valid(side, runs)?;
+        refuse_few(side, runs)?;
+    }
+    let kind = one_kind(&[a, b])?;
+    let sides = [Side::of_runs(a)?, Side::of_runs(b)?];
+    let plan = b.first().map(Run::plan_text).unwrap_or_default();
+    let judged = judged(kind, [&sides[0], &sides[1]], by.asked, &plan);
+    let (tolerance, shown) = (by.tolerance, shown_of(kind));
+    let with =
+        With { tolerance, shown: &shown, judged: &judged, change: Change::Ratio, least: LEAST };
+    let mut of = compared(&sides[0], &sides[1], &with);
+    refuse_absent(by.asked, |figure| of.rows.iter().any(|row| row.figure == figure))?;
+    of.remarks.splice(0..0, loads::of_runs(a, b));
+    let pooled = if kind == Kind::Load { pooled::of(a, b)? } else { Vec::new() };
+    let ids = [&sides[0], &sides[1]].map(Ids::of_runs);
+    Ok(Shown { compared: of, ids, pooled, alone: None })
+}
+
+/// The share by which B may be worse.
+pub(crate) fn tolerance(text: &str) -> Result<f64> {
+    Ok(plimsoll_units::share(text).map_err(|error| FlagError::new("--tolerance", text, error))?)
+}
+
+/// The figures that results of a kind are compared by.
+fn shown_of(kind: Kind) -> Vec<&'static Figure> {
+    match kind {
+        Kind::Load => FIGURES.into_iter().chain(OF_BROADCASTS).collect(),
+        _ => kind.figures().to_vec(),
+    }
+}
+
+/// The figures that are judged: those that are asked for, else those that the plan responds by,
+/// else the usual ones.
+fn judged(
+    kind: Kind,
+    sides: [&Side; 2],
+    asked: &[&'static Figure],
+    plan: &str,
+) -> Vec<&'static Figure> {
+    if !asked.is_empty() {
+        return asked.to_vec();
+    }
+    let respond = Varied::of(plan).and_then(|of| of.experiment?.respond).unwrap_or_default();
+    let named: Vec<&'static Figure> =
+        respond.iter().filter_map(|word| figure::called(word, |_| true)).collect();
+    if named.is_empty() { usual(kind, sides) } else { named }
+}
+
+/// The kind of some runs.
+fn one_kind(sides: &[&[Run]]) -> Result<Kind> {
+    let mut kinds = sides.iter().flat_map(|side| side.iter().map(|run| run.meta().kind));
+    let first = kinds.next().unwrap_or(Kind::Load);
+    match kinds.find(|kind| *kind != first) {
+        None => Ok(first),
+        Some(other) => {
+            let (first, other) = (first.name(), other.name());
+            let text = format!("compare runs of two kinds: one is of {first}, one of {other}");
+            Err(UsageError(text).into())
         }
     }
-    let pairing = pairing(&a, &b);
-    let usual = FIGURES.into_iter().chain(OF_BROADCASTS);
-    let figures = figures::joined(usual, asked.iter().copied());
-    let rows: Vec<Row> =
-        figures.iter().filter_map(|figure| Row::of(figure, &a, &b, pairing, tolerance)).collect();
-    remarks.extend(left_out(&figures, &a, &b));
-    refuse_absent(&asked, |figure| rows.iter().any(|row| row.figure == figure))?;
-    let worse = rows.iter().any(|row| row.verdict() == Some(Verdict::Worse));
-    let compared = Compared { rows, a: &a, b: &b, pairing, tolerance, pooled, remarks };
-    print(&if args.json { compared.json(worse) } else { compared.table() })?;
-    Ok(if worse { Exit::Broken } else { Exit::Held })
 }
 
 /// The run folders of both sides.
@@ -109,7 +173,11 @@ fn sides(args: &Compare) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let expand = |side: Vec<PathBuf>| -> Result<Vec<PathBuf>> {
         let mut all = Vec::new();
         for path in side {
-            all.extend(found::all(&path)?);
+            if is_baseline(&path) {
+                all.push(path);
+            } else {
+                all.extend(found::all(&path)?);
+            }
         }
         Ok(all)
     };
@@ -137,16 +205,31 @@ fn opened(paths: &[PathBuf]) -> Result<Vec<Run>> {
     paths.iter().map(|path| Ok(Run::open(path)?)).collect()
 }
 
-fn summaries(runs: &[Run]) -> Result<Vec<Summary>> {
-    runs.iter().map(|run| Ok(run.summary()?)).collect()
+/// Refuses runs whose figures the generator made.
+fn refuse_not_valid(side: &str, runs: &[Run]) -> Result<()> {
+    for run in runs.iter().filter(|run| run.meta().kind == Kind::Load) {
+        let of = run.summary()?.run;
+        if !of.valid {
+            let (id, why) = (of.id, of.invalid_because.join("; "));
+            let text = format!("compare run {id} of {side}: it is not valid: {why}");
+            return Err(NotValid(text).into());
+        }
+    }
+    Ok(())
 }
 
-/// Replications of one number that drew by one seed are a pair.
-fn pairing(a: &[Summary], b: &[Summary]) -> Pairing {
-    let seeds = |side: &[Summary]| side.iter().map(|one| one.run.seed).collect::<Vec<_>>();
-    let (a, b) = (seeds(a), seeds(b));
-    let differ = a.iter().collect::<BTreeSet<_>>().len() == a.len();
-    if a == b && differ { Pairing::Pairs } else { Pairing::Independent }
+/// Refuses a side of a single run.
+fn refuse_few(side: &str, runs: &[Run]) -> Result<()> {
+    let found = runs.len();
+    if found >= LEAST {
+        return Ok(());
+    }
+    let error = format!(
+        "compare with {found} run as {side}: at least {LEAST} replications a side are needed, as \
+         the seconds of one run depend on each other and give no interval; repeat both by \
+         `plimsoll load … --repeat 5`"
+    );
+    Err(UsageError(error).into())
 }
 
 /// Refuses a figure that is asked for and that nothing is said of.
@@ -157,159 +240,4 @@ fn refuse_absent(asked: &[&Figure], is_said: impl Fn(&Figure) -> bool) -> Result
         Better::Lower | Better::Higher => "not all of both sides have it",
     };
     Err(UsageError(format!("compare `{}`: {why}", absent.name)).into())
-}
-
-/// Figures that some replications have and others lack.
-fn left_out(figures: &[&Figure], a: &[Summary], b: &[Summary]) -> Vec<String> {
-    let of_figure = |figure: &&Figure| {
-        let lacking: Vec<&str> = a
-            .iter()
-            .chain(b)
-            .filter(|one| one.value(figure).is_none())
-            .map(|one| one.run.id.as_str())
-            .collect();
-        let some = !lacking.is_empty() && lacking.len() < a.len() + b.len();
-        some.then(|| format!("{} is left out: {} lack it", figure.label, lacking.join(", ")))
-    };
-    figures.iter().filter_map(of_figure).collect()
-}
-
-/// Whether runs may well have nothing of it: then differences are compared, not ratios.
-fn may_be_zero(figure: &Figure) -> bool {
-    matches!(figure.unit, Unit::Share | Unit::Count)
-}
-
-struct Row {
-    figure: &'static Figure,
-    means: (f64, f64),
-    result: std::result::Result<Comparison, IntervalError>,
-}
-
-impl Row {
-    fn of(
-        figure: &'static Figure,
-        a: &[Summary],
-        b: &[Summary],
-        pairing: Pairing,
-        tolerance: f64,
-    ) -> Option<Self> {
-        let value = |one: &Summary| one.value(figure);
-        let values = |side: &[Summary]| side.iter().map(value).collect::<Option<Vec<f64>>>();
-        let (a, b) = (values(a)?, values(b)?);
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let result = if may_be_zero(figure) {
-            compare_difference(&a, &b, pairing, figure.better, tolerance * mean(&a))
-        } else {
-            compare(&a, &b, pairing, figure.better, tolerance)
-        };
-        Some(Self { figure, means: (mean(&a), mean(&b)), result })
-    }
-
-    fn verdict(&self) -> Option<Verdict> {
-        self.result.as_ref().ok().map(|comparison| comparison.verdict)
-    }
-}
-
-/// Two groups of replications, compared.
-struct Compared<'a> {
-    rows: Vec<Row>,
-    a: &'a [Summary],
-    b: &'a [Summary],
-    pairing: Pairing,
-    tolerance: f64,
-    /// Percentiles over all requests of a side.
-    pooled: Vec<Pooled>,
-    /// What a reader should know, one sentence each.
-    remarks: Vec<String>,
-}
-
-impl Compared<'_> {
-    fn table(&self) -> String {
-        let paint = Paint::stdout();
-        let pairs = match self.pairing {
-            Pairing::Pairs => ", compared as pairs of one seed",
-            Pairing::Independent => "",
-        };
-        let mut out = format!(
-            "A {} ({} runs)\nB {} ({} runs){pairs}\nB may be worse by {}\n",
-            self.a[0].run.id,
-            self.a.len(),
-            self.b[0].run.id,
-            self.b.len(),
-            show_share(self.tolerance)
-        );
-        for remark in &self.remarks {
-            let _ = writeln!(out, "{} {remark}", paint.warn("note:"));
-        }
-        let head = format!("\n  {:<16}{:>11}{:>11}{:>9}   95% interval", "", "A", "B", "B / A");
-        let _ = writeln!(out, "{}", paint.dim(&head));
-        for row in &self.rows {
-            row.line(&mut out, &paint);
-        }
-        if !self.pooled.is_empty() {
-            let head = "\n  over all requests of a side together, which gives no interval";
-            let _ = writeln!(out, "{}", paint.dim(head));
-        }
-        for pooled in &self.pooled {
-            pooled.line(&mut out);
-        }
-        out
-    }
-
-    fn json(&self, worse: bool) -> String {
-        let ids = |side: &[Summary]| side.iter().map(|one| one.run.id.clone()).collect::<Vec<_>>();
-        let rows: Vec<_> = self.rows.iter().map(Row::json).collect();
-        let value = serde_json::json!({
-            "schema": 1, "warnings": self.remarks, "a": ids(self.a), "b": ids(self.b),
-            "tolerance": self.tolerance, "pairing": self.pairing, "worse": worse, "figures": rows,
-            "pooled": self.pooled.iter().map(Pooled::json).collect::<Vec<_>>(),
-        });
-        format!("{value:#}\n")
-    }
-}
-
-impl Row {
-    fn line(&self, out: &mut String, paint: &Paint) {
-        let unit = self.figure.unit;
-        let (mean_a, mean_b) = (unit.show(self.means.0), unit.show(self.means.1));
-        let _ = write!(out, "  {:<16}{mean_a:>11}{mean_b:>11}", self.figure.label);
-        match &self.result {
-            Ok(comparison) => {
-                let estimate = &comparison.estimate;
-                let part = |value: f64| {
-                    if may_be_zero(self.figure) {
-                        show_difference(value)
-                    } else {
-                        format!("{value:.3}")
-                    }
-                };
-                let interval = format!("[{}, {}]", part(estimate.low), part(estimate.high));
-                let verdict = match comparison.verdict {
-                    Verdict::Worse => paint.bad("worse"),
-                    Verdict::Better => paint.good("better"),
-                    Verdict::NotWorse => paint.good("not worse"),
-                    Verdict::Undecided => paint.warn("undecided: repeat more often"),
-                };
-                let _ = writeln!(out, "{:>9}   {interval:<20} {verdict}", part(estimate.value));
-            }
-            Err(error) => {
-                let _ = writeln!(out, "{:>9}   {error}", "–");
-            }
-        }
-    }
-
-    fn json(&self) -> serde_json::Value {
-        serde_json::json!({
-            "figure": self.figure.label.replace(' ', "_"),
-            "a": self.means.0,
-            "b": self.means.1,
-            "kind": if may_be_zero(self.figure) { "difference" } else { "ratio" },
-            "comparison": self.result.as_ref().ok(),
-            "refused": self.result.as_ref().err().map(ToString::to_string),
-        })
-    }
-}
-
-fn show_difference(value: f64) -> String {
-    format!("{}{}", if value < 0.0 { "−" } else { "+" }, show_share(value.abs()))
 }

@@ -1,6 +1,6 @@
 //! The replications of one load: their means with intervals, for a person and as JSON.
 
-use crate::commands::compare::FIGURES;
+use crate::commands::compare::{FIGURES, Shown};
 use crate::terminal::error::Result;
 use crate::terminal::pretty;
 use plimsoll_runs::{Run, Summary};
@@ -91,8 +91,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The document of `--json --repeat`.
-    pub(crate) fn json(&self) -> Result<String> {
+    /// The document of `--json --repeat`, with what came of a baseline, where there is one.
+    pub(crate) fn json(&self, baseline: Option<&Shown>) -> Result<String> {
         let mut figures = Map::new();
         for figure in FIGURES {
             let mean = self.figure(figure);
@@ -104,7 +104,7 @@ impl<'a> Group<'a> {
             });
             figures.insert(figure.name.to_owned(), value);
         }
-        let document = json!({
+        let mut document = json!({
             "schema": 1,
             "warnings": self.warnings,
             "group": {
@@ -116,6 +116,9 @@ impl<'a> Group<'a> {
             "runs": self.summaries,
             "figures": Value::Object(figures),
         });
+        if let Some(against) = baseline {
+            document["baseline"] = against.json();
+        }
         pretty(&document)
     }
 

@@ -1,6 +1,7 @@
 //! `plimsoll load`: from flags and a plan file to runs.
 
 use crate::args::Load;
+use crate::commands::compare::{Later, Shown, say_against, with_baseline};
 use crate::commands::group::{Group, no_run};
 use crate::commands::report;
 use crate::commands::web::Web;
@@ -39,6 +40,7 @@ pub(crate) fn run(args: &Load) -> Result<Exit> {
     let plan = read_plan(args)?;
     files::check_report(args.report.as_deref())?;
     args.ci.check()?;
+    args.against.check()?;
     if args.print_plan {
         print(&plan.to_toml())?;
         return Ok(Exit::Held);
@@ -172,11 +174,12 @@ fn conclude(
             failures.push(format!("replication {number}: {error}"));
         }
     }
+    let against = against(args, &runs)?;
     if several {
         let of = (id, plan.name.as_deref().unwrap_or_default(), plan.repeat);
         let group = Group::of(of, &args.out, &runs, &failures)?;
         if args.json {
-            print(&group.json()?)?;
+            print(&group.json(against.as_ref())?)?;
         } else if runs.len() > 1 || (args.quiet && !runs.is_empty()) {
             print(&group.table())?;
         }
@@ -184,8 +187,17 @@ fn conclude(
             exit = exit.and(Exit::Invalid);
         }
     }
+    if let Some(against) = &against {
+        if !args.json {
+            say_against(Some(against))?;
+        } else if !several {
+            say(&format!("note: --baseline: {}", against.compared.says()));
+        }
+        exit = exit.and(against.exit());
+    }
     let checks = || {
         let mut checks = Checks::of_runs(&runs)?;
+        against.iter().for_each(|of| checks.add_compared(&of.compared));
         failures.iter().for_each(|why| checks.add_failure("replications", why));
         Ok(checks)
     };
@@ -195,6 +207,15 @@ fn conclude(
         say(&format!("report: {}", path.display()));
     }
     Ok(exit)
+}
+
+/// What came of comparing runs with a baseline, where one is named.
+fn against(args: &Load, runs: &[Run]) -> Result<Option<Shown>> {
+    if runs.is_empty() {
+        return Ok(None);
+    }
+    let opened = || runs.iter().map(|run| Ok(Run::open(run.path())?)).collect::<Result<Vec<_>>>();
+    with_baseline(&args.against, || Ok(Later::Runs(opened()?)))
 }
 
 fn read_plan(args: &Load) -> Result<Plan> {

@@ -1,5 +1,6 @@
 //! `plimsoll run`: any plan, executed, or gone on with.
 
+use super::compare::{Later, Shown, say_against, with_baseline};
 use super::runs::show_path;
 use super::web::Web;
 use crate::exit::Exit;
@@ -37,6 +38,7 @@ pub(super) const MANY_CELLS: u64 = 10_000;
 /// Runs the command.
 pub(crate) fn run(args: &Run) -> Result<Exit> {
     args.ci.check()?;
+    args.against.check()?;
     perform(args).map_err(|error| args.ci.no_run(&args.of.plan, error))
 }
 
@@ -87,8 +89,12 @@ fn perform(args: &Run) -> Result<Exit> {
         args.ci.write(|| Ok(Checks::default()), Exit::Incomplete)?;
         return Ok(Exit::Incomplete);
     };
-    let exit = show_ended(args, &ready, &path, is_whole)?;
-    args.ci.write_of(&path, exit)?;
+    let against = match args.shadow {
+        true => None,
+        false => with_baseline(&args.against, || Later::of(&path))?,
+    };
+    let exit = show_ended(args, &ready, (&path, is_whole), against.as_ref())?;
+    args.ci.write_of(&path, against.as_ref().map(|against| &against.compared), exit)?;
     if let Some(web) = web {
         web.finish(&path, &interrupts)?;
     }
@@ -96,12 +102,17 @@ fn perform(args: &Run) -> Result<Exit> {
 }
 
 /// Shows what came of it. Returns the exit code that it means.
-fn show_ended(args: &Run, ready: &Ready, path: &Path, is_whole: bool) -> Result<Exit> {
+fn show_ended(
+    args: &Run,
+    ready: &Ready,
+    (path, is_whole): (&Path, bool),
+    against: Option<&Shown>,
+) -> Result<Exit> {
     if args.shadow {
         return shadowed(path, args.json);
     }
     if ready.has_effects() && is_experiment(path) {
-        let exit = super::analyse::show(path, args.json)?;
+        let exit = super::analyse::show(path, args.json, against)?;
         if !args.json {
             print(&format!("\n  {:<14}{}\n", "run", path.display()))?;
         }
@@ -109,16 +120,17 @@ fn show_ended(args: &Run, ready: &Ready, path: &Path, is_whole: bool) -> Result<
     }
     if args.json {
         // One document of every kind of plan, with effects or without.
-        super::analyse::show(path, true)?;
+        super::analyse::show(path, true, against)?;
     } else {
         show(path)?;
+        say_against(against)?;
         print(&format!("\n  {:<14}{}\n", "run", path.display()))?;
     }
     if !is_whole && is_experiment(path) && ready.goes_on() {
         say(&format!("ended; go on with: plimsoll run {}", args.of.plan));
     }
     let exit = if is_whole { Exit::Held } else { Exit::Incomplete };
-    Ok(exit.and(exit_of(path)?))
+    Ok(exit.and(exit_of(path)?).and(against.map_or(Exit::Held, Shown::exit)))
 }
 
 /// An experiment of this plan that could be gone on with.

@@ -1,6 +1,7 @@
 //! `plimsoll runs`: what has been run.
 
 mod experiment;
+mod trend;
 
 use crate::args::RunsCommand;
 use crate::exit::Exit;
@@ -22,6 +23,8 @@ pub(crate) fn run(command: &RunsCommand) -> Result<Exit> {
     match command {
         RunsCommand::List { out, tag, json } => show_list(out, tag, *json),
         RunsCommand::Show { run, figure, json } => show(run.as_deref(), figure, *json),
+        RunsCommand::Baseline { runs, output } => super::compare::baseline::make(runs, output),
+        RunsCommand::Trend(args) => trend::show(args),
     }
 }
 

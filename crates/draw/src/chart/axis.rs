@@ -48,6 +48,11 @@ pub enum Axis {
         /// What they are.
         unit: Unit,
     },
+    /// Values at equal distances, in an order: their names stand beside them, not at ticks.
+    Order {
+        /// How many.
+        columns: usize,
+    },
     /// Quantiles by their number of nines: x stands for 1 − 10^−x, from 0 to `nines`.
     Nines {
         /// How many columns.
@@ -71,7 +76,11 @@ impl Axis {
     pub fn span_s(self) -> Option<f64> {
         match self {
             Self::Time { columns, column_s, .. } => Some(columns.max(1) as f64 * column_s),
-            Self::Value { .. } | Self::Range { .. } | Self::Log { .. } | Self::Nines { .. } => None,
+            Self::Value { .. }
+            | Self::Range { .. }
+            | Self::Log { .. }
+            | Self::Order { .. }
+            | Self::Nines { .. } => None,
         }
     }
 
@@ -80,6 +89,7 @@ impl Axis {
         match self {
             Self::Time { columns, .. }
             | Self::Value { columns, .. }
+            | Self::Order { columns }
             | Self::Nines { columns, .. } => columns,
             Self::Range { .. } | Self::Log { .. } => 1,
         }
@@ -96,7 +106,11 @@ impl Axis {
             Self::Time { columns, column_s, .. } => {
                 (seconds / (columns.max(1) as f64 * column_s)).clamp(0.0, 1.0)
             }
-            Self::Value { .. } | Self::Range { .. } | Self::Log { .. } | Self::Nines { .. } => 0.0,
+            Self::Value { .. }
+            | Self::Range { .. }
+            | Self::Log { .. }
+            | Self::Order { .. }
+            | Self::Nines { .. } => 0.0,
         }
     }
 
@@ -104,7 +118,11 @@ impl Axis {
     pub fn quantile(self, column: usize) -> f64 {
         match self {
             Self::Nines { nines, .. } => 1.0 - 10f64.powf(-self.middle(column) * nines),
-            Self::Time { .. } | Self::Value { .. } | Self::Range { .. } | Self::Log { .. } => 0.0,
+            Self::Time { .. }
+            | Self::Value { .. }
+            | Self::Range { .. }
+            | Self::Log { .. }
+            | Self::Order { .. } => 0.0,
         }
     }
 
@@ -115,6 +133,7 @@ impl Axis {
             Self::Time { .. } => "time",
             Self::Value { .. } => "response time",
             Self::Range { .. } | Self::Log { .. } => "value",
+            Self::Order { .. } => "in their order",
             Self::Nines { .. } => "percentile",
         }
     }
@@ -135,6 +154,7 @@ impl Axis {
                 format!("{} to {}", unit.show(range.low), unit.show(range.high))
             }
             Self::Log { low, high, unit } => format!("{} to {}", unit.show(low), unit.show(high)),
+            Self::Order { .. } => (column + 1).to_string(),
             Self::Nines { .. } => quantile_name(self.quantile(column)),
         }
     }
@@ -161,6 +181,7 @@ impl Axis {
                 let tick = |value| (scale.at(value), unit.tick(value, value));
                 scale.ticks().into_iter().map(tick).collect()
             }
+            Self::Order { .. } => Vec::new(),
             Self::Nines { nines, .. } => nine_ticks(nines),
         }
     }

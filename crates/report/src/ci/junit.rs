@@ -18,7 +18,7 @@ pub(super) fn write(of: &Checks) -> String {
 
 fn counts(all: usize, count: impl Fn(Standing) -> usize, seconds: f64) -> String {
     let (failures, errors) = (count(Standing::Broken), count(Standing::Untold));
-    let skipped = count(Standing::Skipped);
+    let skipped = count(Standing::Skipped) + count(Standing::Open);
     format!(
         "tests=\"{all}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\" \
          time=\"{seconds:.3}\""
@@ -64,7 +64,7 @@ fn write_case(out: &mut String, suite: &Suite, case: &Case) {
             let text = "<error type=\"not-told\" message=";
             write!(out, "{text}\"{name}: {says}\">{says}</error>")
         }
-        Standing::Skipped => write!(out, "<skipped message=\"{says}\"/>"),
+        Standing::Skipped | Standing::Open => write!(out, "<skipped message=\"{says}\"/>"),
     };
     out.push_str("</testcase>\n");
 }

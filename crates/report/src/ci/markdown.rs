@@ -9,14 +9,17 @@ const MOST_ROWS: usize = 200;
 
 pub(super) fn write(of: &Checks) -> String {
     let (broken, untold) = (of.count(Standing::Broken), of.count(Standing::Untold));
-    let held = of.count(Standing::Held);
-    let verdict = match (broken, untold) {
-        (0, 0) => "all held",
-        (0, _) => "not told",
+    let (held, open) = (of.count(Standing::Held), of.count(Standing::Open));
+    let verdict = match (broken, untold, open) {
+        (0, 0, 0) => "all held",
+        (0, 0, _) => "some cannot be told",
+        (0, _, _) => "not told",
         _ => "broken",
     };
-    let mut out =
-        format!("## plimsoll: {verdict}\n\n{held} held, {broken} broken, {untold} not told\n");
+    let open = if open > 0 { format!(", {open} cannot be told") } else { String::new() };
+    let mut out = format!(
+        "## plimsoll: {verdict}\n\n{held} held, {broken} broken, {untold} not told{open}\n"
+    );
     match &of.suites[..] {
         [one] => write_one(&mut out, one),
         several => write_several(&mut out, several),

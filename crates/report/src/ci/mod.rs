@@ -5,6 +5,7 @@
 //! hangs on the generator, a run that is not valid or not complete, a cell that failed. A file has
 //! a failure or an error exactly where the command did not end with 0 ([`Checks::settle`]).
 
+mod compared;
 mod junit;
 mod markdown;
 mod read;
@@ -49,6 +50,8 @@ enum Standing {
     Broken,
     /// It could not be told: an error.
     Untold,
+    /// It could not be told whether it holds, and that is no fault.
+    Open,
     /// It does not count.
     Skipped,
 }
@@ -60,6 +63,7 @@ impl Standing {
             Self::Held => "held",
             Self::Broken => "broken",
             Self::Untold => "not told",
+            Self::Open => "cannot be told",
             Self::Skipped => "does not count",
         }
     }
@@ -82,7 +86,7 @@ impl Suite {
 
     /// The worst of its cases.
     fn standing(&self) -> Standing {
-        let worst = [Standing::Broken, Standing::Untold, Standing::Held];
+        let worst = [Standing::Broken, Standing::Untold, Standing::Open, Standing::Held];
         worst.into_iter().find(|of| self.count(*of) > 0).unwrap_or(Standing::Skipped)
     }
 }

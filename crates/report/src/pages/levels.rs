@@ -115,7 +115,7 @@ fn groups<'a>(cells: &'a Cells, factor: &str, unit: Unit) -> Vec<Group<'a>> {
 }
 
 /// The unit of a figure in charts, and what its values are multiplied by.
-fn drawn_as(figure: &Figure) -> (Unit, f64) {
+pub(crate) fn drawn_as(figure: &Figure) -> (Unit, f64) {
     match figure.unit {
         figure::Unit::Micros => (Unit::Micros, 1.0),
         figure::Unit::Millis => (Unit::Micros, 1e3),
@@ -248,7 +248,8 @@ fn draw(
 
 /// A label at the beginning of a sentence.
 pub(crate) fn capital(label: &str) -> String {
-    label[..1].to_uppercase() + &label[1..]
+    let mut all = label.chars();
+    all.next().map_or_else(String::new, |first| first.to_uppercase().chain(all).collect())
 }
 
 /// Whether a row is of too small a sample.

@@ -8,7 +8,8 @@
 //!
 //! *Source:* Casella & Berger, *Statistical Inference*, 9.2.1 (inverting a test statistic).
 
-use super::{Estimate, student};
+use super::{Comparison, Estimate, student};
+use crate::figure::Better;
 
 /// Differences of logarithms below this are of rounding: of equal values an error is left that is
 /// smaller still.
@@ -28,6 +29,35 @@ pub fn p_of_ratio(e: &Estimate) -> f64 {
         return 1.0;
     }
     p_value(distance, libm::log(e.high / e.low) / 2.0, e)
+}
+
+/// One-sided: how likely a difference looks more than its tolerance worse by chance.
+#[must_use]
+pub fn p_of_worse_by(of: &Comparison) -> f64 {
+    let e = &of.estimate;
+    let beyond = match of.better {
+        Better::Lower => e.value - of.tolerance,
+        Better::Higher => -of.tolerance - e.value,
+        Better::Neither => return f64::NAN,
+    };
+    one_sided(beyond, (e.high - e.low) / 2.0, e)
+}
+
+/// One-sided: how likely a ratio looks more than its tolerance worse by chance.
+#[must_use]
+pub fn p_of_worse_ratio(of: &Comparison) -> f64 {
+    let e = &of.estimate;
+    let beyond = match of.better {
+        Better::Lower => libm::log(e.value / (1.0 + of.tolerance)),
+        Better::Higher => libm::log((1.0 - of.tolerance).max(0.0) / e.value),
+        Better::Neither => return f64::NAN,
+    };
+    one_sided(beyond, libm::log(e.high / e.low) / 2.0, e)
+}
+
+fn one_sided(beyond: f64, half: f64, e: &Estimate) -> f64 {
+    let both = p_value(beyond, half, e);
+    if beyond > 0.0 { both / 2.0 } else { 1.0 - both / 2.0 }
 }
 
 /// The p-value of what lies so far from no change, with an interval of that half width. Of an
@@ -80,6 +110,26 @@ mod tests {
             prop_assert!((p - 0.05).abs() < 1e-6 || (p < 0.05) == (e.low > 1.0 || e.high < 1.0));
             let inverse = p_of_ratio(&ratio(&b, &a, 0.95).unwrap());
             prop_assert!((p - inverse).abs() < 1e-6);
+        }
+    }
+
+    proptest! {
+        /// Below 2.5% just where the 95% interval lies beyond the tolerance as a whole.
+        #[test]
+        fn worse_by_its_p_value_is_worse_by_its_interval(
+            a in prop::collection::vec(1.0_f64..10.0, 2..8),
+            b in prop::collection::vec(1.0_f64..10.0, 2..8),
+            tolerance in 0.0_f64..0.5,
+            is_lower in any::<bool>(),
+        ) {
+            let better = if is_lower { Better::Lower } else { Better::Higher };
+            let free = crate::interval::Pairing::Independent;
+            let ratio = crate::interval::compare(&a, &b, free, better, tolerance).unwrap();
+            let by = crate::interval::compare_difference(&a, &b, free, better, tolerance).unwrap();
+            for (of, p) in [(ratio, p_of_worse_ratio(&ratio)), (by, p_of_worse_by(&by))] {
+                let is_worse = of.verdict == crate::interval::Verdict::Worse;
+                prop_assert!((p - 0.025).abs() < 1e-6 || (p < 0.025) == is_worse, "{p} {of:?}");
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! `plimsoll capacity compare`: searches of several targets side by side, and what they cost.
 
 use super::shown::{self, dash, interval};
+use crate::commands::compare::{Shown, say_against, tolerance};
 use crate::commands::report::write;
 use crate::exit::Exit;
 use crate::series_args::CapacityCompare;
@@ -8,16 +9,21 @@ use crate::terminal::align::align;
 use crate::terminal::error::{FlagError, Result};
 use crate::terminal::paint::Paint;
 use crate::terminal::{pretty, print, say};
+use plimsoll_analysis::compared::{self, Change, One, Side, With};
 use plimsoll_capacity::compared::{By, Compared, Group, Grouped, compare, group};
 use plimsoll_capacity::cost::price;
+use plimsoll_capacity::series::SeriesRun;
 use plimsoll_experiment::series::searches;
 use plimsoll_report::Source;
-use plimsoll_stats::Described;
+use plimsoll_report::ci::Checks;
+use plimsoll_stats::{Described, figure};
 use plimsoll_units::{ParseError, show_rate};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Runs the command.
 pub(super) fn run(args: &CapacityCompare) -> Result<Exit> {
+    args.ci.check()?;
     let by = By::named(&args.by).ok_or_else(|| {
         let wanted = "series, name or target";
         FlagError::new("--by", &args.by, ParseError::new(wanted, &args.by, 0, args.by.len()))
@@ -34,16 +40,78 @@ pub(super) fn run(args: &CapacityCompare) -> Result<Exit> {
     if let Some(path) = &args.out {
         write(Source::Searches(&compared), (path, "--out"), args.title.clone())?;
     }
+    let judged = match (&args.tolerance, args.ci.is_wanted()) {
+        (None, false) => None,
+        (None, true) => Some(judged(&compared, tolerance(TOLERANCE)?)),
+        (Some(text), _) => Some(judged(&compared, tolerance(text)?)),
+    };
     if args.json {
-        print(&pretty(&compared)?)?;
+        let mut document = serde_json::to_value(&compared).map_err(std::io::Error::from)?;
+        if let Some(judged) = &judged {
+            document["comparison"] = judged.json();
+        }
+        print(&pretty(&document)?)?;
     } else {
         print(&render(&compared))?;
+        say_against(judged.as_ref())?;
     }
     if let Some(path) = &args.out {
         say(&format!("page: {}", path.display()));
     }
     let found = compared.groups.iter().any(|group| group.summary.found > 0);
-    Ok(if found { Exit::Held } else { Exit::Incomplete })
+    let exit = if found { Exit::Held } else { Exit::Incomplete };
+    let exit = exit.and(judged.as_ref().map_or(Exit::Held, Shown::exit));
+    let checks = || {
+        let mut checks = Checks::default();
+        judged.iter().for_each(|judged| checks.add_compared(&judged.compared));
+        Ok(checks)
+    };
+    args.ci.write(checks, exit)?;
+    Ok(exit)
+}
+
+/// By how much a capacity may be worse unless somebody says so.
+const TOLERANCE: &str = "5%";
+
+/// Every other group held against the first, by the searches that have an estimate. What is no more
+/// than a bound counts for nothing.
+fn judged(of: &Compared, tolerance: f64) -> Shown {
+    let capacity = figure::ESTIMATE_PER_S;
+    let ones = |group: &Group, side: u64| -> Vec<One> {
+        let found = group.runs.iter().filter(|run| run.bound.is_none());
+        let one = |(seed, run): (u64, &SeriesRun)| {
+            let figures = BTreeMap::from([(capacity.name.to_owned(), run.estimate_per_s?)]);
+            let id = run.run.clone().unwrap_or_default();
+            Some(One { id, seed, noise: Vec::new(), figures })
+        };
+        // Searches of two groups have nothing in common by which they were pairs.
+        (side..).step_by(2).zip(found).filter_map(one).collect()
+    };
+    let side = |id: String, groups: Vec<(&str, Vec<One>)>| {
+        let of = |(name, ones): (&str, Vec<One>)| {
+            let factors = BTreeMap::from([("group".to_owned(), name.to_owned())]);
+            compared::Group { factors, block: 0, ones }
+        };
+        Side { id, groups: groups.into_iter().map(of).collect() }
+    };
+    let (first, others) = match &of.groups[..] {
+        [first, others @ ..] => (Some(first), others),
+        [] => (None, &[][..]),
+    };
+    let mut sides = [Vec::new(), Vec::new()];
+    for other in others {
+        let name = other.group.as_str();
+        sides[0].push((name, first.map(|first| ones(first, 0)).unwrap_or_default()));
+        sides[1].push((name, ones(other, 1)));
+    }
+    let [of_a, of_b] = sides;
+    let names: Vec<&str> = others.iter().map(|group| group.group.as_str()).collect();
+    let a = side(first.map(|first| first.group.clone()).unwrap_or_default(), of_a);
+    let b = side(names.join(", "), of_b);
+    let figures = [capacity];
+    let (shown, change) = (&figures, Change::Ratio);
+    let with = With { tolerance, shown, judged: &figures, change, least: 2 };
+    Shown::of_groups(compared::compared(&a, &b, &with), [Vec::new(), Vec::new()])
 }
 
 /// A price, and the group that it is of; of all groups where none is named.

@@ -2,12 +2,13 @@
 //! that can be gone on with.
 
 use super::{Asked, Web, exit, shown};
-use crate::args::{Arguments, Capacity, Command};
+use crate::args::{AgainstBaseline, Arguments, Capacity, Command};
+use crate::commands::compare::{Later, Shown, say_against, with_baseline, with_comparison};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::place::{environment, run_id, unix_ns};
 use crate::terminal::error::{Result, UsageError, show};
-use crate::terminal::{pretty, print, say};
+use crate::terminal::{print, say};
 use clap::Parser;
 use plimsoll_capacity::series::{SCHEMA, SeriesFile, SeriesResult, SeriesRun, SeriesSummary};
 use plimsoll_experiment::ExperimentError;
@@ -18,6 +19,7 @@ use plimsoll_experiment::ready::Searches;
 use plimsoll_experiment::series::{Pace, done, killed, next_number, read, sum_up, take_in, write};
 use plimsoll_experiment::world::search::Came;
 use plimsoll_plan::{Setting, Written};
+use plimsoll_runs::Run;
 use plimsoll_runs::experiment::{Journal, place as journal_of};
 use plimsoll_units::show_rate;
 use std::cell::Cell;
@@ -80,6 +82,7 @@ pub(super) fn resume(args: &Capacity, path: &Path) -> Result<Exit> {
         model_out: args.model_out.clone(),
         web: args.web.clone(),
         ci: args.ci.clone(),
+        against: args.against.clone(),
         ..Capacity::default()
     };
     let mut asked = Asked::new(&again, plan)?;
@@ -155,17 +158,34 @@ fn go_on(asked: &Asked<'_>, file: SeriesFile, path: &Path) -> Result<Exit> {
         let path = path.display();
         say(&format!("ended; go on with: plimsoll capacity --resume {path}"));
     }
+    let against = against(&asked.args.against, series, path)?;
     if asked.args.json {
-        print(&pretty(series)?)?;
+        print(&with_comparison(series, against.as_ref())?)?;
     } else {
         print(&render(series, path))?;
+        say_against(against.as_ref())?;
     }
-    asked.args.ci.write_of(path, worst)?;
+    worst = worst.and(against.as_ref().map_or(Exit::Held, Shown::exit));
+    let compared = against.as_ref().map(|against| &against.compared);
+    asked.args.ci.write_of(path, compared, worst)?;
     // Without a search there is nothing to show.
     if let Some(web) = web.filter(|_| journal_of(path).is_some()) {
         web.finish(path, &interrupts)?;
     }
     Ok(worst)
+}
+
+/// What came of comparing the searches that have an estimate with a baseline.
+fn against(args: &AgainstBaseline, of: &SeriesResult, path: &Path) -> Result<Option<Shown>> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let found = of.runs.iter().filter(|run| run.estimate_per_s.is_some() && run.bound.is_none());
+    let ids: Vec<&String> = found.filter_map(|run| run.run.as_ref()).collect();
+    let opened = || ids.iter().map(|id| Ok(Run::open(&folder.join(id))?)).collect::<Result<_>>();
+    if args.baseline.is_some() && ids.is_empty() {
+        say("note: --baseline: nothing is compared: no search has an estimate");
+        return Ok(None);
+    }
+    with_baseline(args, || Ok(Later::Runs(opened()?)))
 }
 
 /// Takes what came of a search into its series.

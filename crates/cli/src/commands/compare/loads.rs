@@ -30,7 +30,16 @@ fn settings(plan: &str) -> BTreeSet<String> {
 /// A sentence for each side whose load is not that of A's first run.
 pub(super) fn of_runs(a: &[Run], b: &[Run]) -> Vec<String> {
     let Some(first) = a.first() else { return Vec::new() };
-    let wanted = settings(&first.plan_text());
+    of_sides(&first.plan_text(), &[("A", a), ("B", b)])
+}
+
+/// A sentence where the load of B is not that of a plan, which is A's.
+pub(super) fn of_plan(plan: &str, b: &[Run]) -> Vec<String> {
+    of_sides(plan, &[("B", b)])
+}
+
+fn of_sides(plan: &str, sides: &[(&str, &[Run])]) -> Vec<String> {
+    let wanted = settings(plan);
     let of_side = |side: &str, runs: &[Run]| {
         let other = runs.iter().map(|run| settings(&run.plan_text())).find(|own| *own != wanted)?;
         let list = |settings: Vec<&String>| match settings.len() {
@@ -45,7 +54,7 @@ pub(super) fn of_runs(a: &[Run], b: &[Run]) -> Vec<String> {
         let (mine, theirs) = (list(mine.collect()), list(theirs.collect()));
         Some(format!("the loads differ: the first of A has {mine}; one of {side} has {theirs}"))
     };
-    of_side("A", a).into_iter().chain(of_side("B", b)).collect()
+    sides.iter().filter_map(|(side, runs)| of_side(side, runs)).collect()
 }
 
 /// What of the loads of two experiments differs, by their plans: of what the cells of both are
