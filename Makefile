@@ -29,7 +29,7 @@ build: toolchain ## build the program: target/release/plimsoll
 test: toolchain tools-for-tests fmt-check tidy deny clippy rustdoc tests ## check everything
 
 .PHONY: test-long
-test-long: test-long-timed test-long-servers test-long-docs test-long-mutants ## check what takes long
+test-long: test-long-timed test-long-servers test-long-docs test-long-release test-long-mutants ## check what takes long
 
 .PHONY: demo
 demo: build ## three policies in charge of real servers, in two minutes, and a report (TRACE=FILE: your own day)
@@ -176,6 +176,10 @@ test-long-docs: toolchain tools-for-tests ## every command of the manual, and th
 	@why=$$(.ci/notebook) || printf 'not installed: what docs/notebook.md imports: %s\n' "$$why"
 	$(call step,long tests: docs,$(CARGO) clean --doc && $(MAKE) rustdoc && \
 		$(CARGO) xtask long docs $(CARGO_FLAGS))
+
+.PHONY: test-long-release
+test-long-release: toolchain tools-for-tests ## all that is given away, each form where it is meant to be used (as root)
+	$(call step,long tests: release,$(CARGO) xtask long release $(CARGO_FLAGS))
 
 .PHONY: test-long-mutants
 test-long-mutants: toolchain ## inputs changed at random, a minute each

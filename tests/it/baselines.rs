@@ -112,7 +112,7 @@ fn an_experiment_is_held_against_the_baseline_of_another_in_every_form() {
     assert_eq!(slow["baseline"]["worse"], true, "{slow}");
     let junit = std::fs::read_to_string(place.path("j.xml")).unwrap();
     assert_eq!(junit.matches("<failure").count(), 2, "{junit}");
-    assert!(junit.contains("<testsuite name=\"comparison: 100/s\""), "{junit}");
+    assert!(junit.contains("<testsuite name=\"queue: B against A, 100/s\""), "{junit}");
     let markdown = std::fs::read_to_string(place.path("m.md")).unwrap();
     assert!(markdown.starts_with("## plimsoll: broken"), "{markdown}");
 
@@ -168,12 +168,12 @@ fn a_trend_shows_where_a_figure_changed() {
 }
 
 /// Of comparisons of equal simulated servers few sound an alarm, and one that is slower by a tenth
-/// is found nearly every time: eight of forty are tried here, each side of five replications.
+/// is found nearly every time: four of each are tried, each side of five replications.
 #[test]
 fn alarms_are_few_and_what_is_slower_by_a_tenth_is_found() {
     let place = Place::weighing(Weight::COMPUTES);
     let plan =
-        PLAN.replace("[factor]\n\"load.rate\" = ['50/s', '100/s']\n", "").replace("'60s'", "'10m'");
+        PLAN.replace("[factor]\n\"load.rate\" = ['50/s', '100/s']\n", "").replace("'60s'", "'5m'");
     place.write("plan.toml", &plan);
     let simulated = |seed: usize, service: &str| {
         let out = format!("s{seed}-{service}");
@@ -184,12 +184,12 @@ fn alarms_are_few_and_what_is_slower_by_a_tenth_is_found() {
         out
     };
     let (mut alarms, mut found) = (0, 0);
-    for n in 0..8 {
+    for n in 0..4 {
         let (a, b) = (simulated(2 * n, "3ms"), simulated(2 * n + 1, "3ms"));
         let slower = simulated(2 * n + 1, "3.3ms");
         let compare = |b: &str| place.plimsoll(&["compare", &a, b, "--tolerance", "0%"]).code();
         alarms += usize::from(compare(&b) == Some(3));
         found += usize::from(compare(&slower) == Some(3));
     }
-    assert!(alarms <= 2 && found >= 6, "{alarms} alarms, {found} found, of 8");
+    assert!(alarms <= 1 && found >= 3, "{alarms} alarms, {found} found, of 4");
 }

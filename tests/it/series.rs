@@ -214,7 +214,10 @@ fn groups_are_compared_with_their_cost_and_their_dips() {
     let turned = ["capacity", "compare", &b, &a, "--junit", "capacity.xml"];
     place.plimsoll(&turned).ended_with(3).prints(&["B is worse: small: estimate × 0."]);
     let junit = std::fs::read_to_string(place.path("capacity.xml")).unwrap();
-    assert!(junit.contains("<failure") && junit.contains("comparison: small"), "{junit}");
+    assert!(
+        junit.contains("<failure") && junit.contains("capacity: B against A, small"),
+        "{junit}"
+    );
 
     let text = compare(&["--out", "page.html", "--title", "Two types"]).ended_with(0);
     for part in ["median", "quartile", "1.687e-6", "small fell by 29.9%", "(12 searches)"] {

@@ -1,4 +1,4 @@
-//! `make test-long`: what is too long for every change, in four parts of at most a quarter of an
+//! `make test-long`: what is too long for every change, in five parts of at most a quarter of an
 //! hour. Each notes its commit when it passed, and the closing lines of `make test` say how old
 //! that is.
 
@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use crate::{docs, process, suite};
 
 /// The parts: timed tests, all of which must be judged; every server, MediaWiki and Cassandra too,
-/// and the long cases of judges of WebSocket; all blocks of all pages; mutated inputs.
-const PARTS: [&str; 4] = ["timed", "servers", "docs", "mutants"];
+/// and the long cases of judges of WebSocket; all blocks of all pages; what is given away; mutated
+/// inputs.
+const PARTS: [&str; 5] = ["timed", "servers", "docs", "release", "mutants"];
 
 /// How long each mutator looks.
 const LOOKED: &str = "60";
@@ -23,6 +24,7 @@ pub(crate) fn run(root: &Path, part: &str, flags: &[String]) -> anyhow::Result<b
         "timed" => suite::run(root, &suite::Part::Timed, flags)?,
         "servers" => suite::run(root, &suite::Part::Servers, flags)?,
         "docs" => docs::run(root, &[], &process::build_plimsoll(root)?, true)?,
+        "release" => release(root)?,
         "mutants" => mutants(root, flags)?,
         _ => bail!("there is no long part `{part}`; it is one of {}", PARTS.join(", ")),
     };
@@ -30,6 +32,19 @@ pub(crate) fn run(root: &Path, part: &str, flags: &[String]) -> anyhow::Result<b
         stamp(root, &process::target_folder()?, part)?;
     }
     Ok(passed)
+}
+
+/// Makes all that is given away, and tries each form where it is meant to be used.
+fn release(root: &Path) -> anyhow::Result<bool> {
+    let folder = process::target_folder()?.join("release-tried");
+    for script in ["packaging/release.sh", "packaging/check.sh"] {
+        let mut command = std::process::Command::new(root.join(script));
+        let status = command.arg(&folder).status().with_context(|| format!("run {script}"))?;
+        if !status.success() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn stamp(root: &Path, target: &Path, part: &str) -> anyhow::Result<()> {
@@ -111,7 +126,10 @@ mod tests {
     #[test]
     fn each_part_says_how_old_it_is() {
         let folder = std::env::temp_dir().join(format!("xtask-long-{}", std::process::id()));
-        assert_eq!(ages(&folder), "timed never, servers never, docs never, mutants never");
+        assert_eq!(
+            ages(&folder),
+            "timed never, servers never, docs never, release never, mutants never"
+        );
         stamp(Path::new("/"), &folder, "docs").expect("it can be written");
         assert!(ages(&folder).contains("docs within the hour (unknown)"), "{}", ages(&folder));
         std::fs::remove_dir_all(&folder).expect("it was made");

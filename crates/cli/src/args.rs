@@ -4,6 +4,7 @@
 use crate::cache_args::Cache;
 use crate::ci_args::Ci;
 use crate::flags::{LoadFlags, RequestFlags, SearchFlags, SearchedFlags, TlsFlags};
+use crate::form_args::Forms;
 use crate::otlp_args::Otlp;
 use crate::place::version_text;
 use crate::plan_args::Plans;
@@ -11,7 +12,6 @@ use crate::series_args::{CapacityCommand, SeriesFlags};
 use crate::shoal_args::Shoal;
 use crate::simulate_args::{Simulate, Tune};
 use crate::tag_args::Tags;
-use crate::told_args::Told;
 use crate::trend_args::Trend;
 use crate::web_args::Web;
 use clap::{Args, Parser, Subcommand};
@@ -434,7 +434,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "NAME,…")]
     pub(crate) figure: Vec<String>,
     #[command(flatten)]
-    pub(crate) told: Told,
+    pub(crate) forms: Forms,
 }
 
 #[derive(Args)]

@@ -185,9 +185,10 @@ impl<'a> Page<'a> {
                 self.outcome.begun_anew = Some(command.line);
             }
             None => self.fault(command, &format!("ran longer than {} s", LIMIT.as_secs()), &output),
-            Some(status) if status.code() == Some(command.exit_code) => {}
+            Some(status) if command.may_end(status.code()) => {}
             Some(status) => {
-                let what = format!("{}, not with {}", ended(status), command.exit_code);
+                let codes: Vec<String> = command.exit_codes.iter().map(i32::to_string).collect();
+                let what = format!("{}, not with {}", ended(status), codes.join(" or "));
                 self.fault(command, &what, &output);
             }
         }
@@ -218,7 +219,7 @@ impl<'a> Page<'a> {
     fn end_servers(&mut self) -> anyhow::Result<()> {
         for (command, mut running, output) in std::mem::take(&mut self.servers) {
             if let Some(status) = running.wait(Duration::ZERO)?
-                && status.code() != Some(command.exit_code)
+                && !command.may_end(status.code())
             {
                 self.fault(command, &ended(status), &output);
             }
@@ -251,7 +252,7 @@ fn found_nothing(command: &ShownCommand, status: Option<ExitStatus>) -> bool {
 
 /// Whether a command ended with a code that its page does not state.
 fn has_code(code: i32, command: &ShownCommand, status: Option<ExitStatus>) -> bool {
-    command.exit_code != code && status.and_then(|status| status.code()) == Some(code)
+    !command.may_end(Some(code)) && status.and_then(|status| status.code()) == Some(code)
 }
 
 fn ended(status: ExitStatus) -> String {

@@ -77,6 +77,8 @@ pub struct Row {
 pub struct Compared {
     /// What A and B are called, and how many replications the smallest group of each has.
     pub sides: [(String, usize); 2],
+    /// What was measured on A and on B.
+    pub names: [String; 2],
     /// The share of A by which B may be worse.
     pub tolerance: f64,
     /// The figures, group by group.
@@ -121,6 +123,7 @@ pub fn compared(a: &Side, b: &Side, with: &With<'_>) -> Compared {
     let side = |side: &Side| (side.id.clone(), side.least());
     Compared {
         sides: [side(a), side(b)],
+        names: [a.name.clone(), b.name.clone()],
         tolerance: with.tolerance,
         rows,
         untold,

@@ -15,6 +15,16 @@ impl Compared {
         self.untold.is_none() && self.rows.iter().any(Row::is_worse)
     }
 
+    /// What is compared: what was measured on both sides, or on each.
+    #[must_use]
+    pub fn title(&self) -> String {
+        match &self.names {
+            [a, b] if a == b && a.is_empty() => "B against A".to_owned(),
+            [a, b] if a == b => format!("{a}: B against A"),
+            [a, b] => format!("{b} against {a}"),
+        }
+    }
+
     /// Whether all replications are pairs.
     #[must_use]
     pub fn is_paired(&self) -> bool {

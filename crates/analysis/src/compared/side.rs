@@ -13,6 +13,8 @@ use plimsoll_stats::interval::Pairing;
 pub struct Side {
     /// What it is called: the name of its first run, of its experiment, or of the baseline's file.
     pub id: String,
+    /// What was measured: the plan's name, else what was put to the test.
+    pub name: String,
     /// Its groups, each of one combination of levels.
     pub groups: Vec<Group>,
 }
@@ -69,7 +71,9 @@ impl Side {
     pub fn of_runs(runs: &[Run]) -> Result<Self, RunError> {
         let ones = runs.iter().map(One::of_run).collect::<Result<Vec<_>, _>>()?;
         let id = ones.first().map_or_else(String::new, |one| one.id.clone());
-        Ok(Self { id, groups: vec![Group { ones, ..Group::default() }] })
+        let of = |run: &Run| named(&run.meta().name, &run.meta().subject);
+        let name = runs.first().map(of).unwrap_or_default();
+        Ok(Self { id, name, groups: vec![Group { ones, ..Group::default() }] })
     }
 
     /// The combinations of an experiment, and what is to be said of its cells beside.
@@ -98,7 +102,8 @@ impl Side {
                 .collect(),
         };
         let groups = all.iter().map(group).collect();
-        Ok((Self { id: id.clone(), groups }, all))
+        let name = named(&experiment.meta().name, &experiment.meta().subject);
+        Ok((Self { id: id.clone(), name, groups }, all))
     }
 
     /// What a baseline holds; `id` is what it is called.
@@ -118,7 +123,8 @@ impl Side {
                 })
                 .collect(),
         };
-        Self { id, groups: of.groups.iter().map(group).collect() }
+        let name = named(&of.name, &of.subject);
+        Self { id, name, groups: of.groups.iter().map(group).collect() }
     }
 
     /// How many replications its smallest group has; 0 without a group.
@@ -126,6 +132,11 @@ impl Side {
     pub fn least(&self) -> usize {
         self.groups.iter().map(|group| group.ones.len()).min().unwrap_or(0)
     }
+}
+
+/// What was measured: by its plan's name, where that has one.
+fn named(name: &str, subject: &str) -> String {
+    if name.is_empty() { subject.to_owned() } else { name.to_owned() }
 }
 
 impl Group {

@@ -15,7 +15,11 @@ fn side(id: &str, p99: &[f64], errors: f64) -> Side {
         ]),
     };
     let ones = p99.iter().enumerate().map(one).collect();
-    Side { id: id.to_owned(), groups: vec![Group { ones, ..Group::default() }] }
+    Side {
+        id: id.to_owned(),
+        name: "shop".to_owned(),
+        groups: vec![Group { ones, ..Group::default() }],
+    }
 }
 
 const SHOWN: [&Figure; 3] = [figure::RESPONSE_US_P50, figure::RESPONSE_US_P99, figure::ERRORS];

@@ -46,9 +46,9 @@ const LEAST: usize = 2;
 
 /// Runs the command.
 pub(crate) fn run(args: &Compare) -> Result<Exit> {
-    args.told.ci.check()?;
-    let shown = shown(args).map_err(|error| args.told.ci.no_run("compare", error))?;
-    shown.tell(&args.told)
+    args.forms.ci.check()?;
+    let shown = shown(args).map_err(|error| args.forms.ci.no_run("compare", error))?;
+    shown.tell(&args.forms)
 }
 
 /// By what is compared: the share by which B may be worse, and the figures that are asked for.

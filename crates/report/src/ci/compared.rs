@@ -12,8 +12,8 @@ impl Checks {
         let mut suites: Vec<Suite> = Vec::new();
         for row in of.rows.iter().filter(|row| row.is_judged) {
             let name = match row.factors.is_empty() {
-                true => "comparison".to_owned(),
-                false => format!("comparison: {}", row.group),
+                true => of.title(),
+                false => format!("{}, {}", of.title(), row.group),
             };
             let place = suites.iter().position(|suite| suite.name == name);
             let place = place.unwrap_or_else(|| {
@@ -26,7 +26,7 @@ impl Checks {
         }
         if suites.is_empty() {
             let cases = vec![Case::new("the figures are not worse", Standing::Open, of.says())];
-            let name = "comparison".to_owned();
+            let name = of.title();
             suites.push(Suite { name, cases, ..Suite::default() });
         }
         let sides = format!("{}. A: {a}, replications: {n}. B: {b}, replications: {m}", of.says());
@@ -72,7 +72,8 @@ mod tests {
             figures: BTreeMap::from([("response_us.p99".to_owned(), *value)]),
         };
         let ones = p99.iter().enumerate().map(one).collect();
-        Side { id: "side".to_owned(), groups: vec![Group { ones, ..Group::default() }] }
+        let (id, name) = ("side".to_owned(), "shop".to_owned());
+        Side { id, name, groups: vec![Group { ones, ..Group::default() }] }
     }
 
     fn junit(b: &Side) -> String {

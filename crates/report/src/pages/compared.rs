@@ -38,7 +38,7 @@ pub(crate) fn page(of: &Compared) -> Document {
     if !tables.is_empty() {
         sections.push(Section::new("figures", "All figures", tables));
     }
-    Document { title: format!("{a} and {b}"), head, sections, is_several: false }
+    Document { title: of.title(), head, sections, is_several: false }
 }
 
 fn answer(of: &Compared) -> Judged {

@@ -92,7 +92,8 @@ fn judged(of: &Compared, tolerance: f64) -> Shown {
             let factors = BTreeMap::from([("group".to_owned(), name.to_owned())]);
             compared::Group { factors, block: 0, ones }
         };
-        Side { id, groups: groups.into_iter().map(of).collect() }
+        let name = "capacity".to_owned();
+        Side { id, name, groups: groups.into_iter().map(of).collect() }
     };
     let (first, others) = match &of.groups[..] {
         [first, others @ ..] => (Some(first), others),

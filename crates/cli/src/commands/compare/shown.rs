@@ -3,11 +3,11 @@
 use super::pooled::Pooled;
 use crate::commands::report::write;
 use crate::exit::Exit;
+use crate::form_args::Forms;
 use crate::terminal::align::align;
 use crate::terminal::error::Result;
 use crate::terminal::paint::Paint;
 use crate::terminal::{print, say};
-use crate::told_args::Told;
 use plimsoll_analysis::compared::{Change, Compared, Row, Side};
 use plimsoll_report::Source;
 use plimsoll_report::ci::Checks;
@@ -59,22 +59,22 @@ impl Shown {
     }
 
     /// Tells of it in all the ways that are wanted. Returns the exit code that it means.
-    pub(crate) fn tell(&self, told: &Told) -> Result<Exit> {
-        print(&if told.json { format!("{:#}\n", self.json()) } else { self.table() })?;
-        self.keep(told)
+    pub(crate) fn tell(&self, forms: &Forms) -> Result<Exit> {
+        print(&if forms.json { format!("{:#}\n", self.json()) } else { self.table() })?;
+        self.keep(forms)
     }
 
     /// The files that are wanted. Returns the exit code that it means.
-    pub(crate) fn keep(&self, told: &Told) -> Result<Exit> {
+    pub(crate) fn keep(&self, forms: &Forms) -> Result<Exit> {
         let exit = self.exit();
         let checks = || {
             let mut checks = Checks::default();
             checks.add_compared(&self.compared);
             Ok(checks)
         };
-        told.ci.write(checks, exit)?;
-        if let Some(path) = &told.output {
-            write(Source::Sides(&self.compared), (path, "-o"), told.title.clone())?;
+        forms.ci.write(checks, exit)?;
+        if let Some(path) = &forms.output {
+            write(Source::Sides(&self.compared), (path, "-o"), forms.title.clone())?;
             say(&format!("page: {}", path.display()));
         }
         Ok(exit)

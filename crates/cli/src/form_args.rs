@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// In which forms a comparison is wanted.
 #[derive(Args, Default, Clone)]
-pub(crate) struct Told {
+pub(crate) struct Forms {
     /// Write a page of the comparison to this file
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
