@@ -7,8 +7,9 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 fail() { printf 'dist: %s\n' "$*" >&2; exit 1; }
-# More than this, MB, is a mistake in how it was built.
-most=20
+# More than this, MB, is a mistake in how it was built. It was 28.9 MB with all drivers and Parquet in
+# it, 27.7 MB where all that is not ours is built for size.
+most=30
 
 # With a target that is named, build scripts and macros are left as the host needs them.
 target=$(rustc -vV | sed -n 's/^host: //p')

@@ -39,6 +39,25 @@ fn runs_are_held_against_a_baseline_that_is_small_and_sealed() {
     let one = place.runs("c").remove(0);
     let alone = place.plimsoll(&["compare", "base.plim", one.to_str().unwrap()]).ended_with(0);
     alone.prints(&["It cannot be told whether B is worse: B has 1 replication"]);
+    // What is no replication makes none, and what is no baseline is not written over.
+    let all = place.runs("a");
+    let (first, second) = (all[0].to_str().unwrap(), all[1].to_str().unwrap());
+    let twice = place.plimsoll(&["runs", "baseline", first, second, first, "-o", "x.plim"]);
+    twice.ended_with(2).says(&["as two replications: it is one run"]);
+    let mixed = place.plimsoll(&["runs", "baseline", "a", "c", "-o", "x.plim"]).ended_with(2);
+    mixed.says(&["several targets"]);
+    place.write("plan.toml", "[load]\n");
+    let taken = place.plimsoll(&["runs", "baseline", "a", "-o", "plan.toml"]).ended_with(2);
+    taken.says(&["another file is there"]);
+    let over = place.plimsoll(&["compare", "base.plim", "b", "-o", "base.plim"]).ended_with(2);
+    over.says(&["it is what is compared"]);
+    let wrong = place.plimsoll(&["compare", "b", "base.plim"]).ended_with(2);
+    wrong.says(&["it stands first"]);
+    // Before anything is sent.
+    let url = calm.url();
+    let search = ["capacity", &url, "--slo", "p90<1s", "--baseline", "base.plim"];
+    let search = place.plimsoll(&search).ended_with(2);
+    search.says(&["compare runs of search with a baseline of load"]);
     // Nobody has changed it.
     let text = std::fs::read_to_string(place.path("base.plim")).unwrap();
     place.write("changed.plim", text.replacen("\"seed\":", "\"seed\": ", 1));
@@ -131,7 +150,9 @@ fn an_experiment_is_held_against_the_baseline_of_another_in_every_form() {
     assert!(text.starts_with("B is worse: 50/s: response p50 +"), "{text}");
     let analysed = ["analyse", "slow", "--baseline", "base.plim", "--junit", "a.xml"];
     place.plimsoll(&analysed).ended_with(3).prints(&["B is worse: 50/s: response p50 +"]);
-    // Another load is no other version.
+    // An equal load, however it is written; another load is no other version.
+    let equal = ["--out", "equal", "--set", "load.for=1m", "--baseline", "base.plim"];
+    place.plimsoll(&[&simulate[..], &equal].concat()).ended_with(0);
     let other = ["--out", "other", "--set", "load.for=30s", "--baseline", "base.plim"];
     let other = place.plimsoll(&[&simulate[..], &other].concat()).ended_with(2);
     other.says(&["whose loads differ"]);

@@ -38,7 +38,7 @@ pub(crate) fn run(root: &Path, part: &str, flags: &[String]) -> anyhow::Result<b
 fn release(root: &Path) -> anyhow::Result<bool> {
     let folder = process::target_folder()?.join("release-tried");
     for script in ["packaging/release.sh", "packaging/check.sh"] {
-        let mut command = std::process::Command::new(root.join(script));
+        let mut command = process::script(root, script);
         let status = command.arg(&folder).status().with_context(|| format!("run {script}"))?;
         if !status.success() {
             return Ok(false);

@@ -308,6 +308,11 @@ pub(crate) fn cargo(root: &Path) -> Command {
     cargo
 }
 
+/// A script of the project.
+pub(crate) fn script(root: &Path, name: &str) -> Command {
+    command(&root.join(name).display().to_string())
+}
+
 #[expect(clippy::disallowed_methods, reason = "the one place of xtask that starts processes")]
 fn command(program: &str) -> Command {
     Command::new(program)

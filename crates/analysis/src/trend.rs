@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_stats::figure::{Better, Figure};
-use plimsoll_stats::interval::{Estimate, Pairing, Verdict, compare, mean, ratio};
+use plimsoll_stats::figure::{Better, Figure, Unit};
+use plimsoll_stats::interval::{Estimate, Pairing, Verdict, compare, compare_difference, mean};
 use serde_json::{Value, json};
 
-use crate::compared::One;
+use crate::compared::{Change, One};
 
 /// A run, by when it began and by its tags.
 #[derive(Debug, Clone)]
@@ -35,9 +35,10 @@ pub struct Point {
     pub mean: f64,
     /// Its 95% interval; `None` of one run.
     pub interval: Option<Estimate>,
-    /// The ratio to the point before, with its 95% interval; `None` where one of the two has one
-    /// run, or is not above zero.
-    pub ratio: Option<Estimate>,
+    /// How the change from the point before is put: by difference where some values may be zero.
+    pub change: Change,
+    /// The change, with its 95% interval; `None` where one of the two has one run.
+    pub changed: Option<Estimate>,
     /// Whether it is worse or better than the point before, beyond the tolerance; `None` where the
     /// figure is neither, or that cannot be told.
     pub verdict: Option<Verdict>,
@@ -118,8 +119,7 @@ impl Trend {
         let (worse, better) = (last(Verdict::Worse), last(Verdict::Better));
         let called = |at: usize, word: &str| {
             let point = &self.points[at];
-            let by = point.ratio.map_or_else(String::new, |of| format!(": × {:.3}", of.value));
-            format!("{word} with {} {}{by}", self.tag, point.value)
+            format!("{word} with {} {}: {}", self.tag, point.value, self.changed(point))
         };
         match (worse, better) {
             (Some(worse), Some(better)) if better > worse => {
@@ -135,6 +135,32 @@ impl Trend {
         }
     }
 
+    /// The change from the point before: `× 2.90`, or a difference in the figure's unit.
+    #[must_use]
+    pub fn changed(&self, point: &Point) -> String {
+        match point.changed {
+            None => "–".to_owned(),
+            Some(of) => self.put(point.change, of.value),
+        }
+    }
+
+    /// Its 95% interval; empty where there is none.
+    #[must_use]
+    pub fn interval(&self, point: &Point) -> String {
+        let ends = |of: Estimate| {
+            format!("{} to {}", self.put(point.change, of.low), self.put(point.change, of.high))
+        };
+        point.changed.map_or_else(String::new, ends)
+    }
+
+    fn put(&self, change: Change, value: f64) -> String {
+        let sign = if value < 0.0 { "−" } else { "+" };
+        match change {
+            Change::Ratio => format!("× {value:.3}"),
+            Change::Difference => format!("{sign}{}", self.figure.unit.show(value.abs())),
+        }
+    }
+
     /// As `--json` has it.
     #[must_use]
     pub fn json(&self) -> Value {
@@ -143,7 +169,8 @@ impl Trend {
             json!({
                 "value": of.value, "started": of.started, "runs": of.runs, "values": of.values,
                 "mean": of.mean, "ci95": ends(of.interval),
-                "ratio": of.ratio.map(|ratio| ratio.value), "ratio_ci95": ends(of.ratio),
+                "kind": if of.change == Change::Ratio { "ratio" } else { "difference" },
+                "change": of.changed.map(|change| change.value), "change_ci95": ends(of.changed),
                 "verdict": of.verdict, "noisy": of.noisy,
             })
         };
@@ -167,26 +194,40 @@ impl Point {
         let started = runs.first()?.started.clone();
         let of = |run: &Tagged| run.one.figures.get(figure.name).copied();
         let values: Vec<f64> = runs.iter().filter_map(of).collect();
-        let (mut change, mut verdict) = (None, None);
+        let is_above = |values: &[f64]| values.iter().all(|value| *value > 0.0);
+        let is_ratio = is_above(&values) && before.is_none_or(|before| is_above(&before.values));
+        let is_share = matches!(figure.unit, Unit::Share | Unit::Count);
+        let change = if is_ratio && !is_share { Change::Ratio } else { Change::Difference };
+        let (mut changed, mut verdict) = (None, None);
         if let Some(before) = before {
-            let is_above = |values: &[f64]| values.iter().all(|value| *value > 0.0);
-            if is_above(&values) && is_above(&before.values) {
-                change = ratio(&before.values, &values, 0.95).ok();
-            }
-            if figure.better != Better::Neither && change.is_some() {
-                let free = Pairing::Independent;
-                let of = compare(&before.values, &values, free, figure.better, tolerance);
-                verdict = of.ok().map(|of| of.verdict);
+            let (free, was) = (Pairing::Independent, &before.values);
+            let better = figure.better;
+            let compared = match change {
+                Change::Ratio => compare(was, &values, free, better, tolerance),
+                Change::Difference => {
+                    let may_differ = tolerance * before.mean.abs();
+                    compare_difference(was, &values, free, better, may_differ)
+                }
+            };
+            if let Ok(compared) = compared {
+                changed = Some(compared.estimate);
+                verdict = Some(compared.verdict).filter(|_| better != Better::Neither);
             }
         }
+        // No time, rate or share is below nought: there its interval is cut off.
+        let cut = |of: Estimate| match values.iter().all(|value| *value >= 0.0) {
+            true => Estimate { low: of.low.max(0.0), ..of },
+            false => of,
+        };
         Some(Self {
             value,
             started,
             runs: runs.iter().map(|run| run.one.id.clone()).collect(),
             mean: values.iter().sum::<f64>() / values.len() as f64,
-            interval: mean(&values, 0.95).ok(),
+            interval: mean(&values, 0.95).ok().map(cut),
             values,
-            ratio: change,
+            change,
+            changed,
             verdict,
             noisy: runs.iter().filter(|run| !run.one.noise.is_empty()).count(),
         })
@@ -226,6 +267,24 @@ mod tests {
         assert!(of.points[1].interval.is_none() && of.points[1].verdict.is_none());
         assert!(of.points[2].verdict.is_none());
         assert!(of.says().starts_with("It cannot be told"), "{}", of.says());
+    }
+
+    #[test]
+    fn shares_are_held_against_each_other_by_their_difference() {
+        let mut runs: Vec<Tagged> = Vec::new();
+        for (at, commit, errors) in [(0, "a", 0.0), (1, "b", 0.3), (2, "c", 0.0)] {
+            for n in 0..3_u32 {
+                let mut run = run(at * 3 + n, commit, None);
+                let value = errors + f64::from(n) / 1000.0;
+                run.one.figures.insert("errors".to_owned(), value);
+                runs.push(run);
+            }
+        }
+        let of = Trend::of((figure::ERRORS, "commit", "shop"), 0.05, runs);
+        let verdicts: Vec<Option<Verdict>> = of.points.iter().map(|of| of.verdict).collect();
+        assert_eq!(verdicts, [None, Some(Verdict::Worse), Some(Verdict::Better)]);
+        assert!(of.says().contains("worse last with commit b: +30%, and since then better"));
+        assert!(of.points[0].interval.unwrap().low.abs() < 1e-12, "no share is below nought");
     }
 
     #[test]

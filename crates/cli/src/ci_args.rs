@@ -29,6 +29,11 @@ impl Ci {
         given.try_for_each(|(what, path)| check_place(what, path))
     }
 
+    /// The files that are wanted.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.junit.iter().chain(&self.markdown)
+    }
+
     /// Whether any file is wanted.
     pub(crate) fn is_wanted(&self) -> bool {
         self.junit.is_some() || self.markdown.is_some()

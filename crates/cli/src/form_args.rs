@@ -1,6 +1,7 @@
 //! How a comparison is told: as JSON, as a page, and for continuous integration.
 
 use crate::ci_args::Ci;
+use crate::terminal::error::{Result, UsageError};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -18,4 +19,21 @@ pub(crate) struct Forms {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) ci: Ci,
+}
+
+impl Forms {
+    /// Refuses to write over what is read.
+    pub(crate) fn check_apart<'a>(&self, read: impl Iterator<Item = &'a PathBuf>) -> Result<()> {
+        let place = |path: &PathBuf| path.canonicalize().ok();
+        let written: Vec<&PathBuf> = self.output.iter().chain(self.ci.files()).collect();
+        for path in read {
+            if let Some(same) =
+                written.iter().find(|own| place(own).is_some_and(|at| Some(at) == place(path)))
+            {
+                let text = format!("write to {}: it is what is compared", same.display());
+                return Err(UsageError(text).into());
+            }
+        }
+        Ok(())
+    }
 }

@@ -134,6 +134,9 @@ pub enum BaselineError {
         /// The most.
         most: u64,
     },
+    /// Something else stands there.
+    #[error("write the baseline {0}: another file is there, which is no baseline")]
+    Taken(PathBuf),
     /// Too much to be one small file.
     #[error("make a baseline of {found} bytes: at most {MOST_BYTES} are kept; take fewer runs")]
     Large {
@@ -153,6 +156,7 @@ impl Failure for BaselineError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Other(_) => "make one by `plimsoll runs baseline RUN… -o FILE`",
+            Self::Taken(_) => "take another place, or remove it",
             Self::Changed(_) => "make it anew, or take it from where it was kept",
             _ => return None,
         };
@@ -235,17 +239,17 @@ impl Baseline {
         format!("{head}\n{body}\n").into_bytes()
     }
 
-    /// Writes the file; one that is there is replaced as a whole.
+    /// Writes the file; a baseline that is there is replaced as a whole, another file is not.
     ///
     /// # Errors
     /// [`BaselineError`]: it is too large, or cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), BaselineError> {
         let bytes = self.bytes()?;
+        if path.is_file() && !is_baseline(path) {
+            return Err(BaselineError::Taken(path.to_owned()));
+        }
         let failed = |source| BaselineError::File { doing: "write", path: path.to_owned(), source };
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(".part");
-        let part = path.with_file_name(name);
-        std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path)).map_err(failed)
+        crate::replace(path, &bytes).map_err(failed)
     }
 }
 

@@ -10,6 +10,7 @@ mod side;
 
 pub use side::{Group, One, Side};
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use plimsoll_runs::Kind;
@@ -85,6 +86,8 @@ pub struct Compared {
     pub rows: Vec<Row>,
     /// Why nothing can be told, where that is so.
     pub untold: Option<String>,
+    /// The combinations that stand in A alone, and in B alone.
+    pub alone: [Vec<String>; 2],
     /// What a reader should know, a sentence each.
     pub remarks: Vec<String>,
 }
@@ -112,8 +115,10 @@ pub fn usual(kind: Kind, sides: [&Side; 2]) -> Vec<&'static Figure> {
 #[must_use]
 pub fn compared(a: &Side, b: &Side, with: &With<'_>) -> Compared {
     let twin = |of: &Group| b.groups.iter().find(|other| other.is_like(of));
-    let pairs: Vec<(&Group, &Group)> =
+    let mut pairs: Vec<(&Group, &Group)> =
         a.groups.iter().filter_map(|of| Some((of, twin(of)?))).collect();
+    // Cells are executed in a random order.
+    pairs.sort_by(|(one, _), (other, _)| by_levels(one, other));
     let mut rows: Vec<Row> = pairs.iter().flat_map(|(a, b)| of_groups((a, b), with)).collect();
     let untold = untold([a, b], with.least);
     if untold.is_none() {
@@ -127,8 +132,31 @@ pub fn compared(a: &Side, b: &Side, with: &With<'_>) -> Compared {
         tolerance: with.tolerance,
         rows,
         untold,
+        alone: [alone(a, b), alone(b, a)],
         remarks: lacking(&pairs, with),
     }
+}
+
+/// The order of combinations: by their levels, of which those that begin with a number go by it.
+fn by_levels(a: &Group, b: &Group) -> Ordering {
+    let number = |level: &str| {
+        let end = level.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(level.len());
+        level[..end].parse::<f64>().ok()
+    };
+    let levels = a.factors.values().zip(b.factors.values());
+    let mut each = levels.map(|(a, b)| match (number(a), number(b)) {
+        (Some(x), Some(y)) => x.total_cmp(&y).then_with(|| a.cmp(b)),
+        _ => a.cmp(b),
+    });
+    each.find(|order| order.is_ne()).unwrap_or_else(|| a.block.cmp(&b.block))
+}
+
+/// The combinations of a side that the other one lacks.
+fn alone(side: &Side, other: &Side) -> Vec<String> {
+    let has_twin = |group: &&Group| other.groups.iter().any(|of| of.is_like(group));
+    let mut alone: Vec<&Group> = side.groups.iter().filter(|group| !has_twin(group)).collect();
+    alone.sort_by(|a, b| by_levels(a, b));
+    alone.into_iter().map(Group::named).collect()
 }
 
 /// Why nothing can be told of sides with too few replications.
@@ -259,7 +287,10 @@ fn lacking(pairs: &[(&Group, &Group)], with: &With<'_>) -> Vec<String> {
                 .map(|one| one.id.as_str())
                 .collect();
             if !lack.is_empty() && lack.len() < ones().count() {
-                let text = format!("{} is left out: {} lack it", figure.label, lack.join(", "));
+                let of = if a.factors.is_empty() { String::new() } else { a.named() + ": " };
+                let word = if lack.len() == 1 { "lacks" } else { "lack" };
+                let (label, lack) = (figure.label, lack.join(", "));
+                let text = format!("{of}{label} is left out: {lack} {word} it");
                 if !all.contains(&text) {
                     all.push(text);
                 }

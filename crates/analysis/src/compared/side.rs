@@ -141,8 +141,7 @@ fn named(name: &str, subject: &str) -> String {
 
 impl Group {
     /// Whether another group is of the same levels.
-    #[must_use]
-    pub fn is_like(&self, other: &Self) -> bool {
+    pub(super) fn is_like(&self, other: &Self) -> bool {
         (&self.factors, self.block) == (&other.factors, other.block)
     }
 

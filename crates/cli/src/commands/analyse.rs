@@ -24,7 +24,6 @@ use std::path::Path;
 /// Runs the command.
 pub(crate) fn run(args: &Analyse) -> Result<Exit> {
     args.ci.check()?;
-    args.against.check()?;
     let path = found::one(args.experiment.as_deref())?;
     let against = with_baseline(&args.against, || Later::of(&path))?;
     let exit = show(&path, args.json, against.as_ref())?;

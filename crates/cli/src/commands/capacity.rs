@@ -30,6 +30,7 @@ use plimsoll_experiment::world::search;
 use plimsoll_experiment::world::search::{Came, subject};
 use plimsoll_plan::{Plan, PlanKind, Setting, Written, kind_of};
 use plimsoll_report::ci::Checks;
+use plimsoll_runs::Kind;
 use plimsoll_runs::experiment::{Journal, Layout};
 use plimsoll_stats::figure;
 use plimsoll_units::{show_count, show_duration, show_rate, show_share};
@@ -45,7 +46,7 @@ pub(crate) fn run(args: &Capacity) -> Result<Exit> {
         return compare::run(compare);
     }
     args.ci.check()?;
-    args.against.check()?;
+    args.against.check(Kind::Search, "")?;
     perform(args).map_err(|error| match args.check {
         true => error,
         false => args.ci.no_run("capacity", error),

@@ -13,6 +13,7 @@ use crate::figures;
 use crate::found;
 use crate::terminal::error::{FlagError, NotValid, Result, UsageError};
 pub(crate) use baseline::{Later, say_against, with_baseline, with_comparison};
+pub(crate) use loads::others;
 use plimsoll_analysis::compared::{Change, Side, With, compared, usual};
 use plimsoll_plan::Varied;
 use plimsoll_runs::baseline::is_baseline;
@@ -47,6 +48,8 @@ const LEAST: usize = 2;
 /// Runs the command.
 pub(crate) fn run(args: &Compare) -> Result<Exit> {
     args.forms.ci.check()?;
+    let read = args.runs.iter().chain(&args.with);
+    args.forms.check_apart(read.filter(|path| path.is_file()))?;
     let shown = shown(args).map_err(|error| args.forms.ci.no_run("compare", error))?;
     shown.tell(&args.forms)
 }
@@ -65,6 +68,11 @@ fn shown(args: &Compare) -> Result<Shown> {
     let by = By { tolerance: tolerance(&args.tolerance)?, asked: &asked };
     let (a, b) = sides(args)?;
     once_each(&a, &b)?;
+    if let Some(file) = b.iter().find(|path| is_baseline(path)).filter(|_| a != b) {
+        let file = file.display();
+        let text = format!("compare with the baseline {file} as B: it stands first, as A");
+        return Err(UsageError(text).into());
+    }
     if let [file] = &a[..]
         && is_baseline(file)
     {
@@ -109,7 +117,7 @@ fn of_runs(a: &[Run], b: &[Run], by: By<'_>) -> Result<Shown> {
     of.remarks.splice(0..0, loads::of_runs(a, b));
     let pooled = if kind == Kind::Load { pooled::of(a, b)? } else { Vec::new() };
     let ids = [&sides[0], &sides[1]].map(Ids::of_runs);
-    Ok(Shown { compared: of, ids, pooled, alone: None })
+    Ok(Shown { compared: of, ids, pooled, is_grouped: false, fault: None })
 }
 
 /// The share by which B may be worse.
@@ -175,6 +183,10 @@ fn sides(args: &Compare) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
         for path in side {
             if is_baseline(&path) {
                 all.push(path);
+            } else if path.is_file() && found::journal(&path).is_none() {
+                let text =
+                    format!("compare {}: it is neither a run nor a baseline", path.display());
+                return Err(UsageError(text).into());
             } else {
                 all.extend(found::all(&path)?);
             }

@@ -28,7 +28,7 @@ use plimsoll_plan::{Plan, Setting, Written};
 use plimsoll_report::Source;
 use plimsoll_report::ci::Checks;
 use plimsoll_runs::experiment::Layout;
-use plimsoll_runs::{Phase, Run, Tag};
+use plimsoll_runs::{Kind, Phase, Run, Tag};
 use plimsoll_stats::interval::QuantileBatches;
 use plimsoll_units::{count, show_count, show_duration, show_rate, show_share};
 use std::fmt::Write;
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Load) -> Result<Exit> {
     let plan = read_plan(args)?;
     files::check_report(args.report.as_deref())?;
     args.ci.check()?;
-    args.against.check()?;
+    args.against.check(Kind::Load, "")?;
     if args.print_plan {
         print(&plan.to_toml())?;
         return Ok(Exit::Held);

@@ -7,8 +7,8 @@ use crate::terminal::error::{Context, Result, UsageError};
 use crate::terminal::print;
 use plimsoll_analysis::analyse;
 use plimsoll_report::{Document, Source, document};
-use plimsoll_runs::Run;
 use plimsoll_runs::experiment::{self, Experiment, Layout, is_experiment};
+use plimsoll_runs::{Run, replace};
 use std::path::{Path, PathBuf};
 
 /// The flag of this command, and that of others, which say where a page goes.
@@ -115,10 +115,7 @@ pub(crate) fn write(
 
 /// Keeps a page where a flag says.
 pub(crate) fn keep(page: &Document, (path, flag): (&Path, &str)) -> Result<()> {
-    let unfinished = path.with_extension("html.tmp");
-    std::fs::write(&unfinished, page.html())
-        .and_then(|()| std::fs::rename(&unfinished, path))
-        .with_context(|| {
-            format!("write the report to {}; choose a place by {flag}", path.display())
-        })
+    replace(path, page.html().as_bytes()).with_context(|| {
+        format!("write the report to {}; choose a place by {flag}", path.display())
+    })
 }

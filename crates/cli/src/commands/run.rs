@@ -38,7 +38,6 @@ pub(super) const MANY_CELLS: u64 = 10_000;
 /// Runs the command.
 pub(crate) fn run(args: &Run) -> Result<Exit> {
     args.ci.check()?;
-    args.against.check()?;
     perform(args).map_err(|error| args.ci.no_run(&args.of.plan, error))
 }
 
@@ -49,6 +48,7 @@ fn perform(args: &Run) -> Result<Exit> {
     if plans::is_for_ever(&ready.subject.plan_text) {
         interrupts = interrupts.bound_to_parent();
     }
+    args.against.check(ready.subject.kind, &ready.subject.plan_text)?;
     check_cells(args, &ready)?;
     let budget = budget(args, &ready)?;
     let plan_file = crate::files::plan_file(Some(&args.of.plan));

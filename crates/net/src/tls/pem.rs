@@ -18,7 +18,8 @@ const MOST: u64 = 16 << 20;
 pub struct Roots {
     /// For rustls.
     pub store: RootCertStore,
-    /// The certificates of the file that was named, where one was: they may be servers' own.
+    /// The same as they stand in the file that was named, or in the system's store: they may be
+    /// servers' own.
     pub named: Vec<CertificateDer<'static>>,
 }
 
@@ -29,13 +30,20 @@ impl Roots {
     /// The file cannot be read, has none, or one that is none; or the system has none.
     pub fn read(ca: Option<&Path>) -> Result<Self, TlsError> {
         let mut store = RootCertStore::empty();
-        let named = ca.map(certificates).transpose()?.unwrap_or_default();
-        for root in &named {
-            store.add(root.clone()).map_err(TlsError::Certificates)?;
-        }
-        if ca.is_none() {
-            store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        }
+        let named = match ca {
+            Some(path) => {
+                let named = certificates(path)?;
+                for root in &named {
+                    store.add(root.clone()).map_err(TlsError::Certificates)?;
+                }
+                named
+            }
+            None => {
+                let all = rustls_native_certs::load_native_certs().certs;
+                store.add_parsable_certificates(all.iter().cloned());
+                all
+            }
+        };
         if store.is_empty() { Err(TlsError::NoRoots) } else { Ok(Self { store, named }) }
     }
 }

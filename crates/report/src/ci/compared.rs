@@ -20,7 +20,7 @@ impl Checks {
                 suites.push(Suite { name, ..Suite::default() });
                 suites.len() - 1
             });
-            let name = format!("{} is not worse", row.figure.label);
+            let name = format!("{}: not worse", row.figure.label);
             suites[place].cases.push(Case::new(name, standing(of, row), says(of, row)));
             suites[place].figures.push((row.figure.label.to_owned(), values(row)));
         }
@@ -28,6 +28,12 @@ impl Checks {
             let cases = vec![Case::new("the figures are not worse", Standing::Open, of.says())];
             let name = of.title();
             suites.push(Suite { name, cases, ..Suite::default() });
+        }
+        for (side, names) in ["A", "B"].into_iter().zip(&of.alone) {
+            for name in names {
+                let case = Case::new(name, Standing::Open, format!("it stands in {side} alone"));
+                suites[0].cases.push(case);
+            }
         }
         let sides = format!("{}. A: {a}, replications: {n}. B: {b}, replications: {m}", of.says());
         suites[0].warnings = std::iter::once(sides).chain(of.remarks.iter().cloned()).collect();

@@ -41,7 +41,12 @@ impl Checks {
     /// [`ReportError`] where one cannot be read.
     pub fn of_runs(runs: &[Run]) -> Result<Self, ReportError> {
         let suites = runs.iter().map(|run| of_run(run).map_err(ReportError::of(run)));
-        Ok(Self { suites: suites.collect::<Result<_, _>>()? })
+        let mut suites = suites.collect::<Result<Vec<Suite>, _>>()?;
+        if suites.len() > 1 {
+            let numbered = suites.iter_mut().enumerate();
+            numbered.for_each(|(at, suite)| suite.name += &format!(", replication {}", at + 1));
+        }
+        Ok(Self { suites })
     }
 
     fn of_experiment(experiment: &Experiment) -> Result<Self, ReportError> {

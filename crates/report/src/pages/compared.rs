@@ -150,10 +150,13 @@ fn by_subject(of: &Compared) -> Vec<Block> {
         blocks.push(Block::Table(table(&rows)));
     }
     if !blocks.is_empty() {
-        blocks.push(note(
-            "Means over the replications of each side. Shares and counts are compared by their \
-             difference, other figures by their ratio.",
-        ));
+        let how = match of.rows.iter().any(|row| row.change == Change::Ratio) {
+            true => {
+                "Shares and counts are compared by their difference, other figures by their ratio."
+            }
+            false => "Figures are compared by their difference.",
+        };
+        blocks.push(note(format!("Means over the replications of each side. {how}")));
     }
     blocks
 }

@@ -15,20 +15,24 @@ use super::lines::{Drawn, Lines, Place};
 use crate::document::{
     self, Block, Cell, Document, Grid, Manner, Section, Verdict as Judged, chart, note,
 };
-use crate::figure_text::{self, DASH};
+use crate::figure_text;
 
 /// The most characters of a name in the picture; the table has all of it.
 const MOST_NAME: usize = 12;
 /// How far single runs stand beside their mean, in distances of two values.
-const BESIDE: f64 = 0.12;
+const BESIDE: f64 = 0.05;
 /// More points than these have no names beside them.
 const MAX_NAMES: usize = 24;
 
 /// The page.
 pub(crate) fn page(of: &Trend) -> Document {
     let label = capital(of.figure.label);
-    let last = of.points.iter().rev().find_map(|point| point.verdict);
-    let class = if last == Some(Verdict::Worse) { "poor" } else { "open" };
+    let is_change = |of: &Verdict| matches!(of, Verdict::Worse | Verdict::Better);
+    let class = match of.points.iter().rev().find_map(|point| point.verdict.filter(is_change)) {
+        Some(Verdict::Worse) => "poor",
+        Some(_) => "good",
+        None => "open",
+    };
     let says = format!("{}.", capital(&of.says()));
     let runs: usize = of.points.iter().map(|point| point.runs.len()).sum();
     let mut head = vec![
@@ -74,7 +78,7 @@ fn plot(of: &Trend) -> Plot {
         measure: format!("{}, by {} in the order of the first runs", of.figure.label, of.tag),
         note:
             "Squares are single runs, discs their means, bars 95% intervals. A red disc is worse \
-               than the one before."
+               than the one before, a green one better."
                 .to_owned(),
         ..Plot::empty(
             Axis::Order { columns: of.points.len() },
@@ -101,9 +105,14 @@ fn plot(of: &Trend) -> Plot {
         show: &show,
     };
     lines.put(&mut plot, "trend-values".to_owned());
+    let alike = alike(of.points.iter().map(|point| point.value.as_str()));
     for (at, point) in of.points.iter().enumerate() {
         let here = across(at);
-        let tone = if point.verdict == Some(Verdict::Worse) { "c3" } else { "c0" };
+        let tone = match point.verdict {
+            Some(Verdict::Worse) => "c3",
+            Some(Verdict::Better) => "c1",
+            _ => "c0",
+        };
         let singles = point.values.iter().filter(|_| point.values.len() > 1);
         let beside = here + BESIDE;
         plot.symbols.extend(singles.map(|value| (Symbol::Square, "c7", (beside, by * value))));
@@ -112,11 +121,30 @@ fn plot(of: &Trend) -> Plot {
         plot.lines.push(Line { class: format!("{tone} thin"), pieces: bar.into_iter().collect() });
         if of.points.len() <= MAX_NAMES {
             let at = (here, by * point.mean);
-            let short = shortened(&point.value, MOST_NAME);
+            let short = short(&point.value, alike);
             plot.labels.push(Label { short, name: String::new(), at });
         }
     }
     plot
+}
+
+/// How many characters all names begin with.
+fn alike<'a>(mut names: impl Iterator<Item = &'a str>) -> usize {
+    let Some(first) = names.next() else { return 0 };
+    let mut rest = names.peekable();
+    if rest.peek().is_none() {
+        return 0;
+    }
+    let common = |other: &str| first.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    rest.map(common).min().unwrap_or(0)
+}
+
+/// A name in the picture: of long ones that begin alike, what comes after that.
+fn short(name: &str, alike: usize) -> String {
+    match name.chars().count() > MOST_NAME && alike > 2 {
+        true => format!("…{}", shortened(&name.chars().skip(alike).collect::<String>(), MOST_NAME)),
+        false => shortened(name, MOST_NAME),
+    }
 }
 
 /// The highest value that is drawn of a point.
@@ -129,13 +157,7 @@ fn table(of: &Trend) -> Grid {
     let show = |value: f64| figure_text::text(of.figure, value, "");
     let row = |point: &Point| {
         let ends = point.interval.map(|of| figure_text::interval((of.low, of.high), show));
-        let change = point.ratio.map_or_else(
-            || Cell::of(DASH),
-            |of| {
-                let ends = figure_text::interval((of.low, of.high), |end| format!("{end:.3}"));
-                Cell::of(format_args!("× {:.3}", of.value)).with(ends)
-            },
-        );
+        let change = Cell::of(of.changed(point)).with(of.interval(point));
         let change = match point.verdict {
             Some(Verdict::Worse) => change.judged("poor", "worse"),
             Some(Verdict::Better) => change.judged("good", "better"),

@@ -112,7 +112,7 @@ fn judged(of: &Compared, tolerance: f64) -> Shown {
     let figures = [capacity];
     let (shown, change) = (&figures, Change::Ratio);
     let with = With { tolerance, shown, judged: &figures, change, least: 2 };
-    Shown::of_groups(compared::compared(&a, &b, &with), [Vec::new(), Vec::new()])
+    Shown::of_groups(compared::compared(&a, &b, &with))
 }
 
 /// A price, and the group that it is of; of all groups where none is named.

@@ -10,12 +10,13 @@ use crate::place::{VERSION, unix_ns};
 use crate::terminal::error::{Result, UsageError};
 use crate::terminal::{pretty, print, say};
 use plimsoll_analysis::compared::{Change, One, Side, With, compared};
+use plimsoll_plan::Varied;
 use plimsoll_runs::baseline::{Baseline, Group, LEAST, Replication};
 use plimsoll_runs::experiment::{Combination, Experiment, combinations, is_experiment};
 use plimsoll_runs::{Kind, Phase, Run, Tag, World, iso8601};
 use plimsoll_stats::Histogram;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Facts of a host: name and value.
@@ -47,6 +48,7 @@ pub(crate) fn make(named: &[PathBuf], out: &Path) -> Result<Exit> {
 fn of_runs(runs: &[Run]) -> Result<Baseline> {
     refuse_not_valid("the baseline", runs)?;
     let kind = one_kind(&[runs])?;
+    refuse_other_runs(runs)?;
     let Some(first) = runs.first() else {
         return Err(UsageError("make a baseline of no run; name some".to_owned()).into());
     };
@@ -73,6 +75,32 @@ fn of_runs(runs: &[Run]) -> Result<Baseline> {
         groups: vec![Group::new(BTreeMap::new(), 0, replications, &response)],
         left_out: 0,
     })
+}
+
+/// Refuses runs that are no replications of each other: one that is named twice, one of another
+/// load, and one of something else.
+fn refuse_other_runs(runs: &[Run]) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for run in runs {
+        if !seen.insert(run.path().canonicalize().unwrap_or_else(|_| run.path().to_owned())) {
+            let id = &run.meta().id;
+            let text = format!("take {id} as two replications: it is one run; name it once");
+            return Err(UsageError(text).into());
+        }
+    }
+    let subjects: BTreeSet<&str> = runs.iter().map(|run| run.meta().subject.as_str()).collect();
+    if subjects.len() > 1 {
+        let subjects = subjects.into_iter().collect::<Vec<_>>().join(", ");
+        let text = format!("make a baseline of runs of several targets: {subjects}");
+        return Err(UsageError(text).into());
+    }
+    match loads::of_runs(runs, &[]).first() {
+        None => Ok(()),
+        Some(other) => {
+            let text = format!("make a baseline of runs that are no replications: {other}");
+            Err(UsageError(text).into())
+        }
+    }
 }
 
 fn of_experiment(experiment: &Experiment) -> Result<Baseline> {
@@ -176,11 +204,7 @@ impl Later {
 pub(crate) fn against(file: &Path, later: &Later, by: By<'_>) -> Result<Shown> {
     let baseline = Baseline::read(file)?;
     let (kind, plan, host) = later.facts()?;
-    if kind.name() != baseline.kind {
-        let (own, other) = (kind.name(), &baseline.kind);
-        let text = format!("compare runs of {own} with a baseline of {other}");
-        return Err(UsageError(text).into());
-    }
+    refuse_other_kind(&baseline, kind)?;
     let a = Side::of_baseline(&baseline, file.display().to_string());
     let (b, mut remarks) = match later {
         Later::Runs(runs) => {
@@ -195,12 +219,11 @@ pub(crate) fn against(file: &Path, later: &Later, by: By<'_>) -> Result<Shown> {
         }
     };
     remarks.extend(other_host(&baseline, &host));
-    let alone = experiments::alone([&a, &b]);
-    let has_levels = a.groups.iter().chain(&b.groups).any(|group| !group.factors.is_empty());
-    remarks.extend(experiments::told_alone(&alone));
+    // As two experiments are compared, or as runs are.
+    let is_grouped = matches!(later, Later::Experiment(_));
     let judged = judged(kind, [&a, &b], by.asked, &plan);
-    let change = if has_levels { Change::Difference } else { Change::Ratio };
-    let shown = if has_levels { kind.figures().to_vec() } else { shown_of(kind) };
+    let change = if is_grouped { Change::Difference } else { Change::Ratio };
+    let shown = if is_grouped { kind.figures().to_vec() } else { shown_of(kind) };
     let tolerance = by.tolerance;
     let with = With { tolerance, shown: &shown, judged: &judged, change, least: LEAST };
     let mut of = compared(&a, &b, &with);
@@ -209,11 +232,12 @@ pub(crate) fn against(file: &Path, later: &Later, by: By<'_>) -> Result<Shown> {
         return Err(UsageError(text.to_owned()).into());
     }
     refuse_absent(by.asked, |figure| of.rows.iter().any(|row| row.figure == figure))?;
+    remarks.extend(experiments::told_alone(&of.alone));
     of.remarks.splice(0..0, remarks);
     let ids = [Ids::of_runs(&a), Ids::of_runs(&b)];
-    Ok(match has_levels {
-        true => Shown::of_groups(of, alone),
-        false => Shown { compared: of, ids, pooled: Vec::new(), alone: None },
+    Ok(match is_grouped {
+        true => Shown::of_groups(of),
+        false => Shown { compared: of, ids, pooled: Vec::new(), is_grouped, fault: None },
     })
 }
 
@@ -231,14 +255,27 @@ fn other_host(baseline: &Baseline, own: &[(String, String)]) -> Option<String> {
 }
 
 impl AgainstBaseline {
-    /// Reads what the flags name, before anything is sent.
-    pub(crate) fn check(&self) -> Result<()> {
-        if let Some(file) = &self.baseline {
-            tolerance(&self.tolerance)?;
-            Baseline::read(file)?;
+    /// Reads what the flags name, before anything is sent: whether it is of that kind, and of the
+    /// load of that plan.
+    pub(crate) fn check(&self, kind: Kind, plan: &str) -> Result<()> {
+        let Some(file) = &self.baseline else { return Ok(()) };
+        tolerance(&self.tolerance)?;
+        let baseline = Baseline::read(file)?;
+        refuse_other_kind(&baseline, kind)?;
+        let is_of_experiment = Varied::of(plan).is_some_and(|of| !of.factors.is_empty());
+        match is_of_experiment {
+            true => experiments::refuse_other_loads(&baseline.plan, plan),
+            false => Ok(()),
         }
-        Ok(())
     }
+}
+
+fn refuse_other_kind(baseline: &Baseline, kind: Kind) -> Result<()> {
+    if kind.name() == baseline.kind {
+        return Ok(());
+    }
+    let (own, other) = (kind.name(), &baseline.kind);
+    Err(UsageError(format!("compare runs of {own} with a baseline of {other}")).into())
 }
 
 /// What came of comparing what a command has left with a baseline; `None` where none is named, or
@@ -254,6 +291,11 @@ pub(crate) fn with_baseline(
         Err(error) if error.exit() == Exit::Invalid => {
             say(&format!("note: --baseline: nothing is compared: {error}"));
             Ok(None)
+        }
+        // What was measured is told all the same.
+        Err(error) if error.exit() == Exit::Usage => {
+            let (a, why) = (file.display().to_string(), error.to_string());
+            Ok(Some(Shown::of_fault(a, by.tolerance, why)))
         }
         Err(error) => Err(error),
     }

@@ -7,7 +7,7 @@
 use super::shown::Shown;
 use super::{By, judged, loads, refuse_absent};
 use crate::terminal::error::{NotValid, Result, UsageError};
-use plimsoll_analysis::compared::{Change, Group, Side, With, compared};
+use plimsoll_analysis::compared::{Change, Side, With, compared};
 use plimsoll_runs::experiment::{Combination, Experiment, LeftOut};
 use std::path::Path;
 
@@ -33,7 +33,6 @@ pub(super) fn compare(a: &Path, b: &Path, by: By<'_>) -> Result<Shown> {
     let (of_a, of_b) = (shared(&all_of_a, &all_of_b), shared(&all_of_b, &all_of_a));
     refuse_aside("A", &of_a)?;
     refuse_aside("B", &of_b)?;
-    let alone = alone([&a, &b]);
     let judged = judged(kinds.0, [&a, &b], by.asked, plan);
     let (tolerance, shown) = (by.tolerance, kinds.0.figures());
     let change = Change::Difference;
@@ -45,10 +44,10 @@ pub(super) fn compare(a: &Path, b: &Path, by: By<'_>) -> Result<Shown> {
         return Err(UsageError(text.to_owned()).into());
     }
     refuse_absent(by.asked, |figure| of.rows.iter().any(|row| row.figure == figure))?;
-    let mut remarks = told_alone(&alone);
+    let mut remarks = told_alone(&of.alone);
     remarks.extend(told_aside(&of_a, &of_b));
     of.remarks.splice(0..0, remarks);
-    Ok(Shown::of_groups(of, alone))
+    Ok(Shown::of_groups(of))
 }
 
 /// Refuses experiments whose cells were offered something else.
@@ -78,25 +77,14 @@ pub(super) fn refuse_aside(side: &str, all: &[Combination]) -> Result<()> {
     Err(NotValid(format!("compare cells that are not valid: {first}{more}")).into())
 }
 
-/// The combinations that stand on one side alone, by name: cells are executed in a random order.
-pub(super) fn alone([a, b]: [&Side; 2]) -> [Vec<String>; 2] {
-    let of = |side: &Side, other: &Side| -> Vec<String> {
-        let has_twin = |group: &&_| other.groups.iter().any(|of| of.is_like(group));
-        let mut names: Vec<String> =
-            side.groups.iter().filter(|group| !has_twin(group)).map(Group::named).collect();
-        names.sort();
-        names
-    };
-    [of(a, b), of(b, a)]
-}
-
-/// The same, a sentence a side.
+/// What stands on one side alone, a sentence a side.
 pub(super) fn told_alone(alone: &[Vec<String>; 2]) -> Vec<String> {
     let mut all = Vec::new();
     for (side, names) in ["A", "B"].into_iter().zip(alone) {
         if !names.is_empty() {
             let (n, names) = (names.len(), names.join("; "));
-            all.push(format!("left out, as they stand in {side} alone: {n} combinations: {names}"));
+            let word = if n == 1 { "combination" } else { "combinations" };
+            all.push(format!("left out, as they stand in {side} alone: {n} {word}: {names}"));
         }
     }
     all

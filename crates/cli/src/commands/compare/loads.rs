@@ -1,6 +1,7 @@
 //! Whether the runs that are compared had the same load: what their plans say of it.
 
-use plimsoll_plan::{FactorPlan, Varied, differences};
+use plimsoll_experiment::plans;
+use plimsoll_plan::{FactorPlan, Varied, Written, differences};
 use plimsoll_runs::Run;
 use std::collections::BTreeSet;
 
@@ -9,8 +10,16 @@ const SECTIONS: [&str; 2] = ["[load", "[store"];
 /// The most settings that are named.
 const MOST_NAMED: usize = 4;
 
+/// A plan as it is kept, with every value spelt out: so that equal loads are equal, however they
+/// were written. One that cannot be read stays as it is.
+fn spelt_out(plan: &str) -> String {
+    let read = plans::read(&Written::text(plan, "plan.toml", &[]).stored());
+    read.map_or_else(|_| plan.to_owned(), |plan| plan.to_toml())
+}
+
 /// What a plan says of its load, a line a setting with its section.
 fn settings(plan: &str) -> BTreeSet<String> {
+    let plan = spelt_out(plan);
     let mut section = "";
     let mut found = BTreeSet::new();
     for line in plan.lines().map(str::trim) {
@@ -60,7 +69,7 @@ fn of_sides(plan: &str, sides: &[(&str, &[Run])]) -> Vec<String> {
 /// What of the loads of two experiments differs, by their plans: of what the cells of both are
 /// offered and asked. What a factor sets is compared level by level, so which levels there are
 /// makes no difference.
-pub(super) fn others(a: &str, b: &str) -> Vec<String> {
+pub(crate) fn others(a: &str, b: &str) -> Vec<String> {
     let (of_a, of_b) = (Varied::of(a), Varied::of(b));
     let factors = |of: &Option<Varied>| of.as_ref().map_or(Vec::new(), |of| of.factors.clone());
     let (of_a, of_b) = (factors(&of_a), factors(&of_b));
@@ -70,7 +79,7 @@ pub(super) fn others(a: &str, b: &str) -> Vec<String> {
             factor.key == key || factor.sets.iter().flatten().any(|(set, _)| set == key)
         })
     };
-    let mut found: Vec<String> = differences(a, b)
+    let mut found: Vec<String> = differences(&spelt_out(a), &spelt_out(b))
         .into_iter()
         .filter(|line| {
             let key = line.split_once(": ").map_or(line.as_str(), |(key, _)| key);

@@ -32,8 +32,10 @@ pub(crate) struct Shown {
     pub(crate) ids: [Ids; 2],
     /// Percentiles over all requests of a side.
     pub(super) pooled: Vec<Pooled>,
-    /// Of combinations of levels, those that stand on one side alone; `None` of runs.
-    pub(crate) alone: Option<[Vec<String>; 2]>,
+    /// Whether it is of combinations of levels, or of groups, by their names.
+    pub(crate) is_grouped: bool,
+    /// Why nothing could be compared although that was asked for.
+    pub(super) fault: Option<String>,
 }
 
 impl Ids {
@@ -53,9 +55,24 @@ impl Ids {
 
 impl Shown {
     /// Of groups of searches, or of combinations.
-    pub(crate) fn of_groups(compared: Compared, alone: [Vec<String>; 2]) -> Self {
+    pub(crate) fn of_groups(compared: Compared) -> Self {
         let ids = compared.sides.clone().map(|(id, _)| Ids::One(id));
-        Self { compared, ids, pooled: Vec::new(), alone: Some(alone) }
+        Self { compared, ids, pooled: Vec::new(), is_grouped: true, fault: None }
+    }
+
+    /// Of what could not be compared, and why.
+    pub(super) fn of_fault(a: String, tolerance: f64, why: String) -> Self {
+        let compared = Compared {
+            sides: [(a.clone(), 0), (String::new(), 0)],
+            names: [String::new(), String::new()],
+            tolerance,
+            rows: Vec::new(),
+            untold: Some(why.clone()),
+            alone: [Vec::new(), Vec::new()],
+            remarks: Vec::new(),
+        };
+        let ids = [Ids::One(a), Ids::Runs(Vec::new())];
+        Self { compared, ids, pooled: Vec::new(), is_grouped: false, fault: Some(why) }
     }
 
     /// Tells of it in all the ways that are wanted. Returns the exit code that it means.
@@ -80,16 +97,21 @@ impl Shown {
         Ok(exit)
     }
 
-    /// 3 where B is worse.
+    /// 3 where B is worse, and 2 where it is nothing that can be compared with A.
     pub(crate) fn exit(&self) -> Exit {
-        if self.compared.is_worse() { Exit::Broken } else { Exit::Held }
+        match &self.fault {
+            Some(_) => Exit::Usage,
+            None if self.compared.is_worse() => Exit::Broken,
+            None => Exit::Held,
+        }
     }
 
     /// For people.
     pub(crate) fn table(&self) -> String {
-        match &self.alone {
-            None => self.of_runs(),
-            Some(_) => self.of_combinations(),
+        match (&self.fault, self.is_grouped) {
+            (Some(_), _) => format!("{}\n", self.says()),
+            (None, false) => self.of_runs(),
+            (None, true) => self.of_combinations(),
         }
     }
 
@@ -155,14 +177,15 @@ impl Shown {
             "tolerance": of.tolerance, "worse": of.is_worse(), "says": of.says(),
             "untold": of.untold,
         });
-        match &self.alone {
-            None => {
+        match self.is_grouped {
+            false => {
                 let row = |row: &Row| row.json(&row.figure.label.replace(' ', "_"));
                 document["pairing"] = json!(pairing(of.is_paired()));
                 document["figures"] = of.rows.iter().map(row).collect();
                 document["pooled"] = self.pooled.iter().map(Pooled::json).collect();
             }
-            Some([a, b]) => {
+            true => {
+                let [a, b] = &of.alone;
                 let row = |row: &Row| {
                     let mut value = row.json(row.figure.name);
                     value["factors"] = json!(row.factors);

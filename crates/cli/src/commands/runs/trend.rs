@@ -1,6 +1,6 @@
 //! `plimsoll runs trend`: a figure over runs by one of their tags.
 
-use crate::commands::compare::tolerance;
+use crate::commands::compare::{others, tolerance};
 use crate::commands::report::write;
 use crate::exit::Exit;
 use crate::figures;
@@ -42,7 +42,7 @@ pub(super) fn show(args: &Args) -> Result<Exit> {
         None => usual(kind),
     };
     let mut tagged = Vec::new();
-    for entry in runs {
+    for &entry in &runs {
         let not_valid = entry.load.is_some_and(|load| !load.valid);
         if not_valid {
             remarks.push(format!("left out, as it is not valid: {}", entry.id));
@@ -57,6 +57,7 @@ pub(super) fn show(args: &Args) -> Result<Exit> {
             Tagged { started, value, one }
         }));
     }
+    remarks.extend(other_loads(&runs, &args.out)?);
     let mut of = Trend::of((figure, &args.by, &subject), tolerance, tagged);
     of.remarks.splice(0..0, remarks);
     print(&if args.json { format!("{:#}\n", of.json()) } else { table(&of) })?;
@@ -65,6 +66,23 @@ pub(super) fn show(args: &Args) -> Result<Exit> {
         say(&format!("page: {}", path.display()));
     }
     Ok(Exit::Held)
+}
+
+/// Where the loads of the runs differ: then that may be why the figure does.
+fn other_loads(runs: &[&Entry], root: &Path) -> Result<Option<String>> {
+    let mut first: Option<String> = None;
+    for entry in runs {
+        let path = root.join(&entry.id);
+        let plan = match entry.cells {
+            None => Run::open(&path)?.plan_text(),
+            Some(_) => Experiment::open(&path)?.meta().plan_text.clone(),
+        };
+        let before = first.get_or_insert_with(|| plan.clone());
+        if let Some(other) = others(before, &plan).first() {
+            return Ok(Some(format!("the loads differ, as of {}: {other}", entry.id)));
+        }
+    }
+    Ok(None)
 }
 
 /// The replications of a run or of an experiment; `None` where that has several combinations.
@@ -125,7 +143,7 @@ fn table(of: &Trend) -> String {
     let most = of.points.iter().map(|point| point.mean).fold(0.0, f64::max);
     let heads = [of.tag.as_str(), "runs", of.figure.label, "95% interval", "change", ""];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
-    rows.extend(of.points.iter().map(|point| row(of.figure, point, most)));
+    rows.extend(of.points.iter().map(|point| row(of, point, most)));
     align(&mut out, &rows, 1, Paint::stdout());
     out
 }
@@ -133,12 +151,12 @@ fn table(of: &Trend) -> String {
 /// The widest bar.
 const WIDEST: u32 = 24;
 
-fn row(figure: &Figure, point: &Point, most: f64) -> Vec<String> {
-    let show = |value: f64| figure.unit.show(value);
+fn row(of: &Trend, point: &Point, most: f64) -> Vec<String> {
+    let show = |value: f64| of.figure.unit.show(value);
     let interval = point
         .interval
         .map_or_else(|| "–".to_owned(), |of| format!("{} to {}", show(of.low), show(of.high)));
-    let change = point.ratio.map_or_else(|| "–".to_owned(), |of| format!("× {:.3}", of.value));
+    let change = of.changed(point);
     let word = match point.verdict {
         Some(Verdict::Worse) => " worse",
         Some(Verdict::Better) => " better",
