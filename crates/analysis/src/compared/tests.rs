@@ -100,7 +100,7 @@ fn figures_that_some_replications_lack_are_left_out_and_named() {
     let (mut a, b) = (side("a", &A, 0.0), side("b", &A, 0.0));
     a.groups[0].ones[2].figures.remove("response_us.p99");
     let found = compared(&a, &b, &with(&usual(Kind::Load, [&a, &b])));
-    assert_eq!(found.remarks, ["response p99 is left out: a-2 lack it"]);
+    assert_eq!(found.remarks, ["response p99 is left out: a-2 lacks it"]);
     let judged: Vec<&str> =
         found.rows.iter().filter(|row| row.is_judged).map(|row| row.figure.name).collect();
     assert_eq!(judged, ["response_us.p50", "errors"], "p90 is nowhere, so p50 is the highest");
