@@ -40,7 +40,8 @@ pub struct Point {
     /// The change, with its 95% interval; `None` where one of the two has one run.
     pub changed: Option<Estimate>,
     /// Whether it is worse or better than the point before, beyond the tolerance; `None` where the
-    /// figure is neither, or that cannot be told.
+    /// figure is neither, or that cannot be told. What looks worse is left open where a host was
+    /// noisy.
     pub verdict: Option<Verdict>,
     /// In how many of its runs the host was noisy.
     pub noisy: usize,
@@ -194,6 +195,7 @@ impl Point {
         let started = runs.first()?.started.clone();
         let of = |run: &Tagged| run.one.figures.get(figure.name).copied();
         let values: Vec<f64> = runs.iter().filter_map(of).collect();
+        let noisy = runs.iter().filter(|run| !run.one.noise.is_empty()).count();
         let is_above = |values: &[f64]| values.iter().all(|value| *value > 0.0);
         let is_ratio = is_above(&values) && before.is_none_or(|before| is_above(&before.values));
         let is_share = matches!(figure.unit, Unit::Share | Unit::Count);
@@ -212,6 +214,10 @@ impl Point {
             if let Ok(compared) = compared {
                 changed = Some(compared.estimate);
                 verdict = Some(compared.verdict).filter(|_| better != Better::Neither);
+                // A noisy host may be why a figure looks worse.
+                if verdict == Some(Verdict::Worse) && (noisy > 0 || before.noisy > 0) {
+                    verdict = Some(Verdict::Undecided);
+                }
             }
         }
         // No time, rate or share is below nought: there its interval is cut off.
@@ -229,7 +235,7 @@ impl Point {
             change,
             changed,
             verdict,
-            noisy: runs.iter().filter(|run| !run.one.noise.is_empty()).count(),
+            noisy,
         })
     }
 }

@@ -160,6 +160,7 @@ fn row(of: &Trend, point: &Point, most: f64) -> Vec<String> {
     let word = match point.verdict {
         Some(Verdict::Worse) => " worse",
         Some(Verdict::Better) => " better",
+        _ if point.noisy > 0 => " (noisy host)",
         _ => "",
     };
     let share = if most > 0.0 { point.mean / most } else { 0.0 };
