@@ -11,6 +11,7 @@ mod pace;
 use plimsoll_capacity::compared::Search;
 use plimsoll_capacity::result::{CapacityResult, RESULT};
 use plimsoll_capacity::series::{EXTENSION, SCHEMA, SeriesFile, SeriesRun};
+use plimsoll_runs::experiment::CELLS;
 use plimsoll_runs::{Run, RunError, iso8601};
 use plimsoll_units::failure::{Failure, Kind};
 use std::fs::File;
@@ -195,7 +196,7 @@ fn of_folder(folder: &Path) -> Result<Named, SeriesError> {
     let result = result_of(folder)?;
     let result = result.ok_or_else(|| SeriesError::NoSearch { path: folder.to_owned() })?;
     let meta = run.meta();
-    let id = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let id = called(folder);
     let member = id.rsplit_once('-').and_then(|(series, number)| {
         let number = number.parse().ok()?;
         file_of(&folder.with_file_name(series)).is_file().then(|| (series.to_owned(), number))
@@ -208,6 +209,17 @@ fn of_folder(folder: &Path) -> Result<Named, SeriesError> {
         run: record(number, &id, meta.started_unix_ns, 0.0, &result),
     };
     Ok(Named { id: series, searches: vec![search] })
+}
+
+/// What a run folder is called: a cell by its experiment, too, as each experiment has a first one.
+fn called(folder: &Path) -> String {
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let own = name(folder).unwrap_or_default();
+    let cells = folder.parent().filter(|parent| parent.ends_with(CELLS));
+    match cells.and_then(Path::parent).and_then(name) {
+        Some(experiment) => format!("{experiment}/{CELLS}/{own}"),
+        None => own,
+    }
 }
 
 /// The result of the search that a run folder holds; `None` where it was none, or has not ended.
