@@ -17,6 +17,8 @@ RUSTFLAGS="${RUSTFLAGS:-} -C target-feature=+crt-static" \
     PLIMSOLL_COMMIT=$(git rev-parse --short=12 HEAD 2>/dev/null || true) \
     cargo build --profile dist --package plimsoll --features parquet --target "$target" >&2
 program=${CARGO_TARGET_DIR:-target}/$target/dist/plimsoll
+# Symbols serve debuggers alone.
+if command -v strip >/dev/null; then strip --strip-all "$program"; fi
 
 # Of a static program that may lie anywhere, ldd says so; of one that may not, it says no.
 if ldd "$program" 2>/dev/null | grep -qv 'statically linked'; then
