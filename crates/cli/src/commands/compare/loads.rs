@@ -119,7 +119,7 @@ mod tests {
         let shorter = others(&a, &plan("rate = '50/s'\nfor = '2s'", rates));
         assert_eq!(shorter, ["load.for: 2s, was 20s"]);
         let more = others(&a, &plan("rate = '50/s'\nfor = '20s'\nwarm_up = '1s'", rates));
-        assert_eq!(more, ["load.warm_up: 1s, was not there"]);
+        assert_eq!(more, ["load.warm_up: 1s, was 0s"]);
         // A key that every level replaces, other levels, and what is no load.
         let fewer = plan("rate = '70/s'\nfor = '20s'", "\"load.rate\" = ['50/s', '70/s']");
         assert!(others(&a, &fewer).is_empty());
