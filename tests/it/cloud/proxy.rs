@@ -216,9 +216,12 @@ fn message(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
                 return Some((head, read[end + 4..end + 4 + length].to_vec()));
             }
         }
-        match stream.read(&mut block).ok()? {
-            0 => return None,
-            count => read.extend_from_slice(&block[..count]),
+        match stream.read(&mut block) {
+            Ok(0) => return None,
+            Ok(count) => read.extend_from_slice(&block[..count]),
+            // A wait with a limit ends when the process goes on after it was stopped.
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(_) => return None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Users of the market: over HTTP, a request a connection, and over WebSocket.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -117,6 +117,8 @@ impl Socket {
                     return Err(frame.map_or(0, |frame| frame.code.into()));
                 }
                 Ok(_) => {}
+                // A wait with a limit ends when this process goes on after it was stopped.
+                Err(tungstenite::Error::Io(error)) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => return Err(0),
             }
         }

@@ -154,7 +154,10 @@ impl Walk<'_> {
         let (mut read, mut chunk) = (Vec::new(), [0; 4096]);
         loop {
             wire.limit(deadline.left().map_err(told)?).map_err(failed)?;
-            let n = wire.read(&mut chunk).map_err(failed)?;
+            let n = match wire.read(&mut chunk) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                read => read.map_err(failed)?,
+            };
             read.extend_from_slice(&chunk[..n]);
             let upgraded = match Head::read_answer(&read) {
                 Err(why) if is_switch(&read) => {

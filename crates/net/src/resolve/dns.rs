@@ -139,6 +139,8 @@ fn over_udp(
         let length = match socket.recv(&mut bytes) {
             Ok(length) => length,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
+            // The process was stopped meanwhile, and goes on.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
         };
         let message = Message::from_octets(bytes[..length].to_vec());

@@ -53,7 +53,12 @@ impl Cloud {
         if let Some(known) = self.known_account(&key) {
             return Ok(known);
         }
-        let found = match self.asked_account() {
+        // A connection that broke says nothing of the account.
+        let asked = match self.asked_account() {
+            Err(CloudError::Silent { .. }) => self.asked_account(),
+            asked => asked,
+        };
+        let found = match asked {
             Ok(number) => (Account::Number(number), None),
             Err(error) => (Account::Key(key.clone()), Some(error.to_string())),
         };
@@ -61,7 +66,7 @@ impl Cloud {
         Ok(found)
     }
 
-    /// Asks the cloud, once: it is no loss where it does not answer.
+    /// Asks the cloud: it is no loss where it does not answer.
     fn asked_account(&self) -> Result<String, CloudError> {
         let at = Where { api_version: VERSION.to_owned(), ..self.at().clone() };
         let answer = self.of_same(at, SERVICE)?.ask("GetCallerIdentity", &Vec::new())?;
