@@ -41,6 +41,7 @@ mod exit_codes;
 mod experiments;
 mod figures;
 mod first_words;
+mod fleet;
 mod following;
 mod for_ever;
 mod forward_proxies;

@@ -90,6 +90,9 @@ pub(crate) enum Command {
     Plan(Plans),
     /// Print a completion script for a shell
     Completions(Completions),
+    /// Have a part of a load, as a controller says over a pipe
+    #[command(hide = true)]
+    Worker(crate::worker_args::Worker),
     /// Write the manual pages of all commands into a folder
     #[command(hide = true)]
     Man(Man),

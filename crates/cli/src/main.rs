@@ -33,6 +33,7 @@ mod testbed_args;
 mod trace_args;
 mod trend_args;
 mod web_args;
+mod worker_args;
 mod wsbench_args;
 
 use args::{Arguments, Command};
@@ -84,6 +85,7 @@ fn main() -> std::process::ExitCode {
         Command::Export(export) => commands::export::run(&export),
         Command::Plan(plans) => commands::plan::run(&plans),
         Command::Completions(completions) => commands::completions::run(&completions),
+        Command::Worker(worker) => commands::worker::run(&worker),
         Command::Man(man) => commands::man::run(&man),
     };
     match result {

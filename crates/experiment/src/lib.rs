@@ -15,6 +15,7 @@ mod engine;
 pub mod error;
 pub mod estimate;
 pub mod factors;
+pub mod fleet;
 mod folders;
 mod gone;
 mod hosts;

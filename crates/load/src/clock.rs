@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
+use rustix::thread::{ClockId as Sleeps, clock_nanosleep_absolute};
 use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
 
 /// Reads offsets since its origin.
@@ -24,7 +25,22 @@ impl Clock {
     /// A clock whose zero is now.
     #[must_use]
     pub fn start() -> Self {
-        Self { origin_ns: nanoseconds(clock_gettime(ClockId::Monotonic)) }
+        Self { origin_ns: monotonic_ns() }
+    }
+
+    /// A clock whose zero is at `origin_ns` of this host's monotonic clock, past or to come.
+    #[must_use]
+    pub fn from_origin(origin_ns: u64) -> Self {
+        Self { origin_ns }
+    }
+
+    /// Waits for its zero, where that is to come.
+    pub fn wait_for_start(&self) {
+        let start = timespec(self.origin_ns);
+        while monotonic_ns() < self.origin_ns {
+            // A signal may end it before.
+            let _ = clock_nanosleep_absolute(Sleeps::Monotonic, &start);
+        }
     }
 
     /// A clock whose zero is `ns` after this one's.
@@ -54,6 +70,12 @@ impl Clock {
 #[must_use]
 pub fn tick_ns() -> u64 {
     nanoseconds(clock_getres(ClockId::MonotonicCoarse))
+}
+
+/// This host's monotonic clock, in nanoseconds.
+#[must_use]
+pub fn monotonic_ns() -> u64 {
+    nanoseconds(clock_gettime(ClockId::Monotonic))
 }
 
 /// CPU time of the calling thread, in nanoseconds.

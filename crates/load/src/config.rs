@@ -80,6 +80,24 @@ impl Users {
     }
 }
 
+/// Which part of a load this process has, where several have it together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Which process it is, from 0.
+    pub process: u32,
+    /// How many there are.
+    pub processes: u32,
+    /// How many threads those before it have.
+    pub before: u32,
+    /// How many threads those behind it have.
+    pub after: u32,
+}
+
+impl Part {
+    /// All of it.
+    pub const WHOLE: Self = Self { process: 0, processes: 1, before: 0, after: 0 };
+}
+
 /// A session's settings.
 #[derive(Clone)]
 pub struct Config {
@@ -117,6 +135,8 @@ pub struct Config {
     pub streams_per_connection: u32,
     /// Threads, at least 1 and at most the most connections.
     pub threads: u32,
+    /// Which part of the load they have. All else here is of the whole load.
+    pub part: Part,
     /// How threads wait.
     pub pacing: Pacing,
     /// How long an answer may take, from sent; also how long a connection may take to be made.
@@ -182,6 +202,7 @@ impl Config {
     /// Descriptors a session needs at most, its own few included.
     #[must_use]
     pub fn descriptors(&self) -> u64 {
-        u64::from(self.connections.1) + 2 * u64::from(self.threads)
+        let connections = self.connections.1.div_ceil(self.part.processes.max(1));
+        u64::from(connections) + 2 * u64::from(self.threads)
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn start<D: Driver + 'static>(
     recorder: Recorder,
 ) -> io::Result<JoinHandle<()>> {
     let connected = line.connected.clone();
-    std::thread::Builder::new().name(format!("load-{}", line.share.index)).spawn(move || {
+    std::thread::Builder::new().name(format!("load-{}", line.index)).spawn(move || {
         match Worker::new(config, line, driver, source, recorder) {
             Ok(worker) => worker.run(),
             // The session hears of it in place of the connections.

@@ -45,7 +45,7 @@ stores! {
     cassandra: Cassandra, of feature "cassandra", without it "cassandra/scheme.rs";
 }
 
-pub use config::{Config, Expected, Pacing, Users};
+pub use config::{Config, Expected, Pacing, Part, Users};
 pub use protocol::{Protocol, schemes};
 pub use recorder::{SLICE_NS, Slice};
 pub use session::{Session, SessionError};

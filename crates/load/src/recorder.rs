@@ -13,6 +13,7 @@ use plimsoll_runs::{
     TraceId,
 };
 use plimsoll_workload::scenario::GroupEnd;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
@@ -21,7 +22,7 @@ use std::sync::mpsc::{Receiver, Sender};
 pub const SLICE_NS: u64 = 250_000_000;
 
 /// One thread's slice, and the samples that ended in it.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Slice {
     /// Whose it is.
     pub thread: u32,

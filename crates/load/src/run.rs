@@ -2,10 +2,12 @@
 
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::recorder::Slice;
 use crate::session::{Load, Session, SessionError};
 use crate::source::Times;
 use plimsoll_runs::{Class, Event, Interval, Sink, SinkError, TlsHandshakes};
 use plimsoll_units::failure::{Failure, Kind};
+use plimsoll_units::show_duration;
 use std::time::Duration;
 
 /// One second.
@@ -24,6 +26,85 @@ pub enum RunError {
     /// A thread of the engine could not go on.
     #[error("generate load: {0}")]
     Engine(String),
+    /// A process that had a part of the load is lost.
+    #[error(transparent)]
+    Worker(#[from] Lost),
+}
+
+/// A process that had a part of a load is lost: the load has ended, as nobody else can send what
+/// was its part.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "go on with the load without {worker}, which was lost after {}: {cause}",
+    show_duration(*.after_ns)
+)]
+pub struct Lost {
+    /// Which one.
+    pub worker: String,
+    /// How it was lost, as far as that is known.
+    pub cause: String,
+    /// When that was noticed, nanoseconds since the load began.
+    pub after_ns: u64,
+}
+
+/// What offers a load: the threads of this process ([`Session`]), or other processes that have a
+/// part of it each.
+pub trait Engine {
+    /// The load's time.
+    fn clock(&self) -> Clock;
+    /// From `from_ns` on, offers the part of the load's [`Offer`] with this number, whose times
+    /// these are.
+    fn offer(&mut self, from_ns: u64, part: usize, times: &Times);
+    /// What is due from `at_ns` on is of the measured phase.
+    fn measure_from(&mut self, at_ns: u64);
+    /// The load ends at `at_ns`, when all is answered, or the drain time later.
+    fn end_at(&mut self, at_ns: u64);
+    /// Offers no more, finishes what is in flight, ends.
+    fn stop(&mut self);
+    /// Ends at once.
+    fn abort(&mut self);
+    /// The next slice of all, waiting for it up to `patience`.
+    fn next_slice(&mut self, patience: Duration) -> Option<&Slice>;
+    /// Whether all is over and all slices are taken.
+    fn has_ended(&self) -> bool;
+    /// Who was lost, where somebody was: all others end then.
+    fn lost(&self) -> Option<Lost> {
+        None
+    }
+}
+
+impl Engine for Session {
+    fn clock(&self) -> Clock {
+        Self::clock(self)
+    }
+
+    fn offer(&mut self, from_ns: u64, _part: usize, times: &Times) {
+        Self::offer(self, from_ns, times);
+    }
+
+    fn measure_from(&mut self, at_ns: u64) {
+        Self::measure_from(self, at_ns);
+    }
+
+    fn end_at(&mut self, at_ns: u64) {
+        Self::end_at(self, at_ns);
+    }
+
+    fn stop(&mut self) {
+        Self::stop(self);
+    }
+
+    fn abort(&mut self) {
+        Self::abort(self);
+    }
+
+    fn next_slice(&mut self, patience: Duration) -> Option<&Slice> {
+        Self::next_slice(self, patience)
+    }
+
+    fn has_ended(&self) -> bool {
+        Self::has_ended(self)
+    }
 }
 
 /// What is offered over the whole run, warm-up included.
@@ -47,6 +128,15 @@ impl Offer {
         match self {
             Self::Open { parts, .. } => parts.iter().map(Times::duration_ns).sum(),
             Self::Closed(_, duration_ns) => *duration_ns,
+        }
+    }
+
+    /// How users of the session that offers it come by their requests.
+    #[must_use]
+    pub fn load(&self) -> Load {
+        match self {
+            Self::Open { limit, .. } => Load::Open { limit: *limit },
+            Self::Closed(load, _) => load.clone(),
         }
     }
 }
@@ -150,17 +240,28 @@ pub fn run(
     sink: &mut dyn Sink,
     watch: &mut dyn Watch,
 ) -> Result<Ended, RunError> {
-    let load = match offer {
-        Offer::Open { limit, .. } => Load::Open { limit: *limit },
-        Offer::Closed(load, _) => load.clone(),
-    };
+    let load = offer.load();
     let mut session = Session::start_unless(config, &load, || watch.wish() != Wish::Continue)?;
+    run_by(&mut session, (config, offer), sink, watch)
+}
+
+/// As [`run`], by an engine whose time has begun, or is about to.
+///
+/// # Errors
+/// As for [`run`].
+pub fn run_by(
+    session: &mut dyn Engine,
+    (config, offer): (&Config, &Offer),
+    sink: &mut dyn Sink,
+    watch: &mut dyn Watch,
+) -> Result<Ended, RunError> {
     crate::sys::give_way();
     watch.starts(session.clock());
     if let Offer::Open { parts, .. } = offer {
         let mut from = 0;
-        for times in parts.iter().take(if watch.waits() { 1 } else { parts.len() }) {
-            session.offer(from, times);
+        let at_once = if watch.waits() { 1 } else { parts.len() };
+        for (number, times) in parts.iter().enumerate().take(at_once) {
+            session.offer(from, number, times);
             from += times.duration_ns();
         }
     }
@@ -181,7 +282,7 @@ pub fn run(
         sink,
         watch,
     };
-    fold.all(&mut session)?;
+    fold.all(session)?;
     let (end_ns, stopped_ns) = (fold.seconds.end_ns, fold.stopped_ns);
     let offered_ns = fold.length_ns.min(stopped_ns.unwrap_or(end_ns));
     let measured_from_ns = fold.measured_from_ns;
@@ -321,7 +422,7 @@ struct Fold<'a> {
 }
 
 impl Fold<'_> {
-    fn all(&mut self, session: &mut Session) -> Result<(), RunError> {
+    fn all(&mut self, session: &mut dyn Engine) -> Result<(), RunError> {
         let mut wish = Wish::Continue;
         let mut fault = None;
         loop {
@@ -352,9 +453,10 @@ impl Fold<'_> {
             }
         }
         self.seconds.flush(self.sink)?;
-        match fault {
-            Some(fault) => Err(RunError::Engine(fault)),
-            None => Ok(()),
+        match (session.lost(), fault) {
+            (Some(lost), _) => Err(lost.into()),
+            (None, Some(fault)) => Err(RunError::Engine(fault)),
+            (None, None) => Ok(()),
         }
     }
 
@@ -368,7 +470,7 @@ impl Fold<'_> {
     }
 
     /// Begins the measured phase with the next second, where the warm-up waits and may end.
-    fn measure(&mut self, session: &mut Session) -> Result<(), RunError> {
+    fn measure(&mut self, session: &mut dyn Engine) -> Result<(), RunError> {
         if self.waiting.is_none() || !self.seconds.end_ns.is_multiple_of(SECOND_NS) {
             return Ok(());
         }
@@ -377,8 +479,8 @@ impl Fold<'_> {
         let from_ns = second_after(session.clock().now());
         session.measure_from(from_ns);
         let mut at_ns = from_ns;
-        for times in next {
-            session.offer(at_ns, times);
+        for (number, times) in next.iter().enumerate() {
+            session.offer(at_ns, number + 1, times);
             at_ns += times.duration_ns();
         }
         self.length_ns = from_ns + measured_ns;
@@ -392,7 +494,7 @@ impl Fold<'_> {
     }
 
     /// Ends with the next whole second, unless the time is over then anyhow.
-    fn end_early(&mut self, session: &mut Session) -> Result<(), RunError> {
+    fn end_early(&mut self, session: &mut dyn Engine) -> Result<(), RunError> {
         let end_ns = second_after(session.clock().now());
         if end_ns >= self.length_ns {
             return Ok(());
@@ -406,7 +508,7 @@ impl Fold<'_> {
         Ok(())
     }
 
-    fn obey(&mut self, session: &mut Session, wish: Wish) -> Result<(), RunError> {
+    fn obey(&mut self, session: &mut dyn Engine, wish: Wish) -> Result<(), RunError> {
         let (kind, text) = match wish {
             Wish::Continue => return Ok(()),
             Wish::End => return self.end_early(session),
@@ -431,7 +533,7 @@ impl Failure for RunError {
     fn kind(&self) -> Kind {
         match self {
             Self::Session(error) => error.kind(),
-            Self::Sink(_) => Kind::Incomplete,
+            Self::Sink(_) | Self::Worker(_) => Kind::Incomplete,
             Self::Engine(_) => Kind::Fault,
         }
     }
@@ -440,7 +542,7 @@ impl Failure for RunError {
         match self {
             Self::Session(error) => error.hint(),
             Self::Sink(error) => error.hint(),
-            Self::Engine(_) => None,
+            Self::Engine(_) | Self::Worker(_) => None,
         }
     }
 }

@@ -162,28 +162,45 @@ impl Session {
         load: &Load,
         interrupted: impl FnMut() -> bool,
     ) -> Result<Self, SessionError> {
+        let mut session = Self::connect(config, load, interrupted)?;
+        session.begin(Clock::start());
+        Ok(session)
+    }
+
+    /// Starts threads and opens the connections; time begins with [`Session::begin`].
+    ///
+    /// # Errors
+    /// [`SessionError`]: nothing has been sent then.
+    pub fn connect(
+        config: &Config,
+        load: &Load,
+        interrupted: impl FnMut() -> bool,
+    ) -> Result<Self, SessionError> {
         allow_descriptors(config, load)?;
         let count = config.threads.clamp(1, config.connections.1.max(1));
         let shared = Arc::new(Shared {
             free: (0..count).map(|_| AtomicU32::new(0)).collect(),
             commands: (0..count).map(|_| AtomicBool::new(false)).collect(),
-            serial: AtomicU32::new(0),
+            // No two connections of a load have one number, in whichever process they are.
+            serial: AtomicU32::new(u32::MAX / config.part.processes.max(1) * config.part.process),
             open: AtomicU32::new(0),
             first: AtomicU32::new(0),
-            users: numbers(load),
+            users: numbers(load, config.part),
         });
         let (filled_in, filled) = channel();
         let (connected_in, connected) = channel();
         let secrets = Arc::new(config.secrets());
         let mut threads = Vec::new();
         for index in 0..count {
-            let share = Share { index, of: count };
-            let thread = spawn(config, load, &secrets, share, &shared, &filled_in, &connected_in)
+            let of = config.part.before + count + config.part.after;
+            let share = Share { index: config.part.before + index, of };
+            let ends = (index, share);
+            let thread = spawn(config, load, &secrets, ends, &shared, &filled_in, &connected_in)
                 .map_err(SessionError::System)?;
             threads.push(thread);
         }
         drop(connected_in);
-        let mut session = Self {
+        let session = Self {
             clock: Clock::start(),
             threads,
             shared,
@@ -194,10 +211,14 @@ impl Session {
             offers: 0,
         };
         session.await_connections(config, &connected, interrupted)?;
-        session.clock = Clock::start();
-        let clock = session.clock;
-        session.tell(|| Command::Go(clock));
         Ok(session)
+    }
+
+    /// Time begins with a clock, once its zero has come: it is waited for.
+    pub fn begin(&mut self, clock: Clock) {
+        clock.wait_for_start();
+        self.clock = clock;
+        self.tell(|| Command::Go(clock));
     }
 
     fn await_connections(
@@ -395,7 +416,7 @@ fn spawn(
     config: &Config,
     load: &Load,
     secrets: &Arc<Secrets>,
-    share: Share,
+    (index, share): (u32, Share),
     shared: &Arc<Shared>,
     filled: &Sender<Box<Slice>>,
     connected: &Sender<Connected>,
@@ -404,6 +425,7 @@ fn spawn(
     let (empty, empty_out) = channel();
     let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
     let line = Line {
+        index,
         share,
         commands: commands_out,
         connected: connected.clone(),
@@ -411,7 +433,7 @@ fn spawn(
         shared: shared.clone(),
     };
     let (keep, secrets) = (config.samples, secrets.clone());
-    let recorder = Recorder::new(share.index, keep, secrets, filled.clone(), empty_out);
+    let recorder = Recorder::new(index, keep, secrets, filled.clone(), empty_out);
     let source = source(config, load, share, &shared.users);
     let render = RenderState::new(config.seed, share);
     let render = match &config.traceparents {

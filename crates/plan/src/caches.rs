@@ -76,9 +76,9 @@ pub struct MadeRequests {
 /// The sections of a plan of clusters. A plan of a load has none of them.
 pub(crate) const SECTIONS: [&str; 5] = ["trace", "workload", "latency", "cluster", "cache"];
 /// The keys and sections of other plans that make no sense here.
-const FOREIGN: [&str; 15] = [
-    "target", "store", "search", "measure", "pool", "instance", "balancer", "billing", "policy",
-    "tune", "testbed", "role", "link", "collect", "watch",
+const FOREIGN: [&str; 16] = [
+    "target", "store", "search", "fleet", "measure", "pool", "instance", "balancer", "billing",
+    "policy", "tune", "testbed", "role", "link", "collect", "watch",
 ];
 
 impl CachePlan {

@@ -77,6 +77,7 @@ pub use sections::collect::Collect;
 pub use sections::constraint::{Condition, Constraint};
 pub use sections::elastic::Elastic;
 pub use sections::experiment::{Between, Experiment, FactorPlan, Order};
+pub use sections::fleet::Fleet;
 pub use sections::header::Header;
 pub use sections::hosts::Host;
 pub use sections::instance::{Failures, Instance, InstanceType, Service};

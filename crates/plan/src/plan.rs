@@ -7,6 +7,7 @@ use crate::key::SectionKeys;
 use crate::kind::{self, PlanKind};
 use crate::opened::{Written, plan_of};
 use crate::reading::error::PlanErrors;
+use crate::reading::secret::REDACTED;
 use crate::reading::standing::Places;
 use crate::reading::tree::Table;
 use crate::reading::{Reading, Unfilled};
@@ -17,6 +18,7 @@ use crate::sections::ever;
 use crate::sections::experiment::{
     Experiment, FactorPlan, check_between, check_constraints, read_factors, write_factors,
 };
+use crate::sections::fleet::Fleet;
 use crate::sections::hosts::check_hosts;
 use crate::sections::link::{Link, read_links, write_links};
 use crate::sections::load::Load;
@@ -62,6 +64,8 @@ pub struct Plan {
     pub experiment: Option<Experiment>,
     /// The levels of each factor.
     pub factors: Vec<FactorPlan>,
+    /// Which processes offer the load together; `None` where this one does alone.
+    pub fleet: Option<Fleet>,
     /// Where the servers under test stand; `None` where the plan starts none.
     pub testbed: Option<Testbed>,
     /// The servers under test by the names of their roles, in the order in which they are started.
@@ -113,6 +117,7 @@ impl Plan {
         let repeat = check_repeat(&top, repeat, search.as_ref());
         let measure = Measure::read(&open(Measure::SECTION));
         let experiment = given(Experiment::SECTION).and_then(|of| Experiment::read(&of));
+        let fleet = given(Fleet::SECTION).and_then(|of| Fleet::read_beside(&of, &top));
         let mut factors = read_factors(reading, root);
         let is_pool = search.is_none() && !top.has(Tune::SECTION.path);
         if is_pool && (experiment.is_some() || !factors.is_empty() || compares_types(root)) {
@@ -136,10 +141,7 @@ impl Plan {
         let links = read_links(reading, root, testbed.as_ref(), &roles);
         let collect = Collect::read(&open(Collect::SECTION));
         let tune = top.has(Tune::SECTION.path).then(|| Tune::read(&open(Tune::SECTION))).flatten();
-        if tune.is_some() && elastic.is_none() {
-            let hint = "give [pool], [instance] and [policy.LABEL] too";
-            top.fault(Tune::SECTION.path, "`tune` goes with a pool", Some(hint));
-        }
+        check_tuned(&top, tune.is_some() && elastic.is_none());
         Some(Self {
             name,
             seed,
@@ -153,6 +155,7 @@ impl Plan {
             elastic,
             experiment,
             factors,
+            fleet,
             testbed,
             roles,
             links,
@@ -196,6 +199,7 @@ impl Plan {
         }
         self.experiment.iter().for_each(|of| of.write(&mut out));
         write_factors(&self.factors, &mut out);
+        self.fleet.iter().for_each(|of| of.write(&mut out));
         self.testbed.iter().for_each(|of| of.write(&mut out));
         write_roles(&self.roles, &mut out);
         write_links(&self.links, &mut out);
@@ -306,6 +310,16 @@ impl Plan {
         self.experiment.is_some() || !self.factors.is_empty()
     }
 
+    /// The keys whose secrets are left out where the plan is written: they stand in it.
+    #[must_use]
+    pub fn hides(&self) -> Vec<String> {
+        let text = self.to_toml();
+        // In a URL the mark is encoded.
+        let is_hidden = |line: &&str| line.contains(REDACTED) || line.contains("redacted%E2%80%A6");
+        let keys = text.lines().filter(is_hidden).filter_map(|line| line.split_once('='));
+        keys.map(|(key, _)| key.trim().to_owned()).collect()
+    }
+
     /// The keys whose secrets were left out when the plan was printed. Who executes a plan refuses
     /// where there are any.
     #[must_use]
@@ -342,6 +356,14 @@ fn check_types(top: &Section<'_>, root: &Table, is_pool: bool) {
 fn is_of_model(root: &Table, elastic: Option<&Elastic>) -> bool {
     let has_servers = elastic.is_some_and(|of| of.pool.role.is_some());
     kind::of(root) == PlanKind::Pool && !has_servers
+}
+
+/// Notes a search for parameters of a pool that there is not.
+fn check_tuned(top: &Section<'_>, lacks_pool: bool) {
+    if lacks_pool {
+        let hint = "give [pool], [instance] and [policy.LABEL] too";
+        top.fault(Tune::SECTION.path, "`tune` goes with a pool", Some(hint));
+    }
 }
 
 /// How many times the plan is run: once more than a search has restarts, where it has some.

@@ -16,7 +16,8 @@ const BINS: usize = 100;
 
 /// Counts of answers in the hundredths of a stretch of a run, of requests that were due in the
 /// measured phase.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Answered([u32; BINS]);
 
 impl Default for Answered {
@@ -74,6 +75,20 @@ impl Answered {
         let counts = self.0[..whole].iter().copied().map(f64::from).sum::<f64>();
         let part = self.0.get(whole).copied().map_or(0.0, f64::from);
         counts + part * (since_ns % BIN_NS) as f64 / BIN_NS as f64
+    }
+}
+
+impl From<Answered> for String {
+    fn from(of: Answered) -> Self {
+        of.text()
+    }
+}
+
+impl TryFrom<String> for Answered {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text).ok_or("no list of counts of answers")
     }
 }
 

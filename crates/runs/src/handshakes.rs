@@ -9,7 +9,8 @@ const MOST: usize = 16;
 
 /// Round trips in nanoseconds, in the order in which they were seen: the first sixteen of a
 /// stretch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(into = "Vec<u64>", from = "Vec<u64>")]
 pub struct Handshakes {
     ns: [u64; MOST],
     count: usize,
@@ -38,6 +39,20 @@ impl Handshakes {
     #[must_use]
     pub fn all(&self) -> &[u64] {
         self.ns.get(..self.count).unwrap_or_default()
+    }
+}
+
+impl From<Handshakes> for Vec<u64> {
+    fn from(of: Handshakes) -> Self {
+        of.all().to_vec()
+    }
+}
+
+impl From<Vec<u64>> for Handshakes {
+    fn from(all: Vec<u64>) -> Self {
+        let mut kept = Self::default();
+        all.into_iter().for_each(|ns| kept.push(ns));
+        kept
     }
 }
 

@@ -22,9 +22,10 @@ use crate::tag::{Named, Tag};
 use crate::users::UserCounts;
 use crate::websocket::WebSocketCounts;
 use plimsoll_stats::Histogram;
+use serde::{Deserialize, Serialize};
 
 /// Counts of requests and bytes, by whichever rule the owner states.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Due.
     pub offered: u64,
@@ -115,7 +116,7 @@ impl Counters {
 }
 
 /// Requests of one phase, as far as they came in one stretch of time.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct PhaseSlice {
     /// Counted by the phase in which the request was due.
     pub counters: Counters,
@@ -157,7 +158,7 @@ impl PhaseSlice {
 /// stored.
 ///
 /// Offsets are nanoseconds since the run's first due time (warm-up included).
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Interval {
     /// Start of the stretch.
     pub start_ns: u64,
@@ -255,6 +256,13 @@ impl Interval {
         self.add_counts(other);
     }
 
+    /// Adds the same stretch as another process saw it, whose connections are others.
+    pub fn join(&mut self, other: &Self) {
+        let connections = self.connections + other.connections;
+        self.merge(other);
+        self.connections = connections;
+    }
+
     fn add_counts(&mut self, other: &Self) {
         self.events.add(&other.events);
         for (mine, theirs) in self.phases.iter_mut().zip(&other.phases) {
@@ -324,7 +332,8 @@ impl Interval {
 
 /// One request, as `--samples` keeps it. Offsets are nanoseconds since the run's first due time;
 /// 0 in `sent_ns`, `first_byte_ns` or `done_ns` where it never came to that.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "SampleFields", from = "SampleFields")]
 pub struct Sample {
     /// When it was due.
     pub due_ns: u64,
@@ -350,4 +359,50 @@ pub struct Sample {
     pub error: Option<ErrorKind>,
     /// Its trace, where servers were asked to record it.
     pub trace: Option<TraceId>,
+}
+
+/// A [`Sample`] as others are told of it: its fields in their order, as there are very many.
+type SampleFields =
+    (u64, u64, u64, u64, u64, u32, u16, u32, u16, Phase, Option<ErrorKind>, Option<TraceId>);
+
+impl From<Sample> for SampleFields {
+    fn from(of: Sample) -> Self {
+        let Sample { due_ns, sent_ns, first_byte_ns, done_ns, bytes, request, name, .. } = of;
+        let Sample { connection, status, phase, error, trace, .. } = of;
+        (
+            due_ns,
+            sent_ns,
+            first_byte_ns,
+            done_ns,
+            bytes,
+            request,
+            name,
+            connection,
+            status,
+            phase,
+            error,
+            trace,
+        )
+    }
+}
+
+impl From<SampleFields> for Sample {
+    fn from(of: SampleFields) -> Self {
+        let (due_ns, sent_ns, first_byte_ns, done_ns, bytes, request, ..) = of;
+        let (.., name, connection, status, phase, error, trace) = of;
+        Self {
+            due_ns,
+            sent_ns,
+            first_byte_ns,
+            done_ns,
+            bytes,
+            request,
+            name,
+            connection,
+            status,
+            phase,
+            error,
+            trace,
+        }
+    }
 }

@@ -57,7 +57,7 @@ impl Labelling {
 }
 
 /// What came of labels in a stretch of a run.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, serde::Serialize, serde::Deserialize)]
 pub struct Labelled {
     /// Those that came in it first, with their numbers.
     pub labels: Vec<(u16, String)>,

@@ -176,7 +176,7 @@ pub(crate) fn printable(name: &str) -> String {
 }
 
 /// What a [`NamedEvent`] is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum NamedPart {
     /// All of it.
     #[default]
@@ -192,7 +192,8 @@ pub enum NamedPart {
 }
 
 /// A request with a name that ended, due in the measured phase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "EventFields", from = "EventFields")]
 pub struct NamedEvent {
     /// What it is of.
     pub part: NamedPart,
@@ -212,6 +213,24 @@ pub struct NamedEvent {
     pub late_ns: u64,
     /// Bytes of the answer.
     pub bytes: u64,
+}
+
+/// A [`NamedEvent`] as others are told of it: its fields in their order, as there are very many.
+type EventFields = (NamedPart, u16, Option<u16>, Option<ErrorKind>, bool, u64, u64, u64, u64);
+
+impl From<NamedEvent> for EventFields {
+    fn from(of: NamedEvent) -> Self {
+        let NamedEvent { part, name, code, error, is_sent, .. } = of;
+        let NamedEvent { response_ns, service_ns, late_ns, bytes, .. } = of;
+        (part, name, code, error, is_sent, response_ns, service_ns, late_ns, bytes)
+    }
+}
+
+impl From<EventFields> for NamedEvent {
+    fn from(of: EventFields) -> Self {
+        let (part, name, code, error, is_sent, response_ns, service_ns, late_ns, bytes) = of;
+        Self { part, name, code, error, is_sent, response_ns, service_ns, late_ns, bytes }
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 //! answerable for that.
 
 /// A part of a run with a summary of its own. A request belongs to the phase it was due in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[repr(u8)]
 pub enum Phase {
     /// Before measurement: kept, never part of the summary's figures.
@@ -45,7 +47,9 @@ pub enum Blame {
 /// Four were sent and not answered:
 /// `sent = completed + timeout + reset + protocol + in_flight_at_end`.
 /// `status`, `check`, `redirect` and `take` were answered: kinds within `completed`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[repr(u8)]
 pub enum ErrorKind {
     /// No connection could be made: refused, unreachable, not made within the timeout.

@@ -31,7 +31,7 @@ pub const MAX_TEXT: usize = 200;
 const MAX_WORDS: usize = 2048;
 
 /// One cause of failures.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Reason {
     /// How the requests failed.
     pub kind: ErrorKind,
@@ -46,7 +46,7 @@ pub struct Reason {
 }
 
 /// The causes of failures in a stretch of a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Reasons(Vec<Reason>);
 
 impl Reasons {

@@ -18,7 +18,10 @@ use crate::ErrorKind;
 pub const MOST: usize = 20;
 
 /// The id of a trace (W3C Trace Context). Shown as 32 hexadecimal digits in lower case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(into = "String", try_from = "String")]
 pub struct TraceId(pub NonZeroU128);
 
 impl TraceId {
@@ -31,6 +34,20 @@ impl TraceId {
     }
 }
 
+impl From<TraceId> for String {
+    fn from(of: TraceId) -> Self {
+        of.to_string()
+    }
+}
+
+impl TryFrom<String> for TraceId {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text).ok_or("no id of a trace")
+    }
+}
+
 impl fmt::Display for TraceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:032x}", self.0)
@@ -38,7 +55,7 @@ impl fmt::Display for TraceId {
 }
 
 /// A request that servers were asked to record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SlowTrace {
     /// Its trace.
     pub id: TraceId,
@@ -62,7 +79,7 @@ impl SlowTrace {
 }
 
 /// The slowest requests of a stretch, at most [`MOST`], in no order.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Slowest(Vec<SlowTrace>);
 
 impl Slowest {

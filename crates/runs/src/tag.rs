@@ -81,7 +81,10 @@ impl AsRef<str> for Tag {
 
 /// The name of a tag that is a run's own. It has no commas, spaces or control characters, by which
 /// the log separates; and it is none of those that mean something already.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(into = "String", try_from = "String")]
 pub struct TagName(Arc<str>);
 
 impl std::str::FromStr for TagName {
@@ -98,6 +101,20 @@ impl std::str::FromStr for TagName {
             return refuse("the name of a histogram that is not one of every run's");
         }
         Ok(Self(name.into()))
+    }
+}
+
+impl From<TagName> for String {
+    fn from(of: TagName) -> Self {
+        of.to_string()
+    }
+}
+
+impl TryFrom<String> for TagName {
+    type Error = ParseError;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        name.parse()
     }
 }
 
@@ -120,7 +137,7 @@ impl Tagged for Tag {}
 impl Tagged for &TagName {}
 
 /// Histograms under tags of a run's own, in nanoseconds. Empty it holds no memory.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, serde::Serialize, serde::Deserialize)]
 pub struct Named(Vec<(TagName, Histogram)>);
 
 impl Named {

@@ -14,7 +14,7 @@ use crate::database::{has_table, int, uint};
 use crate::times::{decoded, encoded};
 
 /// What is known of a server's clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockOffset {
     /// The server's clock less this host's, nanoseconds.
     pub offset_ns: i64,
@@ -23,7 +23,7 @@ pub struct ClockOffset {
 }
 
 /// What came of broadcasts: messages that go to many, and say of themselves when they were sent.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct BroadcastCounts {
     /// Those that were received, each time by one client.
     pub received: u64,
@@ -60,7 +60,7 @@ pub struct BroadcastCounts {
 }
 
 /// What came of WebSockets.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct WebSocketCounts {
     /// Handshakes that opened one.
     pub connected: u64,

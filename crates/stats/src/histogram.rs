@@ -21,6 +21,7 @@
 pub mod codec;
 mod compact;
 mod exact;
+mod numbers;
 mod quantiles;
 
 pub use compact::Compact;

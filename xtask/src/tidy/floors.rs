@@ -16,7 +16,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("0", &["draw", "stats", "workload"]),
     ("1", &["plan", "runs"]),
     ("2", &["analysis", "cache", "load", "monitor", "shoal", "target"]),
-    ("3", &["capacity", "elastic", "testbed"]),
+    ("3", &["capacity", "elastic", "fleet", "testbed"]),
     ("4", &["experiment", "report"]),
     ("5", &["cli"]),
 ];

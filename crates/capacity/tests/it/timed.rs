@@ -94,6 +94,7 @@ fn config(address: SocketAddr) -> Config {
         traceparents: None,
         seed: 7,
         samples: true,
+        part: plimsoll_load::Part::WHOLE,
     }
 }
 

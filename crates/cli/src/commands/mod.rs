@@ -32,4 +32,5 @@ pub(crate) mod testbed;
 pub(crate) mod trace;
 pub(crate) mod tune;
 pub(crate) mod web;
+pub(crate) mod worker;
 pub(crate) mod wsbench;

@@ -150,6 +150,12 @@ pub enum ExperimentError {
     /// A policy or size that a trace does not allow.
     #[error(transparent)]
     Replay(Box<plimsoll_cache::simulate::SimulateError>),
+    /// Something of a load cannot be divided among workers.
+    #[error("divide among workers {0}")]
+    Undivided(String),
+    /// Workers could not begin a load.
+    #[error(transparent)]
+    Fleet(#[from] plimsoll_fleet::FleetError),
     /// The run could not be made or completed.
     #[error(transparent)]
     Load(#[from] plimsoll_load::run::RunError),
@@ -228,6 +234,7 @@ impl Failure for ExperimentError {
     fn kind(&self) -> Kind {
         match self {
             Self::Load(error) => error.kind(),
+            Self::Fleet(error) => error.kind(),
             Self::Name { .. }
             | Self::Protocol { .. }
             | Self::Store(_)
@@ -279,6 +286,7 @@ impl Failure for ExperimentError {
             Self::Log(error) => return error.hint(),
             Self::Store(error) => return error.hint(),
             Self::Load(error) => return error.hint(),
+            Self::Fleet(error) => return error.hint(),
             Self::Capacity(error) => return error.hint(),
             Self::File(error) => return error.hint(),
             Self::Artifact { source, .. } => return plimsoll_runs::hint_for_write(source),

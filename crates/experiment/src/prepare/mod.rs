@@ -1,6 +1,7 @@
 //! From a plan to what the engine needs: names become addresses, files become requests and
 //! schedules, `auto` becomes a choice.
 
+pub(crate) mod division;
 mod endpoint;
 mod offer;
 mod recorded;
@@ -18,7 +19,7 @@ use plimsoll_load::http1::encode::{Head, Proxied};
 use plimsoll_load::run::Offer;
 use plimsoll_load::store::Before;
 use plimsoll_load::way::Way;
-use plimsoll_load::{Config, Endpoint, Expected, Protocol, Users};
+use plimsoll_load::{Config, Endpoint, Expected, Part, Protocol, Users};
 use plimsoll_plan::{ConnectionLife, Plan};
 use plimsoll_runs::Names;
 use plimsoll_runs::summary::StoreWorkload;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use traces::Traces;
 
+pub use division::Division;
 pub use offer::peak;
 pub(crate) use offer::{Rates, rates};
 pub use plimsoll_net::tls::CertificateEnd;
@@ -60,6 +62,8 @@ pub struct Prepared {
     pub notes: Vec<String>,
     /// Until when the server's certificate is valid.
     pub certificate: CertificateEnd,
+    /// How the load is divided among workers; `None` where this process offers all of it.
+    pub fleet: Option<Division>,
 }
 
 impl Prepared {
@@ -147,16 +151,13 @@ fn busy_flows(plan: &Plan) -> impl Iterator<Item = String> {
 }
 
 fn made(plan: &Plan, place: &Place<'_>, contact: Contact) -> Result<Prepared, ExperimentError> {
+    is_whole(plan)?;
     let ask = contact == Contact::Target;
-    let redacted = plan.redacted();
-    if !redacted.is_empty() {
-        return Err(ExperimentError::Redacted { keys: redacted.join(", ") });
-    }
     let mut notes: Vec<String> = busy_flows(plan).collect();
     let traces = Traces::of(plan, place);
     let asked = requests::read(plan, place, &traces, &mut notes)?;
-    let url = asked.requests.list.first().map(|request| request.url.clone());
-    let url = url.ok_or(ExperimentError::NoTarget)?;
+    let first = asked.requests.list.first().ok_or(ExperimentError::NoTarget)?;
+    let url = first.url.clone();
     let (endpoint, way) = way(plan, &url, place, contact, &mut notes)?;
     let offer = offer::make(plan, &asked, &mut notes)?;
     let secure = url.scheme.is_secure;
@@ -168,8 +169,8 @@ fn made(plan: &Plan, place: &Place<'_>, contact: Contact) -> Result<Prepared, Ex
     let to = (&url, protocol, &traces);
     let users = scenario::users(plan, to, place, contact, &certificate, &mut notes)?;
     let called = users.as_ref().map_or(asked.called, |users| scenario::called(&users.scenario));
-    let connections = connections(plan, users.as_ref());
-    let threads = threads::count(plan, offer::peak_of(&offer), place.cores);
+    let (threads, pacing, fleet) = threads::of(plan, offer::peak_of(&offer), place.cores);
+    notes.extend(fleet.as_ref().and_then(Division::note));
     let config = Config {
         endpoint,
         head: head(plan, place, protocol, &way),
@@ -180,16 +181,17 @@ fn made(plan: &Plan, place: &Place<'_>, contact: Contact) -> Result<Prepared, Ex
         requests: Arc::new(asked.requests),
         sequence: asked.sequence,
         names: called.of,
+        connections: connections(plan, users.as_ref()),
         users,
         checks: plan.target.checks().into(),
         store,
         connection_per_request: is_per_request(plan),
         follow: plan.target.follow,
         expected: Expected::new(plan.target.ok.ranges().to_vec()),
-        connections,
         streams_per_connection: plan.load.streams,
         threads,
-        pacing: threads::pacing(plan, threads, place.cores),
+        part: Part::WHOLE,
+        pacing,
         timeout_ns: nanoseconds(plan.load.timeout),
         drain_ns: nanoseconds(plan.load.drain),
         max_waiting: plan.load.max_waiting,
@@ -198,6 +200,7 @@ fn made(plan: &Plan, place: &Place<'_>, contact: Contact) -> Result<Prepared, Ex
         seed: plan.seed,
         samples: plan.measure.samples,
     };
+    fleet.iter().try_for_each(|fleet| fleet.check(plan, &config))?;
     if ask {
         store::ask(plan, &config, Before::Load, &mut notes)?;
     }
@@ -214,7 +217,17 @@ fn made(plan: &Plan, place: &Place<'_>, contact: Contact) -> Result<Prepared, Ex
         names,
         notes,
         certificate,
+        fleet,
     })
+}
+
+/// Refuses a plan whose secrets were left out when it was printed.
+fn is_whole(plan: &Plan) -> Result<(), ExperimentError> {
+    let redacted = plan.redacted();
+    if redacted.is_empty() {
+        return Ok(());
+    }
+    Err(ExperimentError::Redacted { keys: redacted.join(", ") })
 }
 
 /// Where connections go, and on which way.

@@ -1,5 +1,6 @@
 //! How many threads, and how they wait, where the plan leaves it to us.
 
+use super::division::Division;
 use plimsoll_load::Pacing as Engine;
 use plimsoll_plan::{LoadShape, Pacing, Plan};
 
@@ -17,8 +18,17 @@ pub struct Cores {
     pub allowed: u32,
 }
 
+/// How many threads there are, how they wait, and how they are divided among workers.
+pub(super) fn of(plan: &Plan, peak_per_s: f64, cores: Cores) -> (u32, Engine, Option<Division>) {
+    let threads = count(plan, peak_per_s, cores);
+    match Division::of(plan, threads, spinning(plan, cores)) {
+        Some(fleet) => (fleet.all_threads(), fleet.pacing(), Some(fleet)),
+        None => (threads, pacing(plan, threads, cores), None),
+    }
+}
+
 /// The number of threads.
-pub(super) fn count(plan: &Plan, peak_per_s: f64, cores: Cores) -> u32 {
+fn count(plan: &Plan, peak_per_s: f64, cores: Cores) -> u32 {
     let enough = match &plan.load.shape {
         LoadShape::Closed { users, .. } => *users <= USERS_OF_ONE,
         LoadShape::Open { .. } | LoadShape::Replay => peak_per_s <= RATE_OF_ONE,
@@ -27,9 +37,19 @@ pub(super) fn count(plan: &Plan, peak_per_s: f64, cores: Cores) -> u32 {
     plan.load.threads.unwrap_or(auto).clamp(1, plan.load.connections.most.max(1))
 }
 
+/// How many threads may spin, whichever processes they are of.
+fn spinning(plan: &Plan, cores: Cores) -> u32 {
+    match plan.load.pacing {
+        Pacing::Precise => u32::MAX,
+        Pacing::Thrifty => 0,
+        Pacing::Auto if cores.allowed < cores.online => cores.allowed,
+        Pacing::Auto => cores.allowed.saturating_sub(1),
+    }
+}
+
 /// How threads wait: they spin only where they own their cores, which is where the process was
 /// given cores of its own, or where cores are left for everything else.
-pub(super) fn pacing(plan: &Plan, threads: u32, cores: Cores) -> Engine {
+fn pacing(plan: &Plan, threads: u32, cores: Cores) -> Engine {
     let pinned = cores.allowed < cores.online && threads <= cores.allowed;
     match plan.load.pacing {
         Pacing::Precise => Engine::Precise,

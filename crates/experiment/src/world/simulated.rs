@@ -129,6 +129,7 @@ pub fn live_only(plan: &Plan) -> Option<String> {
         ("[testbed]", plan.testbed.is_some()),
         ("[collect]", !plan.collect.from.is_empty()),
         ("[watch]", !plan.watches.is_empty()),
+        ("[fleet]", plan.fleet.is_some()),
         ("`target.restart`", plan.target.restart.is_some()),
         ("checks of answers", !plan.target.checks().is_empty()),
         ("`load.stop_when`", plan.load.stop_when.is_some()),
@@ -305,6 +306,8 @@ fn setting<'a>(plan: &Plan, cell: &Cell, place: &Place<'a>) -> Setting<'a> {
         patience: plan.load.patience,
         slo: plan.measure.slo.as_ref().map(ToString::to_string),
         system: place.system,
+        program: place.program,
+        of_workers: None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The users of a session before any has arrived.
 
 use super::Load;
-use crate::config::Config;
+use crate::config::{Config, Part};
 use crate::source::users::{Arrivals, Numbers, Users};
 use crate::source::{Open, Source};
 use plimsoll_workload::arrivals::Share;
@@ -30,13 +30,14 @@ pub(crate) fn users(
     Some(Source::Users(Box::new(users)))
 }
 
-/// The numbers of users over all threads.
-pub(crate) fn numbers(load: &Load) -> Arc<Numbers> {
+/// The numbers of users over all threads, of which each process has those of its own.
+pub(crate) fn numbers(load: &Load, part: Part) -> Arc<Numbers> {
+    let (process, processes) = (u64::from(part.process), u64::from(part.processes));
     Arc::new(match load {
-        Load::Open { limit } => Numbers::new(0, *limit),
+        Load::Open { limit } => Numbers::new((process, processes), *limit),
         Load::Closed { users, limit, .. } => {
             let first = u64::from(*users).min(limit.unwrap_or(u64::MAX));
-            Numbers::new(first, *limit)
+            Numbers::new((first + process, processes), *limit)
         }
     })
 }

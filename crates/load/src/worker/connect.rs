@@ -49,7 +49,7 @@ impl<D: Driver> Worker<D> {
     pub(super) fn connect_all(&mut self) -> Option<(ErrorKind, io::Error)> {
         let all = self.connections.len();
         let pending = (Config::MAX_CONNECTING / self.line.share.of).max(1) as usize;
-        if self.line.share.of > 1 {
+        if self.line.shared.free.len() > 1 {
             self.connect(0..all.min(1), 1);
             self.await_first();
             self.connect(all.min(1)..all, pending);
@@ -62,7 +62,7 @@ impl<D: Driver> Worker<D> {
     /// Opens these connections, so many of them at a time.
     fn connect(&mut self, of: Range<usize>, pending: usize) {
         let mut next = of.start;
-        let told = &self.line.shared.clone().commands[self.line.share.index as usize];
+        let told = &self.line.shared.clone().commands[self.line.index as usize];
         // Told something so early, it can only be to end.
         while self.open as usize + self.failures < of.end && !told.load(Ordering::Acquire) {
             while next < of.end && self.opening.len() < pending {
@@ -80,9 +80,9 @@ impl<D: Driver> Worker<D> {
     /// attempt may take.
     fn await_first(&mut self) {
         let shared = self.line.shared.clone();
-        let told = &shared.commands[self.line.share.index as usize];
+        let told = &shared.commands[self.line.index as usize];
         let until = self.clock.now().saturating_add(self.config.timeout_ns);
-        let of = self.line.share.of;
+        let of = u32::try_from(shared.free.len()).unwrap_or(u32::MAX);
         shared.first.fetch_add(1, Ordering::AcqRel);
         let is_alone = || shared.first.load(Ordering::Acquire) < of;
         while is_alone() && !told.load(Ordering::Acquire) && self.clock.now() < until {

@@ -96,7 +96,9 @@ pub(crate) struct Shared {
 
 /// One thread's ends of the channels.
 pub(crate) struct Line {
-    /// Which thread.
+    /// Which thread of this process.
+    pub(crate) index: u32,
+    /// Which share of the load it has.
     pub(crate) share: Share,
     /// What the session tells.
     pub(crate) commands: Receiver<Command>,
@@ -326,7 +328,7 @@ impl<D: Driver> Worker<D> {
             // The events' own times lie in the past.
             self.now = self.clock.now();
         }
-        if self.line.shared.commands[self.line.share.index as usize].load(Ordering::Acquire) {
+        if self.line.shared.commands[self.line.index as usize].load(Ordering::Acquire) {
             self.obey();
         }
         self.count_due();
@@ -392,7 +394,7 @@ impl<D: Driver> Worker<D> {
     }
 
     fn obey(&mut self) {
-        self.line.shared.commands[self.line.share.index as usize].store(false, Ordering::Release);
+        self.line.shared.commands[self.line.index as usize].store(false, Ordering::Release);
         while let Ok(command) = self.line.commands.try_recv() {
             match command {
                 Command::Go(_) => {}
@@ -460,7 +462,7 @@ impl<D: Driver> Worker<D> {
         let free = self.free.len();
         if free != self.published_free {
             self.published_free = free;
-            let index = self.line.share.index as usize;
+            let index = self.line.index as usize;
             self.line.shared.free[index].store(free, Ordering::Relaxed);
         }
     }

@@ -190,7 +190,7 @@ impl<D: Driver> Worker<D> {
         if shared.len() < 2 {
             return;
         }
-        let own = self.line.share.index as usize;
+        let own = self.line.index as usize;
         let elsewhere = shared
             .iter()
             .enumerate()

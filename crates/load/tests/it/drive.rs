@@ -4,7 +4,7 @@ use crate::books;
 use plimsoll_load::http1::encode::Head;
 use plimsoll_load::run::{Ended, Offer, RunError, Watch, Wish, run};
 use plimsoll_load::session::Load;
-use plimsoll_load::{Config, Endpoint, Expected, Pacing, Protocol, Session, Slice, Times};
+use plimsoll_load::{Config, Endpoint, Expected, Pacing, Part, Protocol, Session, Slice, Times};
 use plimsoll_runs::{
     Counters, ErrorKind, Event, Interval, Phase, PhaseSlice, Sample, Sink, SinkError,
 };
@@ -52,6 +52,7 @@ pub(crate) fn config(endpoint: Endpoint) -> Config {
         traceparents: None,
         seed: 7,
         samples: true,
+        part: Part::WHOLE,
     }
 }
 

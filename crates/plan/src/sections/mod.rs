@@ -12,6 +12,7 @@ pub(crate) mod constraint;
 pub(crate) mod elastic;
 pub(crate) mod ever;
 pub(crate) mod experiment;
+pub(crate) mod fleet;
 pub(crate) mod header;
 pub(crate) mod hosts;
 pub(crate) mod instance;
@@ -46,6 +47,7 @@ use crate::sections::cache_trace::CacheTrace;
 use crate::sections::cluster::CLUSTER;
 use crate::sections::collect::Collect;
 use crate::sections::experiment::Experiment;
+use crate::sections::fleet::Fleet;
 use crate::sections::instance::Instance;
 use crate::sections::latency::LatencyPlan;
 use crate::sections::link::Link;
@@ -66,7 +68,7 @@ use crate::sections::workload::Workload;
 use crate::sections::workload_class::ClassKeys;
 
 /// All sections, in the order of the manual. The first has the keys above any section.
-pub(crate) static SECTIONS: [&SectionKeys; 27] = [
+pub(crate) static SECTIONS: [&SectionKeys; 28] = [
     Top::SECTION,
     Target::SECTION,
     Replay::SECTION,
@@ -77,6 +79,7 @@ pub(crate) static SECTIONS: [&SectionKeys; 27] = [
     Search::SECTION,
     Measure::SECTION,
     Experiment::SECTION,
+    Fleet::SECTION,
     Testbed::SECTION,
     Role::SECTION,
     Link::SECTION,

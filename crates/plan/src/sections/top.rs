@@ -44,6 +44,8 @@ section! {
         experiment { Nested("table"), said "{}", "" }
         /// The levels of each factor, by its key: the section `[factor]`.
         factor { Nested("table"), "" }
+        /// Which processes offer the load together: the section `[fleet]`.
+        fleet { Nested("table"), "" }
         /// Where the servers under test stand: the section `[testbed]`.
         testbed { Nested("table"), "" }
         /// The servers under test: `[role.LABEL]`.

@@ -11,20 +11,22 @@ use crate::percentiles::{Percentiles, to_us};
 const HALF: usize = 256;
 /// The window grows by so many.
 const STEP: usize = HALF / 2;
+/// How many buckets there are: up to that of [`MAX_VALUE`].
+pub(super) const LEN: usize = 2 * HALF + 35 * HALF;
 
 /// Counts of values, in nanoseconds.
 #[derive(Debug, Clone, Default)]
 pub struct Compact {
     /// The counts of buckets `base..base + counts.len()`; those outside are zero.
-    counts: Vec<u64>,
-    base: usize,
+    pub(super) counts: Vec<u64>,
+    pub(super) base: usize,
     total: u64,
     /// Extremes and sums; `None` while empty.
-    exact: Option<Exact>,
+    pub(super) exact: Option<Exact>,
 }
 
 #[inline]
-fn index_of(value: u64) -> usize {
+pub(super) fn index_of(value: u64) -> usize {
     // 55 = 63 - 8: the position of the highest bit, less the eight bits of a doubling.
     let shift = 55 - (value | (2 * HALF as u64 - 1)).leading_zeros();
     #[expect(clippy::cast_possible_truncation, reason = "below 512 after the shift")]
@@ -33,7 +35,7 @@ fn index_of(value: u64) -> usize {
 }
 
 /// The greatest value of a bucket.
-fn highest_at(index: usize) -> u64 {
+pub(super) fn highest_at(index: usize) -> u64 {
     if index < 2 * HALF {
         return index as u64;
     }

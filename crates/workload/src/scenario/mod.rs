@@ -328,6 +328,12 @@ impl Scenario {
         self.channels.len()
     }
 
+    /// The rows that are handed out.
+    #[must_use]
+    pub fn data(&self) -> &[Data] {
+        &self.data
+    }
+
     /// Whether users have labels.
     #[must_use]
     pub fn has_labels(&self) -> bool {

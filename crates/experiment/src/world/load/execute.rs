@@ -1,11 +1,13 @@
 //! Executes one load: engine, host probes and run folder together.
 
+use super::workers;
 use crate::control::{Control, Wish};
 use crate::error::ExperimentError;
 use crate::prepare::Prepared;
 use crate::world::steer::{Rules, Seen, Steering, Stopped};
 use crate::world::watch::Watching;
-use plimsoll_load::run::run;
+use plimsoll_fleet::{Fleet, Used};
+use plimsoll_load::run::{RunError as Unbegun, Watch, run, run_by};
 use plimsoll_monitor::{Memory, Ticks, TimerProbe, facts, steal_share};
 use plimsoll_runs::experiment::State;
 use plimsoll_runs::{
@@ -41,6 +43,10 @@ pub(crate) struct Setting<'a> {
     pub slo: Option<String>,
     /// The root of the file system, below which `proc` lies.
     pub system: &'a Path,
+    /// The program's own file, by which workers are started.
+    pub program: &'a Path,
+    /// The plan as workers are told it, where they have the load.
+    pub of_workers: Option<String>,
 }
 
 /// How a cell went.
@@ -109,7 +115,7 @@ pub(crate) fn execute(
     // A thread of its own, as it gives way to the engine's threads.
     let result = std::thread::scope(|scope| {
         let (recording, steering) = (&mut recording, &mut steering);
-        let thread = scope.spawn(|| run(&prepared.config, &prepared.offer, recording, steering));
+        let thread = scope.spawn(|| offer(prepared, setting, recording, steering));
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
     // What webhooks could not be told is an event of the run.
@@ -117,8 +123,9 @@ pub(crate) fn execute(
     let stopped = steering.stopped.take();
     let is_lost = matches!(stopped, Some(Stopped::Early(_)));
     let interrupted = steering.wish > Wish::End;
+    let used = result.as_ref().map_or(Used::default(), |(_, used)| *used);
     let (ended, times, failed) = match result {
-        Ok(run) => match stopped {
+        Ok((run, _)) => match stopped {
             _ if let Some(error) = control.broken().map(ExperimentError::from) => {
                 (Ended::Failed(told(&error)), Some(run), Some(error))
             }
@@ -132,13 +139,13 @@ pub(crate) fn execute(
             None if interrupted => (cut(control), Some(run), None),
             None => (by_itself(&run), Some(run), None),
         },
-        Err(error @ plimsoll_load::run::RunError::Session(_)) => {
+        Err(error @ (ExperimentError::Load(Unbegun::Session(_)) | ExperimentError::Fleet(_))) => {
             // Nothing was sent: there is no run.
             drop(recording);
             let _ = plimsoll_units::erase::tree(&folder);
-            return Err(error.into());
+            return Err(error);
         }
-        Err(error) => (Ended::Failed(told(&error)), None, Some(error.into())),
+        Err(error) => (Ended::Failed(told(&error)), None, Some(error)),
     };
     let offered_ns = times.as_ref().map(|times| times.offered_ns);
     let mut end = End::new(ended.clone());
@@ -153,12 +160,31 @@ pub(crate) fn execute(
         end.measured_ns = Some(times.offered_ns.saturating_sub(warmup_ns));
         end.drain_ns = times.drain_ns;
     }
-    let finished = recording.finish(end, offered_ns, setting);
+    let finished = recording.finish(end, offered_ns, (setting, used));
     match (finished, failed) {
         (Ok(run), failed) => Ok(Outcome { run, ended, is_lost, failed }),
         // The cause of both is the first: a full disk fails every second and the end as well.
         (Err(error), failed) => Err(failed.unwrap_or(error.into())),
     }
+}
+
+/// Offers the load, by this process's own threads or by workers. Returns what these have used, too.
+fn offer(
+    prepared: &Prepared,
+    setting: &Setting<'_>,
+    sink: &mut dyn Sink,
+    watch: &mut dyn Watch,
+) -> Result<(plimsoll_load::run::Ended, Used), ExperimentError> {
+    let (config, offer) = (&prepared.config, &prepared.offer);
+    let Some((division, plan)) = prepared.fleet.zip(setting.of_workers.as_deref()) else {
+        return Ok((run(config, offer, sink, watch)?, Used::default()));
+    };
+    let program = (setting.program, setting.version, setting.system);
+    let terms = workers::terms((division, plan), config, program);
+    let mut fleet = Fleet::start(terms, || watch.wish() != Wish::Continue)?;
+    let mut ended = run_by(&mut fleet, (config, offer), sink, watch)?;
+    ended.warnings.extend(workers::apart(&fleet));
+    Ok((ended, fleet.used()))
 }
 
 /// How a run has ended that nothing has cut.
@@ -274,15 +300,16 @@ impl<'a> Recording<'a> {
         if windows.is_empty() { Ok(()) } else { self.writer.windows(&windows) }
     }
 
-    /// Ends the run, with what this process has used.
+    /// Ends the run, with what this process has used, and its workers.
     pub(crate) fn finish(
         mut self,
         mut end: End,
-        setting: &Setting<'_>,
+        (setting, used): (&Setting<'_>, Used),
     ) -> Result<Run, plimsoll_runs::RunError> {
         let windows = self.store_windows().and(self.store_events());
-        end.cpu_ns = plimsoll_load::clock::process_cpu_ns();
-        end.max_rss_bytes = Memory::read(setting.system).map(|memory| memory.peak_bytes);
+        end.cpu_ns = plimsoll_load::clock::process_cpu_ns() + used.cpu_ns;
+        let own = Memory::read(setting.system).map(|memory| memory.peak_bytes);
+        end.max_rss_bytes = own.map(|own| own + used.max_rss_bytes);
         let finished = self.writer.finish(end);
         windows.map_err(plimsoll_runs::RunError::Unfinished).and(finished)
     }
@@ -335,12 +362,12 @@ impl Recorded<'_, '_> {
         self,
         mut end: End,
         offered_ns: Option<u64>,
-        setting: &Setting<'_>,
+        of: (&Setting<'_>, Used),
     ) -> Result<Run, RunError> {
         let Self { mut recording, beside } = self;
         let kept = beside.map(|beside| beside.finish(offered_ns, &mut recording.writer));
         let kept = kept.transpose().map(|warns| end.warnings.extend(warns.into_iter().flatten()));
-        let finished = recording.finish(end, setting);
+        let finished = recording.finish(end, of);
         kept.map_err(RunError::Unfinished).and(finished)
     }
 }

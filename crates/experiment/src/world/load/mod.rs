@@ -1,6 +1,7 @@
 //! A live load as a world: a cell is one replication of a plan's load on its target.
 
 pub(crate) mod execute;
+mod workers;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -94,6 +95,8 @@ impl Load<'_> {
             patience: plan.load.patience,
             slo: plan.measure.slo.as_ref().map(ToString::to_string),
             system: self.place.system,
+            program: self.place.program,
+            of_workers: workers::told(plan, cell.seed, self.place.here),
         }
     }
 

@@ -22,6 +22,7 @@ use plimsoll_capacity::result::{CapacityResult, RESULT, WINDOWS};
 use plimsoll_capacity::search::Search;
 use plimsoll_capacity::several::Several;
 use plimsoll_capacity::sustain::Sustain;
+use plimsoll_fleet::Used;
 use plimsoll_load::Config;
 use plimsoll_plan::{self as plan, Plan, SearchMethod};
 use plimsoll_runs::event::Class;
@@ -329,12 +330,13 @@ pub(super) fn search(
             return Err(error);
         }
         Err(error) => {
-            let _ = recording.finish(End::new(Ended::Failed(error.to_string())), setting);
+            let _ = recording
+                .finish(End::new(Ended::Failed(error.to_string())), (setting, Used::default()));
             return Err(error);
         }
     };
     if let Some(error) = control.broken().map(ExperimentError::from) {
-        let _ = recording.finish(End::new(Ended::Failed(told(&error))), setting);
+        let _ = recording.finish(End::new(Ended::Failed(told(&error))), (setting, Used::default()));
         return Err(error);
     }
     let mut result = asked.result(&outcome);
@@ -351,7 +353,7 @@ pub(super) fn search(
     }
     end.measured_ns = Some(measured_ns);
     end.warnings.clone_from(&prepared.notes);
-    let run = recording.finish(end, setting)?;
+    let run = recording.finish(end, (setting, Used::default()))?;
     Ok(Searched { run, result, model: outcome.found.model })
 }
 

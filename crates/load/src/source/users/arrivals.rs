@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(crate) struct Numbers {
     /// The number of the next user who takes another's place.
     next: AtomicU64,
+    /// How far the number after it is, as other processes have those between.
+    step: u64,
     /// So many users arrive at most.
     limit: u64,
     /// How many users there are.
@@ -25,12 +27,14 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// With `first` the number of the first user who takes another's place.
+    /// With `first` the number of the first user who takes another's place, and how far the next
+    /// one's is.
     #[must_use]
-    pub(crate) fn new(first: u64, limit: Option<u64>) -> Self {
+    pub(crate) fn new((first, step): (u64, u64), limit: Option<u64>) -> Self {
         let limit = limit.unwrap_or(u64::MAX);
         Self {
             next: AtomicU64::new(first),
+            step: step.max(1),
             limit,
             active: AtomicU32::new(0),
             waves: Mutex::default(),
@@ -124,7 +128,7 @@ impl Arrivals {
             }
             Self::Closed { number: Some(number), .. } => Some(*number),
             Self::Closed { number: None, used_up, .. } => {
-                let number = numbers.next.fetch_add(1, Ordering::Relaxed);
+                let number = numbers.next.fetch_add(numbers.step, Ordering::Relaxed);
                 *used_up |= number >= numbers.limit || numbers.are_used_up();
                 (number < numbers.limit).then_some(number)
             }
@@ -189,7 +193,7 @@ mod tests {
 
     #[test]
     fn who_ends_is_replaced_until_so_many_have_arrived() {
-        let numbers = Numbers::new(3, Some(5));
+        let numbers = Numbers::new((3, 1), Some(5));
         let mut arrivals = Arrivals::closed(3, (0, 1), Some(10.0), Some(5));
         assert_eq!(arrivals.take(0, 1000), Some(0));
         assert_eq!(arrivals.number(&numbers), Some(0));

@@ -1,0 +1,157 @@
+//! A worker that is a process of this one: its pipes, and how it ended.
+
+#![expect(clippy::disallowed_methods, reason = "the one place that starts workers")]
+
+use crate::lines;
+use crate::message::{Answer, GREETING, Greeting, LONGEST, Order};
+use plimsoll_load::clock::monotonic_ns;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::io::{self, BufReader, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child as Process, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+/// So much is kept of what a worker says in its last moments, bytes.
+const LAST_WORDS: usize = 2048;
+
+/// What comes of a worker.
+#[derive(Debug)]
+pub(crate) enum Said {
+    /// It says what it is.
+    Greeting(Greeting),
+    /// It answers; heard at this moment.
+    Answer(Answer, u64),
+    /// Nothing more can come: it has closed its end, or says what nobody understands.
+    Closed(Option<io::Error>),
+    /// Its process has ended.
+    Exited(ExitStatus),
+}
+
+/// A worker's process.
+pub(crate) struct Child {
+    input: Option<ChildStdin>,
+    handle: Option<OwnedFd>,
+    last_words: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Child {
+    /// Starts a worker, of which is told under its number.
+    ///
+    /// # Errors
+    /// Where it cannot be started.
+    pub(crate) fn start(
+        program: &Path,
+        number: usize,
+        said: &Sender<(usize, Said)>,
+    ) -> io::Result<Self> {
+        let mut command = Command::new(program);
+        command.args(["worker", "--stdio"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // What the user's terminal tells this process is not for its workers: it ends them.
+        let mut process = command.stderr(Stdio::piped()).process_group(0).spawn()?;
+        let handle = i32::try_from(process.id()).ok().and_then(Pid::from_raw);
+        let handle = handle.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        let (input, output) = (process.stdin.take(), process.stdout.take());
+        let (errors, last_words) = (process.stderr.take(), Arc::<Mutex<Vec<u8>>>::default());
+        let (tell, kept) = (said.clone(), last_words.clone());
+        thread::spawn(move || output.map(|output| hear(BufReader::new(output), number, &tell)));
+        thread::spawn(move || errors.map(|errors| keep(errors, &kept)));
+        let tell = said.clone();
+        thread::spawn(move || wait(process, number, &tell));
+        Ok(Self { input, handle, last_words })
+    }
+
+    /// Greets it.
+    ///
+    /// # Errors
+    /// Where it does not listen.
+    pub(crate) fn greet(&mut self, greeting: &Greeting) -> io::Result<()> {
+        self.write(GREETING, greeting)
+    }
+
+    /// Tells it what to do.
+    ///
+    /// # Errors
+    /// Where it does not listen.
+    pub(crate) fn tell(&mut self, order: &Order) -> io::Result<()> {
+        self.write("", order)
+    }
+
+    fn write(&mut self, prefix: &str, what: &impl serde::Serialize) -> io::Result<()> {
+        let input = self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        lines::write(input, prefix, what)
+    }
+
+    /// Tells it nothing more: it ends what it does, and itself.
+    pub(crate) fn let_go(&mut self) {
+        self.input = None;
+    }
+
+    /// Ends it at once.
+    pub(crate) fn kill(&self) {
+        if let Some(handle) = &self.handle {
+            let _ = pidfd_send_signal(handle, Signal::KILL);
+        }
+    }
+
+    /// The last line that it wrote for people; empty where there is none.
+    pub(crate) fn last_words(&self) -> String {
+        let kept = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&kept);
+        let line = text.lines().rev().find(|line| !line.trim().is_empty());
+        line.unwrap_or_default().chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    }
+}
+
+/// Hears what it says until it says no more.
+fn hear(mut output: impl io::BufRead, number: usize, said: &Sender<(usize, Said)>) {
+    let result = listen(&mut output, number, said);
+    let _ = said.send((number, Said::Closed(result.err())));
+}
+
+fn listen(
+    output: &mut impl io::BufRead,
+    number: usize,
+    said: &Sender<(usize, Said)>,
+) -> io::Result<()> {
+    let Some(greeting) = lines::greeting(output, GREETING)? else { return Ok(()) };
+    let mut is_heard = said.send((number, Said::Greeting(greeting))).is_ok();
+    while is_heard {
+        let Some(line) = lines::read(output, LONGEST)? else { break };
+        let at_ns = monotonic_ns();
+        is_heard = said.send((number, Said::Answer(lines::parse(&line)?, at_ns))).is_ok();
+    }
+    Ok(())
+}
+
+/// Keeps the end of what it writes for people.
+fn keep(mut errors: impl Read, kept: &Mutex<Vec<u8>>) {
+    let mut part = [0; 512];
+    while let Ok(length @ 1..) = errors.read(&mut part) {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend_from_slice(&part[..length]);
+        let beyond = kept.len().saturating_sub(LAST_WORDS);
+        kept.drain(..beyond);
+    }
+}
+
+fn wait(mut process: Process, number: usize, said: &Sender<(usize, Said)>) {
+    if let Ok(status) = process.wait() {
+        let _ = said.send((number, Said::Exited(status)));
+    }
+}
+
+/// How a process ended, for a person. `is_short_of_memory`: whether the kernel has ended a process
+/// of this group for want of memory meanwhile.
+pub(crate) fn ended(status: ExitStatus, last_words: &str, is_short_of_memory: bool) -> String {
+    let how = match (status.signal(), status.code()) {
+        (Some(9), _) if is_short_of_memory => "the kernel killed it for want of memory".to_owned(),
+        (Some(signal), _) => format!("signal {signal} ended it"),
+        (None, Some(code)) => format!("it ended with {code}"),
+        (None, None) => "it ended".to_owned(),
+    };
+    if last_words.is_empty() { how } else { format!("{how}: {last_words}") }
+}

@@ -1,0 +1,36 @@
+//! One load from several processes.
+//!
+//! A [`Fleet`] is an engine of loads ([`plimsoll_load::run::Engine`]), as a session of this
+//! process's own threads is: it is offered the same times, told to end by the same words, and gives
+//! the same slices. Behind it are workers, each a process with a part of the load: which requests
+//! are its own follows from its number and how many there are, so nothing is handed out while the
+//! load goes on.
+//!
+//! A worker ([`worker::serve`]) is a session over a pipe. It says what it is, is told what to do,
+//! and answers; it keeps nothing. What both say is in [`message`], a line of JSON each, bounded.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `message` | what a controller and its workers say to each other |
+//! | `lines` | lines of bounded length, and what stands before the first of ours |
+//! | `clock` | by how much another clock is ahead, from four stamps |
+//! | `child` | a worker that is a process of this one: its pipes, how it ended |
+//! | `fleet` | workers as one engine |
+//! | `gather` | slices of several workers as those of one |
+//! | `memory` | whether the kernel ended somebody for want of memory |
+//! | `silence` | how long somebody has said nothing, by a clock that may have stood still |
+//! | `worker` | the worker's own side |
+
+mod child;
+mod clock;
+mod error;
+mod fleet;
+mod gather;
+mod lines;
+mod memory;
+pub mod message;
+mod silence;
+pub mod worker;
+
+pub use error::FleetError;
+pub use fleet::{Fleet, Terms, Used};

@@ -1,0 +1,114 @@
+//! Lines of bounded length, and what stands before the first of ours.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::{self, BufRead, Read, Write};
+
+/// Reads a line without its end, of `longest` bytes at most; `None` at the end of the input.
+///
+/// # Errors
+/// The input's; a line that is longer, or is cut off.
+pub(crate) fn read(input: &mut impl BufRead, longest: usize) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    let most = u64::try_from(longest).unwrap_or(u64::MAX).saturating_add(1);
+    input.take(most).read_until(b'\n', &mut line)?;
+    match line.pop() {
+        None => Ok(None),
+        Some(b'\n') => Ok(Some(line)),
+        Some(_) if line.len() >= longest => {
+            Err(io::Error::new(io::ErrorKind::InvalidData, format!("a line above {longest} bytes")))
+        }
+        Some(_) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "a line that is cut off")),
+    }
+}
+
+/// Reads what a line says.
+///
+/// # Errors
+/// A line that says nothing of the kind.
+pub(crate) fn parse<T: DeserializeOwned>(line: &[u8]) -> io::Result<T> {
+    serde_json::from_slice(line).map_err(|error| {
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("a line that is not understood: {error}"),
+        )
+    })
+}
+
+/// Writes a line, behind a prefix.
+///
+/// # Errors
+/// The output's.
+pub(crate) fn write(
+    output: &mut impl Write,
+    prefix: &str,
+    what: &impl Serialize,
+) -> io::Result<()> {
+    let mut line = prefix.as_bytes().to_vec();
+    serde_json::to_writer(&mut line, what)?;
+    line.push(b'\n');
+    output.write_all(&line)?;
+    output.flush()
+}
+
+/// How much may stand before a greeting.
+const BEFORE: usize = 64 << 10;
+
+/// Passes over what stands before the line with this prefix, and reads that; `None` at the end of
+/// the input.
+///
+/// # Errors
+/// The input's; where more stands before it than a banner has.
+pub(crate) fn greeting<T: DeserializeOwned>(
+    input: &mut impl BufRead,
+    prefix: &str,
+) -> io::Result<Option<T>> {
+    let mut before = 0;
+    while let Some(line) = read(input, BEFORE)? {
+        if let Some(rest) = line.strip_prefix(prefix.as_bytes()) {
+            return parse(rest).map(Some);
+        }
+        before += line.len() + 1;
+        if before > BEFORE {
+            let text = "no greeting of a worker, but other text";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_banner_is_passed_over_and_endless_text_is_not() {
+        let said = |text: &str| greeting::<u32>(&mut text.as_bytes(), "worker ");
+        assert_eq!(said("Welcome!\n\nworker 7\nrest").unwrap(), Some(7));
+        assert_eq!(said("Welcome!\n").unwrap(), None);
+        assert!(said("worker seven\n").is_err());
+        assert!(said(&"y\n".repeat(BEFORE)).is_err());
+        assert!(said(&"y".repeat(BEFORE + 1)).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn lines_come_back_whole_or_are_refused(text in "[a-c\n]{0,40}", longest in 1_usize..10) {
+            let (mut input, mut lines) = (text.as_bytes(), Vec::new());
+            let end = loop {
+                match read(&mut input, longest) {
+                    Ok(Some(line)) => lines.push(line),
+                    end => break end,
+                }
+            };
+            let wanted: Vec<&str> = text.split('\n').collect();
+            let (last, whole) = wanted.split_last().unwrap();
+            let too_long = whole.iter().position(|line| line.len() > longest);
+            let whole = &whole[..too_long.unwrap_or(whole.len())];
+            let whole: Vec<&[u8]> = whole.iter().map(|line| line.as_bytes()).collect();
+            prop_assert_eq!(lines, whole);
+            prop_assert_eq!(end.is_ok(), too_long.is_none() && last.is_empty());
+        }
+    }
+}

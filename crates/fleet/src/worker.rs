@@ -1,0 +1,273 @@
+//! A worker's own side: it makes ready what it is told to, begins at the moment that it is told,
+//! and tells what it observes. It ends with whoever told it.
+
+use crate::lines;
+use crate::message::{Answer, GREETING, Greeting, Job, LONGEST, Order};
+use crate::silence::Silence;
+use plimsoll_load::clock::{Clock, monotonic_ns, process_cpu_ns};
+use plimsoll_load::run::Offer;
+use plimsoll_load::{Config, Session, Slice};
+use plimsoll_units::failure::{Failure, Kind, chain};
+use serde::Serialize;
+use std::io::{self, BufRead, Write};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A controller that has said nothing for so long is lost.
+const LOST_AFTER_NS: u64 = 5_000_000_000;
+/// How often is looked for orders.
+const LOOK: Duration = Duration::from_millis(25);
+
+/// What a job comes to on this host.
+pub struct Made {
+    /// The engine's settings.
+    pub config: Config,
+    /// What is offered.
+    pub offer: Offer,
+}
+
+/// Why a job is not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Why.
+    pub why: String,
+    /// What could be done about it.
+    pub hint: Option<String>,
+    /// Whether what was asked for is wrong.
+    pub is_usage: bool,
+}
+
+impl Refusal {
+    /// What an error says.
+    pub fn of(error: &impl Failure) -> Self {
+        let is_usage = error.kind() == Kind::Usage;
+        Self { why: chain(error), hint: error.hint(), is_usage }
+    }
+}
+
+/// How a session ended.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkerError {
+    /// Its controller spoke another version, or none.
+    #[error("serve a controller: {0}")]
+    Greeting(String),
+    /// What it was told cannot be done here. The controller has heard why.
+    #[error("have a part of a load: {0}")]
+    Refused(String),
+    /// Its controller is gone, or silent: what it did has ended.
+    #[error("go on with a part of a load: {0}")]
+    Abandoned(&'static str),
+    /// Nobody can hear it.
+    #[error("answer the controller")]
+    Unheard(#[source] io::Error),
+}
+
+impl Failure for WorkerError {
+    fn kind(&self) -> Kind {
+        Kind::Incomplete
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Greeting(_) => {
+                Some("a worker is started by `plimsoll load --workers N`, not by hand".to_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What it says without owning it.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Told<'a> {
+    Slice(&'a Slice),
+}
+
+/// The controller, as a worker has it.
+struct Controller<O> {
+    output: Arc<Mutex<O>>,
+    orders: Receiver<Order>,
+    heard: Arc<AtomicU64>,
+    is_gone: Arc<AtomicBool>,
+}
+
+/// Serves one controller, from its greeting until it is gone. `make` makes ready what a job asks
+/// for, and may refuse it; `memory` tells the most memory that the process had.
+///
+/// # Errors
+/// [`WorkerError`]; no load goes on then.
+pub fn serve<I: BufRead + Send + 'static, O: Write + Send + 'static>(
+    (mut input, mut output): (I, O),
+    version: &str,
+    make: &dyn Fn(&Job) -> Result<Made, Refusal>,
+    memory: &dyn Fn() -> Option<u64>,
+) -> Result<(), WorkerError> {
+    let own = Greeting::of(version);
+    lines::write(&mut output, GREETING, &own).map_err(WorkerError::Unheard)?;
+    let greeting = lines::greeting::<Greeting>(&mut input, GREETING);
+    let greeting = greeting.map_err(|error| WorkerError::Greeting(error.to_string()))?;
+    let greeting = greeting.ok_or_else(|| WorkerError::Greeting("nobody greets".to_owned()))?;
+    if let Some(why) = own.refusal(&greeting) {
+        return Err(WorkerError::Greeting(why));
+    }
+    let controller = Controller::new(input, output);
+    let Some(Order::Job(job)) = controller.next_order()? else {
+        return Err(WorkerError::Greeting("its first order is no job".to_owned()));
+    };
+    let (mut session, offer) = match made(&job, make, &controller) {
+        Ok(made) => made,
+        Err(Refusal { why, hint, is_usage }) => {
+            controller.say(&Answer::Refused { why: why.clone(), hint, is_usage })?;
+            controller.await_end();
+            return Err(WorkerError::Refused(why));
+        }
+    };
+    controller.say(&Answer::Ready)?;
+    let Some(Order::Begin { at_ns }) = controller.next_order()? else { return Ok(()) };
+    session.begin(Clock::from_origin(at_ns));
+    controller.say(&Answer::Begun { late_ns: monotonic_ns().saturating_sub(at_ns) })?;
+    // The engine's threads may have to share a core with this one.
+    plimsoll_load::sys::give_way();
+    go_on(&mut session, &offer, &controller)?;
+    let max_rss_bytes = memory();
+    controller.say(&Answer::Ended { cpu_ns: process_cpu_ns(), max_rss_bytes })?;
+    controller.await_end();
+    Ok(())
+}
+
+fn made<O: Write>(
+    job: &Job,
+    make: &dyn Fn(&Job) -> Result<Made, Refusal>,
+    controller: &Controller<O>,
+) -> Result<(Session, Offer), Refusal> {
+    let Made { config, offer } = make(job)?;
+    let is_gone = || controller.is_gone.load(Ordering::Acquire);
+    let session = Session::connect(&config, &offer.load(), is_gone);
+    Ok((session.map_err(|error| Refusal::of(&error))?, offer))
+}
+
+/// Tells slices and obeys orders until the load has ended.
+fn go_on<O: Write>(
+    session: &mut Session,
+    offer: &Offer,
+    controller: &Controller<O>,
+) -> Result<(), WorkerError> {
+    let mut heard = 0;
+    let mut silence = Silence::from(monotonic_ns());
+    while !session.has_ended() {
+        if let Some(slice) = session.next_slice(LOOK) {
+            controller.say(&Told::Slice(slice))?;
+        }
+        while let Ok(order) = controller.orders.try_recv() {
+            obey(session, offer, &order);
+        }
+        if controller.is_gone.load(Ordering::Acquire) {
+            session.abort();
+            return Err(WorkerError::Abandoned("its controller is gone"));
+        }
+        let now = controller.heard.load(Ordering::Acquire);
+        if now != heard {
+            heard = now;
+            silence.end();
+        }
+        if silence.look(monotonic_ns()) > LOST_AFTER_NS {
+            session.abort();
+            return Err(WorkerError::Abandoned("its controller is silent"));
+        }
+    }
+    Ok(())
+}
+
+fn obey(session: &mut Session, offer: &Offer, order: &Order) {
+    match order {
+        Order::Offer { from_ns, part } => {
+            let Offer::Open { parts, .. } = offer else { return };
+            if let Some(times) = parts.get(*part) {
+                session.offer(*from_ns, times);
+            }
+        }
+        Order::MeasureFrom(at_ns) => session.measure_from(*at_ns),
+        Order::EndAt(at_ns) => session.end_at(*at_ns),
+        Order::Stop => session.stop(),
+        Order::Abort => session.abort(),
+        Order::Job(_) | Order::Begin { .. } | Order::Ping { .. } => {}
+    }
+}
+
+impl<O: Write + Send + 'static> Controller<O> {
+    /// Hears it from now on, on a thread of its own, which answers at once what time it is.
+    fn new<I: BufRead + Send + 'static>(input: I, output: O) -> Self {
+        let output = Arc::new(Mutex::new(output));
+        let (tell, orders) = channel();
+        let (heard, is_gone) = (Arc::<AtomicU64>::default(), Arc::<AtomicBool>::default());
+        let ends = (output.clone(), heard.clone(), is_gone.clone());
+        std::thread::spawn(move || hear(input, &tell, &ends));
+        Self { output, orders, heard, is_gone }
+    }
+}
+
+impl<O: Write> Controller<O> {
+    fn say(&self, what: &impl Serialize) -> Result<(), WorkerError> {
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        lines::write(&mut *output, "", what).map_err(WorkerError::Unheard)
+    }
+
+    /// The next order, however long it takes; `None` where there will be none, or it is one to end.
+    fn next_order(&self) -> Result<Option<Order>, WorkerError> {
+        let (mut heard, mut silence) = (0, Silence::from(monotonic_ns()));
+        loop {
+            match self.orders.recv_timeout(LOOK) {
+                Ok(Order::Abort | Order::Stop) | Err(RecvTimeoutError::Disconnected) => {
+                    return Ok(None);
+                }
+                Ok(order) => return Ok(Some(order)),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now = self.heard.load(Ordering::Acquire);
+            if now != heard {
+                heard = now;
+                silence.end();
+            }
+            if silence.look(monotonic_ns()) > LOST_AFTER_NS {
+                return Err(WorkerError::Abandoned("its controller is silent"));
+            }
+        }
+    }
+
+    /// Waits until it is gone, or silent.
+    fn await_end(&self) {
+        while let Ok(Some(_)) = self.next_order() {}
+    }
+}
+
+/// What the thread that hears a controller shares with the others.
+type Ends<O> = (Arc<Mutex<O>>, Arc<AtomicU64>, Arc<AtomicBool>);
+
+fn hear<O: Write>(
+    mut input: impl BufRead,
+    tell: &Sender<Order>,
+    (output, heard, is_gone): &Ends<O>,
+) {
+    while let Ok(Some(line)) = lines::read(&mut input, LONGEST) {
+        let received_ns = monotonic_ns();
+        let Ok(order) = lines::parse::<Order>(&line) else { break };
+        heard.fetch_add(1, Ordering::AcqRel);
+        let is_heard = match order {
+            Order::Ping { sent_ns } => {
+                let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+                let answered_ns = monotonic_ns();
+                let pong = Answer::Pong { sent_ns, received_ns, answered_ns };
+                lines::write(&mut *output, "", &pong).is_ok()
+            }
+            order => tell.send(order).is_ok(),
+        };
+        if !is_heard {
+            break;
+        }
+    }
+    is_gone.store(true, Ordering::Release);
+}
