@@ -173,7 +173,9 @@ fn no_load_goes_on_without_its_controller() {
     let place = Place::new();
     let target = place.target(&["--service-time", "const:1ms", "--workers", "100"]);
     for sent in [Signal::KILL, Signal::STOP] {
-        let going = place.soak(&[&target.url(), "--rate", "100/s", "--workers", "2", "--quiet"]);
+        // They have more to tell than a pipe holds that nobody reads.
+        let load = [&target.url(), "--rate", "1000/s", "--samples", "--workers", "2", "--quiet"];
+        let going = place.soak(&load);
         let pids = workers(&going);
         assert_eq!(pids.len(), 2);
         going.signal(sent);

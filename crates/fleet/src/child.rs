@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one place that starts workers")]
 
-use crate::lines;
+use crate::lines::{self, Speaker};
 use crate::message::{Answer, GREETING, Greeting, LONGEST, Order};
 use plimsoll_load::clock::monotonic_ns;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -10,7 +10,7 @@ use std::io::{self, BufReader, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child as Process, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child as Process, Command, ExitStatus, Stdio};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -33,7 +33,7 @@ pub(crate) enum Said {
 
 /// A worker's process.
 pub(crate) struct Child {
-    input: Option<ChildStdin>,
+    speaker: Option<Speaker>,
     handle: Option<OwnedFd>,
     last_words: Arc<Mutex<Vec<u8>>>,
 }
@@ -61,7 +61,8 @@ impl Child {
         thread::spawn(move || errors.map(|errors| keep(errors, &kept)));
         let tell = said.clone();
         thread::spawn(move || wait(process, number, &tell));
-        Ok(Self { input, handle, last_words })
+        let speaker = input.map(|input| Speaker::to(input, || ()));
+        Ok(Self { speaker, handle, last_words })
     }
 
     /// Greets it.
@@ -81,13 +82,12 @@ impl Child {
     }
 
     fn write(&mut self, prefix: &str, what: &impl serde::Serialize) -> io::Result<()> {
-        let input = self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        lines::write(input, prefix, what)
+        self.speaker.as_ref().ok_or(io::ErrorKind::BrokenPipe)?.say(prefix, what)
     }
 
     /// Tells it nothing more: it ends what it does, and itself.
     pub(crate) fn let_go(&mut self) {
-        self.input = None;
+        self.speaker = None;
     }
 
     /// Ends it at once.

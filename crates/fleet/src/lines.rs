@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{self, BufRead, Read, Write};
+use std::sync::mpsc::{Sender, channel};
 
 /// Reads a line without its end, of `longest` bytes at most; `None` at the end of the input.
 ///
@@ -35,20 +36,44 @@ pub(crate) fn parse<T: DeserializeOwned>(line: &[u8]) -> io::Result<T> {
     })
 }
 
-/// Writes a line, behind a prefix.
+/// A line, behind a prefix.
 ///
 /// # Errors
-/// The output's.
-pub(crate) fn write(
-    output: &mut impl Write,
-    prefix: &str,
-    what: &impl Serialize,
-) -> io::Result<()> {
+/// What cannot be said so.
+pub(crate) fn line(prefix: &str, what: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut line = prefix.as_bytes().to_vec();
     serde_json::to_writer(&mut line, what)?;
     line.push(b'\n');
-    output.write_all(&line)?;
-    output.flush()
+    Ok(line)
+}
+
+/// Says lines to somebody, on a thread of its own: who does not listen keeps nobody waiting.
+#[derive(Debug, Clone)]
+pub(crate) struct Speaker(Sender<Vec<u8>>);
+
+impl Speaker {
+    /// To whoever reads an output. `end` is called where that is over.
+    pub(crate) fn to(
+        mut output: impl Write + Send + 'static,
+        end: impl FnOnce() + Send + 'static,
+    ) -> Self {
+        let (tell, lines) = channel::<Vec<u8>>();
+        std::thread::spawn(move || {
+            let write = |line: Vec<u8>| output.write_all(&line).and_then(|()| output.flush());
+            if lines.into_iter().try_for_each(write).is_err() {
+                end();
+            }
+        });
+        Self(tell)
+    }
+
+    /// Says a line, behind a prefix, as soon as what was said before is read.
+    ///
+    /// # Errors
+    /// Where nobody can hear it.
+    pub(crate) fn say(&self, prefix: &str, what: &impl Serialize) -> io::Result<()> {
+        self.0.send(line(prefix, what)?).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
 }
 
 /// How much may stand before a greeting.

@@ -1,7 +1,7 @@
 //! A worker's own side: it makes ready what it is told to, begins at the moment that it is told,
 //! and tells what it observes. It ends with whoever told it.
 
-use crate::lines;
+use crate::lines::{self, Speaker};
 use crate::message::{Answer, GREETING, Greeting, Job, LONGEST, Order};
 use crate::silence::Silence;
 use plimsoll_load::clock::{Clock, monotonic_ns, process_cpu_ns};
@@ -10,9 +10,9 @@ use plimsoll_load::{Config, Session, Slice};
 use plimsoll_units::failure::{Failure, Kind, chain};
 use serde::Serialize;
 use std::io::{self, BufRead, Write};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// A controller that has said nothing for so long is lost.
@@ -88,8 +88,8 @@ enum Told<'a> {
 }
 
 /// The controller, as a worker has it.
-struct Controller<O> {
-    output: Arc<Mutex<O>>,
+struct Controller {
+    speaker: Speaker,
     orders: Receiver<Order>,
     heard: Arc<AtomicU64>,
     is_gone: Arc<AtomicBool>,
@@ -107,14 +107,18 @@ pub fn serve<I: BufRead + Send + 'static, O: Write + Send + 'static>(
     memory: &dyn Fn() -> Option<u64>,
 ) -> Result<(), WorkerError> {
     let own = Greeting::of(version);
-    lines::write(&mut output, GREETING, &own).map_err(WorkerError::Unheard)?;
+    let greeting = lines::line(GREETING, &own).and_then(|line| output.write_all(&line));
+    greeting.and_then(|()| output.flush()).map_err(WorkerError::Unheard)?;
+    let is_gone = Arc::<AtomicBool>::default();
+    let is_over = is_gone.clone();
+    let speaker = Speaker::to(output, move || is_over.store(true, Ordering::Release));
     let greeting = lines::greeting::<Greeting>(&mut input, GREETING);
     let greeting = greeting.map_err(|error| WorkerError::Greeting(error.to_string()))?;
     let greeting = greeting.ok_or_else(|| WorkerError::Greeting("nobody greets".to_owned()))?;
     if let Some(why) = own.refusal(&greeting) {
         return Err(WorkerError::Greeting(why));
     }
-    let controller = Controller::new(input, output);
+    let controller = Controller::new(input, speaker, is_gone);
     let Some(Order::Job(job)) = controller.next_order()? else {
         return Err(WorkerError::Greeting("its first order is no job".to_owned()));
     };
@@ -139,10 +143,10 @@ pub fn serve<I: BufRead + Send + 'static, O: Write + Send + 'static>(
     Ok(())
 }
 
-fn made<O: Write>(
+fn made(
     job: &Job,
     make: &dyn Fn(&Job) -> Result<Made, Refusal>,
-    controller: &Controller<O>,
+    controller: &Controller,
 ) -> Result<(Session, Offer), Refusal> {
     let Made { config, offer } = make(job)?;
     let is_gone = || controller.is_gone.load(Ordering::Acquire);
@@ -151,11 +155,7 @@ fn made<O: Write>(
 }
 
 /// Tells slices and obeys orders until the load has ended.
-fn go_on<O: Write>(
-    session: &mut Session,
-    offer: &Offer,
-    controller: &Controller<O>,
-) -> Result<(), WorkerError> {
+fn go_on(session: &mut Session, offer: &Offer, controller: &Controller) -> Result<(), WorkerError> {
     let mut heard = 0;
     let mut silence = Silence::from(monotonic_ns());
     while !session.has_ended() {
@@ -198,22 +198,22 @@ fn obey(session: &mut Session, offer: &Offer, order: &Order) {
     }
 }
 
-impl<O: Write + Send + 'static> Controller<O> {
+impl Controller {
     /// Hears it from now on, on a thread of its own, which answers at once what time it is.
-    fn new<I: BufRead + Send + 'static>(input: I, output: O) -> Self {
-        let output = Arc::new(Mutex::new(output));
+    fn new<I: BufRead + Send + 'static>(
+        input: I,
+        speaker: Speaker,
+        is_gone: Arc<AtomicBool>,
+    ) -> Self {
         let (tell, orders) = channel();
-        let (heard, is_gone) = (Arc::<AtomicU64>::default(), Arc::<AtomicBool>::default());
-        let ends = (output.clone(), heard.clone(), is_gone.clone());
+        let heard = Arc::<AtomicU64>::default();
+        let ends = (speaker.clone(), heard.clone(), is_gone.clone());
         std::thread::spawn(move || hear(input, &tell, &ends));
-        Self { output, orders, heard, is_gone }
+        Self { speaker, orders, heard, is_gone }
     }
-}
 
-impl<O: Write> Controller<O> {
     fn say(&self, what: &impl Serialize) -> Result<(), WorkerError> {
-        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
-        lines::write(&mut *output, "", what).map_err(WorkerError::Unheard)
+        self.speaker.say("", what).map_err(WorkerError::Unheard)
     }
 
     /// The next order, however long it takes; `None` where there will be none, or it is one to end.
@@ -245,23 +245,17 @@ impl<O: Write> Controller<O> {
 }
 
 /// What the thread that hears a controller shares with the others.
-type Ends<O> = (Arc<Mutex<O>>, Arc<AtomicU64>, Arc<AtomicBool>);
+type Ends = (Speaker, Arc<AtomicU64>, Arc<AtomicBool>);
 
-fn hear<O: Write>(
-    mut input: impl BufRead,
-    tell: &Sender<Order>,
-    (output, heard, is_gone): &Ends<O>,
-) {
+fn hear(mut input: impl BufRead, tell: &Sender<Order>, (speaker, heard, is_gone): &Ends) {
     while let Ok(Some(line)) = lines::read(&mut input, LONGEST) {
         let received_ns = monotonic_ns();
         let Ok(order) = lines::parse::<Order>(&line) else { break };
         heard.fetch_add(1, Ordering::AcqRel);
         let is_heard = match order {
             Order::Ping { sent_ns } => {
-                let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
                 let answered_ns = monotonic_ns();
-                let pong = Answer::Pong { sent_ns, received_ns, answered_ns };
-                lines::write(&mut *output, "", &pong).is_ok()
+                speaker.say("", &Answer::Pong { sent_ns, received_ns, answered_ns }).is_ok()
             }
             order => tell.send(order).is_ok(),
         };
