@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{self, BufRead, Read, Write};
 use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
 
 /// Reads a line without its end, of `longest` bytes at most; `None` at the end of the input.
 ///
@@ -49,7 +50,15 @@ pub(crate) fn line(prefix: &str, what: &impl Serialize) -> io::Result<Vec<u8>> {
 
 /// Says lines to somebody, on a thread of its own: who does not listen keeps nobody waiting.
 #[derive(Debug, Clone)]
-pub(crate) struct Speaker(Sender<Vec<u8>>);
+pub(crate) struct Speaker(Sender<Said>);
+
+/// What is to be said.
+#[derive(Debug)]
+enum Said {
+    Line(Vec<u8>),
+    /// Nothing: that all before it is said is told here.
+    End(Sender<()>),
+}
 
 impl Speaker {
     /// To whoever reads an output. `end` is called where that is over.
@@ -57,10 +66,17 @@ impl Speaker {
         mut output: impl Write + Send + 'static,
         end: impl FnOnce() + Send + 'static,
     ) -> Self {
-        let (tell, lines) = channel::<Vec<u8>>();
+        let (tell, lines) = channel();
         std::thread::spawn(move || {
-            let write = |line: Vec<u8>| output.write_all(&line).and_then(|()| output.flush());
-            if lines.into_iter().try_for_each(write).is_err() {
+            let say = |said: Said| match said {
+                Said::Line(line) => output.write_all(&line).and_then(|()| output.flush()),
+                // Who does not wait any more need not be told.
+                Said::End(said) => {
+                    let _ = said.send(());
+                    Ok(())
+                }
+            };
+            if lines.into_iter().try_for_each(say).is_err() {
                 end();
             }
         });
@@ -72,7 +88,16 @@ impl Speaker {
     /// # Errors
     /// Where nobody can hear it.
     pub(crate) fn say(&self, prefix: &str, what: &impl Serialize) -> io::Result<()> {
-        self.0.send(line(prefix, what)?).map_err(|_| io::ErrorKind::BrokenPipe.into())
+        let line = Said::Line(line(prefix, what)?);
+        self.0.send(line).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+
+    /// Waits until all is said, for so long at most.
+    pub(crate) fn finish(&self, longest: Duration) {
+        let (tell, is_said) = channel();
+        if self.0.send(Said::End(tell)).is_ok() {
+            let _ = is_said.recv_timeout(longest);
+        }
     }
 }
 

@@ -17,6 +17,8 @@ use std::time::Duration;
 
 /// A controller that has said nothing for so long is lost.
 const LOST_AFTER_NS: u64 = 5_000_000_000;
+/// Its last words may take so long.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How often is looked for orders.
 const LOOK: Duration = Duration::from_millis(25);
 
@@ -241,6 +243,7 @@ impl Controller {
     /// Waits until it is gone, or silent.
     fn await_end(&self) {
         while let Ok(Some(_)) = self.next_order() {}
+        self.speaker.finish(LAST_WORDS);
     }
 }
 
