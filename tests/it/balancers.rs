@@ -2,8 +2,8 @@
 //! became of the requests that it was given.
 
 use crate::place::Place;
-use plimsoll_runs::Run;
-use plimsoll_testing::{Weight, installed};
+use plimsoll_runs::{HostRow, Run};
+use plimsoll_testing::{Weight, installed, not_judged};
 use serde_json::Value;
 
 /// A target that answers so many bytes.
@@ -74,11 +74,23 @@ pub(crate) fn write_recipe(place: &Place) {
     place.write("recipes/answers.toml", RECIPE);
 }
 
+/// What the run of a plan says.
+fn ran(place: &Place, plan: &str) -> Value {
+    place.write("plan.toml", plan);
+    place.plimsoll(&["run", "plan.toml", "--json"]).ran().json()
+}
+
 /// The figures of the only cell.
 fn figures(place: &Place, plan: &str) -> Value {
-    place.write("plan.toml", plan);
-    let document = place.plimsoll(&["run", "plan.toml", "--json"]).ran().json();
-    document["cells"][0]["figures"].clone()
+    ran(place, plan)["cells"][0]["figures"].clone()
+}
+
+/// Whether the host was so busy that the close of an idle connection and a request on it may have
+/// crossed for longer than a client takes that for the race: nobody could tell it from a loss.
+fn was_held_up(run: &Run) -> bool {
+    const RACE_US: f64 = 5000.0;
+    let late = |of: &HostRow| of.timer_late_max_us.is_some_and(|late| late > RACE_US);
+    run.host_series().unwrap().iter().any(late)
 }
 
 pub(crate) fn number(of: &Value, name: &str) -> f64 {
@@ -93,9 +105,15 @@ fn changes_lose_nothing(test: &str, kind: &str) {
         ("'keep-alive'", "'per-request'"),
     ];
     for changes in [&[][..], &big] {
-        let of = figures(&place, &plan(kind, changes));
+        let document = ran(&place, &plan(kind, changes));
+        let of = document["cells"][0]["figures"].clone();
         let [offered, served, lost, open] =
             ["offered", "served", "lost", "in_flight_at_end"].map(|name| number(&of, name));
+        // Idle connections are there to keep alive only.
+        if changes.is_empty() && lost > 0.5 && was_held_up(&run_of(&place, &document)) {
+            not_judged(test, &format!("{lost} lost while the host's timers were late by 5 ms"));
+            continue;
+        }
         assert!(offered > 150.0 && lost.abs() < 0.5, "{of}");
         assert!((offered - served - open).abs() < 0.5, "{of}");
         assert!(number(&of, "scale_out") + number(&of, "scale_in") >= 10.0, "{of}");

@@ -14,7 +14,7 @@ fn samples(run: &Run) -> Vec<Sample> {
 }
 
 /// When requests were due, and which request of the list each was.
-fn due(run: &Run) -> (Vec<u64>, Vec<u32>) {
+pub(crate) fn due(run: &Run) -> (Vec<u64>, Vec<u32>) {
     let mut due: Vec<_> = samples(run).iter().map(|of| (of.due_ns, of.request)).collect();
     due.sort_unstable();
     due.into_iter().unzip()
@@ -124,7 +124,7 @@ fn workers(going: &Going) -> Vec<i32> {
     pids
 }
 
-fn signal(pid: i32, signal: Signal) {
+pub(crate) fn signal(pid: i32, signal: Signal) {
     let pid = rustix::process::Pid::from_raw(pid).unwrap();
     rustix::process::kill_process(pid, signal).unwrap();
 }
@@ -136,7 +136,7 @@ fn are_gone(pids: &[i32]) {
 }
 
 /// How many requests a target has had.
-fn asked(place: &Place, target: &Target) -> String {
+pub(crate) fn asked(place: &Place, target: &Target) -> String {
     let url = format!("{}-/metrics", target.url());
     let done = place.start(place.command("curl", &["--silent", &url])).wait().ended_with(0);
     let line = done.out.lines().find(|line| line.starts_with("plimsoll_target_requests_total"));
@@ -281,6 +281,18 @@ fn a_worker_believes_nobody_who_speaks_otherwise() {
     }
     let done = place.plimsoll(&["worker"]).ended_with(2);
     done.says(&["plimsoll load --workers N"]);
+    // Files have no way out of their folder, and what is none is not taken.
+    for (name, base64, said) in [
+        ("../way-out", "eA==", "a file cannot be called `../way-out`"),
+        ("..", "eA==", "a file cannot be called `..`"),
+        ("/etc/x", "eA==", "a file cannot be called `/etc/x`"),
+        ("", "eA==", "a file cannot be called ``"),
+        ("x", "?", "no base64"),
+    ] {
+        let input = format!("{{\"input\":{{\"name\":\"{name}\",\"base64\":\"{base64}\"}}}}");
+        let (code, out, err) = told(&place, &format!("{greeting}\n{input}\n"));
+        assert!(code == Some(4) && out.contains(said), "{name}: {out}{err}");
+    }
     // A job is a plan, and where it may go is not for the plan to say.
     let plan = "[target]\\nurl = 'http://127.0.0.1:9/'\\n[load]\\nrate = '1/s'\\nfor = '1s'\\n";
     let job = format!(
@@ -291,4 +303,62 @@ fn a_worker_believes_nobody_who_speaks_otherwise() {
     let (code, out, err) = told(&place, &format!("{greeting}\n{job}\n"));
     assert_eq!(code, Some(4), "{err}");
     assert!(out.contains("it may not ask 127.0.0.1"), "{out}{err}");
+}
+
+/// A worker that does not see the files of this host.
+#[test]
+fn words_start_workers_and_give_them_the_files_that_the_plan_reads() {
+    let name = "words_start_workers_and_give_them_the_files_that_the_plan_reads";
+    if !plimsoll_testing::has_namespaces(name) {
+        return;
+    }
+    let place = Place::new();
+    let target = place.target(&["--service-time", "const:1ms", "--workers", "100"]);
+    std::fs::create_dir(place.path("data")).unwrap();
+    place.write("data/rows.csv", "row\n".to_owned() + &"x\n".repeat(100));
+    let scenario = "[data.rows]\nfile = 'rows.csv'\norder = 'once'\n\
+                    [[step]]\nname = 'ask'\nget = '/{{rows.row}}'\n";
+    place.write("data/users.toml", scenario);
+    let hides = format!("mount -t tmpfs none {} && exec \\\"$@\\\"", place.path("data").display());
+    let plan = format!(
+        "[target]\nurl = '{}'\nscenario = 'data/users.toml'\n\
+         [load]\nrate = '40/s'\nrequests = 70\n[fleet]\nworkers = 3\n\
+         start = [\"unshare\", \"-m\", \"sh\", \"-c\", \"{hides}\", \"sh\"]\n",
+        target.url()
+    );
+    place.write("plan.toml", plan);
+    let summary = place.load(&["plan.toml", "--json"]).ran().json();
+    assert_eq!((&summary["offered"], &summary["succeeded"]), (&70.into(), &70.into()));
+    // What each has done is one command of `check`.
+    let check = place.plimsoll(&["check", "plan.toml"]).ended_with(0);
+    check.prints(&["worker 3: unshare -m sh -c", "worker --stdio"]);
+    // A pipe can be read once only.
+    let fifo = place.path("fifo");
+    place.start(place.command("mkfifo", &[fifo.to_str().unwrap()])).wait().ended_with(0);
+    let plan = std::fs::read_to_string(place.path("plan.toml")).unwrap();
+    let replay = plan.replace("scenario = 'data/users.toml'", "urls = 'fifo'");
+    place.write("pipe.toml", replay);
+    let going = place.start(place.command("sh", &["-c", "printf '%s\n' / / > fifo"]));
+    let done = place.load(&["pipe.toml"]).ended_with(2);
+    done.says(&["which is no plain file"]);
+    going.signal(Signal::KILL);
+    going.wait();
+}
+
+/// Fewer requests, users and seconds than workers.
+#[test]
+fn a_load_that_is_smaller_than_its_fleet_is_whole() {
+    let place = Place::new();
+    let target = place.target(&["--service-time", "const:1ms", "--workers", "100"]);
+    let url = target.url();
+    for (load, offered) in [
+        (&["--rate", "1/s", "--for", "2s"][..], 2),
+        (&["--schedule", "0/s..20/s in 2s"], 20),
+        (&["--rate", "3/s", "-n", "3"], 3),
+        (&["--users", "9", "-n", "2"], 2),
+    ] {
+        let load = [&[url.as_str()], load, &["--workers", "7", "--json"]].concat();
+        let summary = place.load(&load).ran().json();
+        assert_eq!(summary["offered"], offered, "{load:?}");
+    }
 }

@@ -1,6 +1,7 @@
 //! The provider `ssh`, against a real server of SSH on this host: a plan of two roles, what a kill
 //! leaves, a host that goes away, what is secret, and what is refused.
 
+mod generators;
 mod pools;
 
 use crate::place::{Place, cell, events, test_name};
@@ -53,9 +54,10 @@ impl Server {
         let text = format!(
             "ListenAddress 127.0.0.1\nPort {port}\nHostKey {}\nAuthorizedKeysFile {}\n\
              PidFile none\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n\
-             PermitRootLogin yes\n",
+             PermitRootLogin yes\nSetEnv TMPDIR={}\n",
             path("host_key"),
-            path("user_key.pub")
+            path("user_key.pub"),
+            path("hosts")
         );
         let config = place.write(&format!("{name}.sshd"), text).display().to_string();
         let going = place.start(place.command(SSHD, &["-D", "-e", "-f", &config]));

@@ -58,7 +58,7 @@ fn a_warm_up_whose_rule_does_not_come_to_hold_fails_its_cell_with_the_reason() {
 const SHORT: &str = "\
 name = 'what is short'
 [factor.short]
-processor = { 'role.web.cpu' = '2%' }
+processor = { 'role.web.cpu' = '1%' }
 link = { 'role.web.rate' = '4Mbit' }
 [testbed]
 provider = 'namespace'
@@ -71,7 +71,7 @@ vars = { bytes = 20_000 }
 [target]
 url = 'http://{{role.web.address}}:{{role.web.port}}/'
 [load]
-users = 8
+users = 32
 warm_up = '1s'
 for = '4s'
 [collect]

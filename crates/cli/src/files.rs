@@ -8,7 +8,7 @@ use plimsoll_units::failure::FileError;
 use std::convert::Infallible;
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Standard input, as a file.
@@ -38,6 +38,25 @@ pub(crate) fn plan_file(target: Option<&str>) -> String {
     let file = target.filter(|target| *target != "-" && is_plan(target));
     let path = file.and_then(|file| std::path::absolute(file).ok());
     path.map_or_else(String::new, |path| path.display().to_string())
+}
+
+/// Refuses a plan of somebody else's that starts workers by words of its own: they are executed.
+pub(crate) fn check_starts(start: &[String], plan: Option<&str>) -> Result<()> {
+    let Some(plan) = plan.filter(|plan| !start.is_empty() && is_plan(plan) && *plan != "-") else {
+        return Ok(());
+    };
+    let Ok(about) = std::fs::metadata(plan) else { return Ok(()) };
+    let own = rustix::process::geteuid().as_raw();
+    if about.uid() == own || about.uid() == 0 {
+        return Ok(());
+    }
+    let text = format!(
+        "start workers by `{}`, as {plan} has it: that is a file of the user {}, not yours; look \
+         at it, and copy it: cp {plan} mine.toml",
+        start.join(" "),
+        about.uid()
+    );
+    Err(UsageError(text).into())
 }
 
 /// The text of a plan. Of one that a run has kept it is said what has become of its files.

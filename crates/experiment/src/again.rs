@@ -37,6 +37,13 @@ pub fn again(file: &Path, text: &str) -> Again {
     Again { text, notes }
 }
 
+/// A file that is listed beside a plan, and of which there is no copy that holds what it held.
+pub(crate) fn lacking(plan: &Path) -> Option<PathBuf> {
+    let kept = Kept::beside(plan)?;
+    let lacks = kept.list.iter().find(|of| kept.copy(of).is_none());
+    lacks.map(|of| of.path.clone())
+}
+
 /// The files that a run has kept.
 pub(crate) struct Kept {
     folder: PathBuf,

@@ -1,40 +1,143 @@
 //! What a worker makes of its job: the plan that it is told, made ready on this host.
 
+use std::io::Write;
 use std::net::IpAddr;
+use std::path::Path;
 
 use plimsoll_fleet::message::Job;
-use plimsoll_fleet::worker::{Made, Refusal};
+use plimsoll_fleet::worker::{Made, Make, Refusal};
 use plimsoll_load::Pacing;
 use plimsoll_plan::Written;
+use plimsoll_runs::experiment::INPUTS;
+use plimsoll_units::own::OwnFolder;
+use rustix::fs::OFlags;
 
+use crate::again::{again, lacking};
 use crate::error::ExperimentError;
 use crate::plans;
 use crate::prepare::division::{asked, is_never_asked, protocol_of};
 use crate::prepare::{Place, prepare};
 
+/// The most that a worker is given, bytes.
+const MOST_GIVEN: u64 = 2 << 30;
+/// The most files that it is given.
+const MOST_FILES: usize = 1000;
+
+/// A worker, as it makes ready what it is told.
+pub struct Worker<'a> {
+    place: Place<'a>,
+    given: Option<GivenFiles>,
+}
+
+/// The files that it was given, in a folder of its own.
+struct GivenFiles {
+    folder: OwnFolder,
+    files: OwnFolder,
+    names: Vec<String>,
+    bytes: u64,
+}
+
+impl<'a> Worker<'a> {
+    /// One at a place.
+    #[must_use]
+    pub fn new(place: Place<'a>) -> Self {
+        Self { place, given: None }
+    }
+
+    /// The folder of the files that it is given.
+    fn given(&mut self) -> Result<&mut GivenFiles, Refusal> {
+        if self.given.is_none() {
+            let [word, ..] = (self.place.key)();
+            let path = std::env::temp_dir().join(format!("plimsoll-worker-{word:016x}"));
+            let folder = OwnFolder::make_new(&path).map_err(|error| Refusal::of(&error))?;
+            let files = folder.make_inner(INPUTS.as_ref()).map_err(|error| Refusal::of(&error))?;
+            self.given = Some(GivenFiles { folder, files, names: Vec::new(), bytes: 0 });
+        }
+        self.given.as_mut().ok_or_else(|| refusal("it has no folder".to_owned()))
+    }
+}
+
+impl GivenFiles {
+    fn take(&mut self, name: &str, piece: &[u8]) -> Result<(), Refusal> {
+        if Path::new(name).file_name() != Some(name.as_ref()) || name.len() > 255 {
+            return Err(refusal(format!("a file cannot be called `{name}`")));
+        }
+        self.bytes = self.bytes.saturating_add(piece.len() as u64);
+        let is_new = !self.names.iter().any(|of| of == name);
+        if self.bytes > MOST_GIVEN || (is_new && self.names.len() >= MOST_FILES) {
+            return Err(refusal(format!("`{name}`, and what was before, is more than it takes")));
+        }
+        let mut flags = OFlags::WRONLY | OFlags::APPEND;
+        if is_new {
+            self.names.push(name.to_owned());
+            flags |= OFlags::CREATE | OFlags::EXCL;
+        }
+        let file = self.files.file(name.as_ref(), flags);
+        let mut file = file.map_err(|error| Refusal::of(&error))?;
+        file.write_all(piece).map_err(|error| refusal(format!("write `{name}`: {error}")))
+    }
+
+    /// A plan that reads what was given in the place of the files that it names.
+    fn moved(&self, plan: &str) -> Result<String, Refusal> {
+        let beside = self.folder.path().join("plan.toml");
+        match lacking(&beside) {
+            Some(path) => {
+                let path = path.display();
+                Err(refusal(format!("{path} has changed while it was given to workers")))
+            }
+            None => Ok(again(&beside, plan).text),
+        }
+    }
+}
+
+impl Drop for GivenFiles {
+    fn drop(&mut self) {
+        let _ = plimsoll_units::erase::tree(self.folder.path());
+    }
+}
+
+fn refusal(why: String) -> Refusal {
+    Refusal { why, hint: None, is_usage: false }
+}
+
+impl Make for Worker<'_> {
+    fn take(&mut self, name: &str, piece: &[u8]) -> Result<(), Refusal> {
+        self.given()?.take(name, piece)
+    }
+
+    fn make(&mut self, job: &Job) -> Result<Made, Refusal> {
+        // They are gone when the plan is ready: it has read them.
+        let given = self.given.take();
+        let text = match &given {
+            Some(given) => given.moved(&job.plan)?,
+            None => job.plan.clone(),
+        };
+        made(job, &text, &self.place)
+    }
+}
+
 /// Makes ready what a worker is told to do.
-///
-/// # Errors
-/// What cannot be done here, or may not.
-pub fn made(job: &Job, place: &Place<'_>) -> Result<Made, Refusal> {
+fn made(job: &Job, text: &str, place: &Place<'_>) -> Result<Made, Refusal> {
     let refused = |error: &ExperimentError| Refusal::of(error);
-    let written = Written::text(&job.plan, "the plan of the controller", &[]);
+    let written = Written::text(text, "the plan of the controller", &[]);
     let plan = plans::read(&written.within(place.environment));
     let plan = plan.map_err(|error| refused(&error.into()))?;
     let prepared = prepare(&plan, place, true).map_err(|error| refused(&error))?;
     let mut config = prepared.config;
-    let refuse = |why: String| Err(Refusal { why, hint: None, is_usage: false });
     let may_ask = |address: &IpAddr| job.may_ask.contains(address) && !is_never_asked(address);
     if let Some(address) = asked(&config).into_iter().find(|address| !may_ask(address)) {
-        return refuse(format!("it may not ask {address}"));
+        return Err(refusal(format!("it may not ask {address}")));
     }
     let protocol = protocol_of(&config);
     if protocol != job.protocol {
         let wanted = &job.protocol;
-        return refuse(format!("the target speaks {protocol} with it, and {wanted} with others"));
+        let why = format!("the target speaks {protocol} with it, and {wanted} with others");
+        return Err(refusal(why));
     }
     config.part = job.part.into();
     config.threads = job.threads;
-    config.pacing = if job.is_precise { Pacing::Precise } else { Pacing::Thrifty };
+    if let Some(is_precise) = job.is_precise {
+        config.pacing = if is_precise { Pacing::Precise } else { Pacing::Thrifty };
+    }
     Ok(Made { config, offer: prepared.offer })
 }

@@ -1,8 +1,9 @@
 //! The hosts of a plan's `[testbed]`, as the provider `ssh` takes them.
 
-use plimsoll_plan::{Plan, Testbed};
+use plimsoll_plan::{Host, Plan, Testbed};
 use plimsoll_runs::Event;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use plimsoll_testbed::ssh::{Client, Dealt, Route, Ssh, Watch};
 use plimsoll_testbed::{Instance as Server, Role, TestbedError};
@@ -74,6 +75,19 @@ impl Control for OnHosts<'_> {
 pub(crate) const HOST: &str = "host";
 pub(crate) const CGROUP: &str = "cgroup";
 
+/// How a host of a plan is reached, by this configuration of `ssh` where it is not the user's own.
+pub(crate) fn route(name: &str, of: &Host, config: Option<&Path>) -> Route {
+    // `ssh` is started in another folder.
+    let config = config.map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_owned()));
+    Route {
+        name: name.to_owned(),
+        address: of.address.clone(),
+        user: of.user.clone(),
+        port: of.port,
+        config,
+    }
+}
+
 /// The provider of a plan's hosts. They are watched where the plan collects what hosts do, and the
 /// instances there where it collects what those do.
 ///
@@ -85,20 +99,8 @@ pub(crate) fn provider(
     roles: &[Role],
     client: &Client,
 ) -> Result<Ssh, ExperimentError> {
-    let config = testbed.ssh_config.as_ref().map(|file| {
-        // `ssh` is started in another folder.
-        std::path::absolute(file).unwrap_or_else(|_| file.clone())
-    });
-    let host = |(name, of): (&String, &plimsoll_plan::Host)| {
-        let route = Route {
-            name: name.clone(),
-            address: of.address.clone(),
-            user: of.user.clone(),
-            port: of.port,
-            config: config.clone(),
-        };
-        (route, of.serves)
-    };
+    let config = testbed.ssh_config.as_deref();
+    let host = |(name, of): (&String, &Host)| (route(name, of, config), of.serves);
     let hosts: Vec<_> = testbed.hosts.iter().map(host).collect();
     let dealt = roles.iter().zip(&plan.roles).map(|(role, (name, of))| {
         let comes = !plan.is_followed(name) && scaled(plan) == Some(name);

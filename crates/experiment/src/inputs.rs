@@ -31,7 +31,7 @@ pub(crate) struct Input {
     /// Its path, from the root.
     pub(crate) path: PathBuf,
     /// Its length; `None` of a pipe, which can be read only once.
-    bytes: Option<u64>,
+    pub(crate) bytes: Option<u64>,
     /// Its SHA-256, in hexadecimal; `None` of a pipe and of a file beyond 256 MiB.
     sha256: Option<String>,
     /// When it was last changed, nanoseconds since 1970, where there is no digest of it.

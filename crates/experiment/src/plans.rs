@@ -51,6 +51,13 @@ pub fn is_for_ever(kept: &str) -> bool {
     plan.is_ok_and(|plan| plan.load.shape.is_for_ever())
 }
 
+/// The words by which the text of a plan, as it is kept, starts workers; none where it does not.
+#[must_use]
+pub fn start_of(kept: &str) -> Vec<String> {
+    let plan = Plan::read(&Written::text(kept, "plan.toml", &[]).stored(), &VOCABULARY);
+    plan.ok().and_then(|plan| plan.fleet).map(|fleet| fleet.start).unwrap_or_default()
+}
+
 /// A plan of single caches.
 ///
 /// # Errors

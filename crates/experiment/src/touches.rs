@@ -7,12 +7,15 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use plimsoll_plan::{Asked, Auth, Given, Plan, PlanKind, Provider, kind_of};
+use plimsoll_plan::{Asked, Auth, Fleet, Given, Host, Plan, PlanKind, Provider, kind_of};
+use plimsoll_testbed::command::Words;
 use plimsoll_testbed::recipe::{find, is_shipped, own_of};
+use plimsoll_testbed::ssh::Guest;
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Value};
 
 use crate::error::ExperimentError;
+use crate::hosts::route;
 use crate::prepare::scenario::files_of;
 use crate::ready::Ask;
 use crate::servers;
@@ -123,7 +126,7 @@ impl Touches {
     fn look_at_files(&mut self, plan: &Plan, here: &Path) {
         let copied = plan.roles.iter().flat_map(|(_, role)| role.files.values());
         let of_recipes = servers::depends(plan).map(|(_, files)| files).unwrap_or_default();
-        let ssh = plan.testbed.iter().filter_map(|of| of.ssh_config.clone());
+        let ssh = configurations(plan).cloned();
         let all = files_of(plan).into_iter().chain(of_recipes).chain(ssh);
         let all = all.chain(copied.map(|of| of.from.clone()));
         let folder = here.join(&plan.folder);
@@ -139,12 +142,13 @@ impl Touches {
     fn look_at_commands(&mut self, plan: &Plan) {
         let restart = plan.target.restart.iter();
         self.executes.extend(restart.map(|of| format!("sh -c `{of}`, to restart the server")));
-        let Some(file) = plan.testbed.as_ref().and_then(|of| of.ssh_config.as_ref()) else {
-            return;
-        };
-        let text = read(file).unwrap_or_default();
-        let commands = text.lines().map(str::trim).filter(|line| executes(line));
-        self.executes.extend(commands.map(|line| format!("ssh, by {}: {line}", file.display())));
+        self.executes.extend(plan.fleet.iter().flat_map(workers));
+        for file in configurations(plan) {
+            let text = read(file).unwrap_or_default();
+            let commands = text.lines().map(str::trim).filter(|line| executes(line));
+            let commands = commands.map(|line| format!("ssh, by {}: {line}", file.display()));
+            self.executes.extend(commands);
+        }
     }
 
     /// Agents, sources, hosts and clouds.
@@ -153,6 +157,9 @@ impl Touches {
         self.reaches.extend(agents.map(|(name, at)| format!("{at}, the agent of {name}")));
         let sources = plan.collect.at.iter().filter(|(_, at)| !at.contains("://"));
         self.reaches.extend(sources.map(|(name, at)| format!("{at}, for {name}")));
+        let generators = plan.fleet.iter().flat_map(|of| &of.hosts);
+        let generators = generators.map(|(name, of)| format!("{}, the host {name}", of.address));
+        self.reaches.extend(generators);
         let Some(testbed) = &plan.testbed else { return };
         let hosts = testbed.hosts.iter();
         self.reaches.extend(hosts.map(|(name, of)| format!("{}, the host {name}", of.address)));
@@ -160,6 +167,29 @@ impl Touches {
             self.reaches.push("Amazon's EC2 of the region".to_owned());
         }
     }
+}
+
+/// The configurations of `ssh` that a plan names.
+fn configurations(plan: &Plan) -> impl Iterator<Item = &PathBuf> {
+    let of_testbed = plan.testbed.iter().filter_map(|of| of.ssh_config.as_ref());
+    of_testbed.chain(plan.fleet.iter().filter_map(|of| of.ssh_config.as_ref()))
+}
+
+/// How workers are started.
+fn workers(fleet: &Fleet) -> Vec<String> {
+    if fleet.hosts.is_empty() {
+        let words = fleet.start.iter().map(String::as_str);
+        let words: Vec<&str> = words.chain(["plimsoll", "worker", "--stdio"]).collect();
+        let words = Words::of(&words);
+        return (1..=fleet.workers).map(|number| format!("worker {number}: {words}")).collect();
+    }
+    let host = |(name, host): (&String, &Host)| {
+        let ssh = Guest::shown(&route(name, host, fleet.ssh_config.as_deref()));
+        format!(
+            "{name}: {ssh} plimsoll worker --stdio, of a copy of this program that comes with it"
+        )
+    };
+    fleet.hosts.iter().map(host).collect()
 }
 
 /// Whether a path lies in a folder, as both are written.

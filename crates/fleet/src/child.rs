@@ -1,17 +1,18 @@
-//! A worker that is a process of this one: its pipes, and how it ended.
+//! A worker behind a process of this one: its pipes, and how it ended.
 
 #![expect(clippy::disallowed_methods, reason = "the one place that starts workers")]
 
 use crate::lines::{self, Speaker};
 use crate::message::{Answer, GREETING, Greeting, LONGEST, Order};
+use crate::start::{At, Input, Start};
 use plimsoll_load::clock::monotonic_ns;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
 use std::process::{Child as Process, Command, ExitStatus, Stdio};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -44,14 +45,12 @@ impl Child {
     /// # Errors
     /// Where it cannot be started.
     pub(crate) fn start(
-        program: &Path,
+        start: &Start,
         number: usize,
-        said: &Sender<(usize, Said)>,
+        said: &SyncSender<(usize, Said)>,
     ) -> io::Result<Self> {
-        let mut command = Command::new(program);
-        command.args(["worker", "--stdio"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        // What the user's terminal tells this process is not for its workers: it ends them.
-        let mut process = command.stderr(Stdio::piped()).process_group(0).spawn()?;
+        let copy = start.copy.as_ref().map(File::open).transpose()?;
+        let mut process = command(start)?.spawn()?;
         let handle = i32::try_from(process.id()).ok().and_then(Pid::from_raw);
         let handle = handle.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         let (input, output) = (process.stdin.take(), process.stdout.take());
@@ -62,7 +61,24 @@ impl Child {
         let tell = said.clone();
         thread::spawn(move || wait(process, number, &tell));
         let speaker = input.map(|input| Speaker::to(input, || ()));
+        if let (Some(speaker), Some(copy)) = (&speaker, copy) {
+            // Who does not listen is about to be heard of.
+            let _ = speaker.copy(copy);
+        }
         Ok(Self { speaker, handle, last_words })
+    }
+
+    /// Gives it a file.
+    ///
+    /// # Errors
+    /// Where it does not listen.
+    pub(crate) fn give(&self, input: &Input) -> io::Result<()> {
+        self.speaker.as_ref().ok_or(io::ErrorKind::BrokenPipe)?.give(input)
+    }
+
+    /// How many bytes it has been told.
+    pub(crate) fn told_bytes(&self) -> u64 {
+        self.speaker.as_ref().map_or(0, Speaker::said_bytes)
     }
 
     /// Greets it.
@@ -106,8 +122,21 @@ impl Child {
     }
 }
 
+/// The command that becomes a worker, with three pipes of ours.
+fn command(start: &Start) -> io::Result<Command> {
+    let (program, words) = start.words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut command = Command::new(program);
+    if let Some(environment) = &start.environment {
+        command.env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
+    }
+    command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // What the user's terminal tells this process is not for its workers: it ends them.
+    command.process_group(0);
+    Ok(command)
+}
+
 /// Hears what it says until it says no more.
-fn hear(mut output: impl io::BufRead, number: usize, said: &Sender<(usize, Said)>) {
+fn hear(mut output: impl io::BufRead, number: usize, said: &SyncSender<(usize, Said)>) {
     let result = listen(&mut output, number, said);
     let _ = said.send((number, Said::Closed(result.err())));
 }
@@ -115,7 +144,7 @@ fn hear(mut output: impl io::BufRead, number: usize, said: &Sender<(usize, Said)
 fn listen(
     output: &mut impl io::BufRead,
     number: usize,
-    said: &Sender<(usize, Said)>,
+    said: &SyncSender<(usize, Said)>,
 ) -> io::Result<()> {
     let Some(greeting) = lines::greeting(output, GREETING)? else { return Ok(()) };
     let mut is_heard = said.send((number, Said::Greeting(greeting))).is_ok();
@@ -138,18 +167,31 @@ fn keep(mut errors: impl Read, kept: &Mutex<Vec<u8>>) {
     }
 }
 
-fn wait(mut process: Process, number: usize, said: &Sender<(usize, Said)>) {
+fn wait(mut process: Process, number: usize, said: &SyncSender<(usize, Said)>) {
     if let Ok(status) = process.wait() {
         let _ = said.send((number, Said::Exited(status)));
     }
 }
 
+/// The exit code of a shell, or of `srun`, whose command a signal has ended, less the signal.
+const SIGNALLED: i32 = 128;
+
 /// How a process ended, for a person. `is_short_of_memory`: whether the kernel has ended a process
 /// of this group for want of memory meanwhile.
-pub(crate) fn ended(status: ExitStatus, last_words: &str, is_short_of_memory: bool) -> String {
+pub(crate) fn ended(
+    (status, at): (ExitStatus, At),
+    last_words: &str,
+    is_short_of_memory: bool,
+) -> String {
     let how = match (status.signal(), status.code()) {
         (Some(9), _) if is_short_of_memory => "the kernel killed it for want of memory".to_owned(),
         (Some(signal), _) => format!("signal {signal} ended it"),
+        // What stands between says how its command ended.
+        (None, Some(code)) if at != At::Here && (1..=64).contains(&(code - SIGNALLED)) => {
+            format!("signal {} ended it", code - SIGNALLED)
+        }
+        // `ssh` has a code of its own for what went wrong with the connection.
+        (None, Some(255)) if at == At::OwnHost => "the connection ended".to_owned(),
         (None, Some(code)) => format!("it ended with {code}"),
         (None, None) => "it ended".to_owned(),
     };

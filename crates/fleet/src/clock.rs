@@ -45,9 +45,67 @@ impl Offset {
     }
 }
 
+/// So often it is looked whether a clock has moved: by the best exchange of so long, nanoseconds.
+const WINDOW_NS: u64 = 10_000_000_000;
+
+/// By how much another clock has moved against ours since it was settled how they differ.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Moved {
+    settled: Option<Offset>,
+    best: Option<Offset>,
+    since_ns: u64,
+    most_ns: u64,
+}
+
+impl Moved {
+    /// Since a moment of ours.
+    pub(crate) fn since(settled: Option<Offset>, now_ns: u64) -> Self {
+        Self { settled, best: None, since_ns: now_ns, most_ns: 0 }
+    }
+
+    /// Takes what an exchange tells that ended at a moment of ours.
+    pub(crate) fn take(&mut self, told: Offset, now_ns: u64) {
+        let best = told.better(self.best);
+        self.best = Some(best);
+        if now_ns.saturating_sub(self.since_ns) < WINDOW_NS {
+            return;
+        }
+        (self.best, self.since_ns) = (None, now_ns);
+        let Some(settled) = self.settled else { return };
+        // Only what neither may be wrong by is sure.
+        let unknown_ns = best.ways_ns / 2 + settled.ways_ns / 2;
+        let by_ns = best.ahead_ns.abs_diff(settled.ahead_ns).saturating_sub(unknown_ns);
+        self.most_ns = self.most_ns.max(by_ns);
+    }
+
+    /// By how much at least, nanoseconds.
+    pub(crate) fn most_ns(&self) -> u64 {
+        self.most_ns
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_that_moves_is_noticed_beyond_what_is_not_known() {
+        const MS: i64 = 1_000_000;
+        let offset = |ahead_ms: i64, ways_ms: i64| Offset {
+            ahead_ns: ahead_ms * MS,
+            ways_ns: (ways_ms * MS).unsigned_abs(),
+        };
+        let mut moved = Moved::since(Some(offset(100, 4)), 0);
+        for second in 1..=10 {
+            // One bad exchange does not move it.
+            moved.take(offset(if second == 3 { 500 } else { 103 }, 10), second * 1_000_000_000);
+        }
+        assert_eq!(moved.most_ns(), 0, "3 ms are within what is not known");
+        moved.take(offset(160, 6), 15_000_000_000);
+        assert_eq!(moved.most_ns(), 0, "it is looked at every 10 s");
+        moved.take(offset(170, 20), 20_000_000_000);
+        assert_eq!(moved.most_ns(), 55_000_000);
+    }
     use proptest::prelude::*;
 
     proptest! {

@@ -36,9 +36,20 @@ pub enum FleetError {
         /// Whether what was asked for is wrong, rather than not to be had.
         is_usage: bool,
     },
+    /// Two hosts are one.
+    #[error(
+        "begin the load: the hosts {one} and {two} are one, whose processors would count twice"
+    )]
+    Same {
+        /// One of them.
+        one: String,
+        /// The other.
+        two: String,
+    },
     /// Not all workers were ready in time.
     #[error(
-        "begin the load: of {of} workers {ready} were ready within {within_s} s, without {missing}"
+        "begin the load: of {of} workers {ready} were ready, and for {within_s} s nothing came of \
+         {missing}"
     )]
     Late {
         /// How many there are to be.
@@ -58,7 +69,7 @@ pub enum FleetError {
 impl Failure for FleetError {
     fn kind(&self) -> Kind {
         match self {
-            Self::Refused { is_usage: true, .. } => Kind::Usage,
+            Self::Refused { is_usage: true, .. } | Self::Same { .. } => Kind::Usage,
             _ => Kind::Incomplete,
         }
     }
@@ -67,6 +78,7 @@ impl Failure for FleetError {
         match self {
             Self::Start { source, .. } => source.hint(),
             Self::Refused { hint, .. } => hint.clone(),
+            Self::Same { two, .. } => Some(format!("leave {two} out")),
             Self::Interrupted => Some("nothing was sent".to_owned()),
             _ => None,
         }

@@ -13,8 +13,10 @@
 //! | --- | --- |
 //! | `message` | what a controller and its workers say to each other |
 //! | `lines` | lines of bounded length, and what stands before the first of ours |
-//! | `clock` | by how much another clock is ahead, from four stamps |
-//! | `child` | a worker that is a process of this one: its pipes, how it ended |
+//! | `clock` | by how much another clock is ahead, from four stamps, and moves |
+//! | `start` | how a worker is started, and what it is given |
+//! | `child` | a worker behind a process of this one: its pipes, how it ended |
+//! | `host` | what tells one host from another |
 //! | `fleet` | workers as one engine |
 //! | `gather` | slices of several workers as those of one |
 //! | `memory` | whether the kernel ended somebody for want of memory |
@@ -26,11 +28,14 @@ mod clock;
 mod error;
 mod fleet;
 mod gather;
+pub mod host;
 mod lines;
 mod memory;
 pub mod message;
 mod silence;
+mod start;
 pub mod worker;
 
 pub use error::FleetError;
-pub use fleet::{Fleet, Terms, Used};
+pub use fleet::{Fleet, Terms, Used, WorkerClock};
+pub use start::{At, Content, Input, Start};

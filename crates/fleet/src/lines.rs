@@ -1,8 +1,16 @@
 //! Lines of bounded length, and what stands before the first of ours.
 
+use crate::message::Order;
+use crate::start::{Content, Input};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::fs::File;
 use std::io::{self, BufRead, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
@@ -24,15 +32,21 @@ pub(crate) fn read(input: &mut impl BufRead, longest: usize) -> io::Result<Optio
     }
 }
 
+/// So much of a line that is not understood is shown, characters.
+const SHOWN: usize = 60;
+
 /// Reads what a line says.
 ///
 /// # Errors
 /// A line that says nothing of the kind.
 pub(crate) fn parse<T: DeserializeOwned>(line: &[u8]) -> io::Result<T> {
     serde_json::from_slice(line).map_err(|error| {
+        let text = String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN)]);
+        let text: String =
+            text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(SHOWN).collect();
         io::Error::new(
             io::ErrorKind::InvalidData,
-            format!("a line that is not understood: {error}"),
+            format!("a line that is not understood, `{text}`: {error}"),
         )
     })
 }
@@ -50,12 +64,22 @@ pub(crate) fn line(prefix: &str, what: &impl Serialize) -> io::Result<Vec<u8>> {
 
 /// Says lines to somebody, on a thread of its own: who does not listen keeps nobody waiting.
 #[derive(Debug, Clone)]
-pub(crate) struct Speaker(Sender<Said>);
+pub(crate) struct Speaker {
+    say: Sender<Said>,
+    said_bytes: Arc<AtomicU64>,
+}
+
+/// So much of a file is said at once, bytes.
+const PIECE: usize = 1 << 20;
 
 /// What is to be said.
 #[derive(Debug)]
 enum Said {
     Line(Vec<u8>),
+    /// All that a file holds, as it is.
+    Copy(File),
+    /// All that a file holds, in orders.
+    Input(Input),
     /// Nothing: that all before it is said is told here.
     End(Sender<()>),
 }
@@ -67,9 +91,18 @@ impl Speaker {
         end: impl FnOnce() + Send + 'static,
     ) -> Self {
         let (tell, lines) = channel();
+        let said_bytes = Arc::<AtomicU64>::default();
+        let told = said_bytes.clone();
         std::thread::spawn(move || {
+            let mut write = |bytes: &[u8]| {
+                output.write_all(bytes).and_then(|()| output.flush())?;
+                told.fetch_add(bytes.len() as u64, Ordering::AcqRel);
+                Ok(())
+            };
             let say = |said: Said| match said {
-                Said::Line(line) => output.write_all(&line).and_then(|()| output.flush()),
+                Said::Line(line) => write(&line),
+                Said::Copy(file) => pieces(file, &mut write),
+                Said::Input(input) => orders(&input, &mut write),
                 // Who does not wait any more need not be told.
                 Said::End(said) => {
                     let _ = said.send(());
@@ -80,7 +113,28 @@ impl Speaker {
                 end();
             }
         });
-        Self(tell)
+        Self { say: tell, said_bytes }
+    }
+
+    /// How many bytes have been said.
+    pub(crate) fn said_bytes(&self) -> u64 {
+        self.said_bytes.load(Ordering::Acquire)
+    }
+
+    /// Says what a file holds, as it is.
+    ///
+    /// # Errors
+    /// Where nobody can hear it.
+    pub(crate) fn copy(&self, file: File) -> io::Result<()> {
+        self.say.send(Said::Copy(file)).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+
+    /// Gives somebody a file, in orders.
+    ///
+    /// # Errors
+    /// Where nobody can hear it.
+    pub(crate) fn give(&self, input: &Input) -> io::Result<()> {
+        self.say.send(Said::Input(input.clone())).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
     /// Says a line, behind a prefix, as soon as what was said before is read.
@@ -89,14 +143,45 @@ impl Speaker {
     /// Where nobody can hear it.
     pub(crate) fn say(&self, prefix: &str, what: &impl Serialize) -> io::Result<()> {
         let line = Said::Line(line(prefix, what)?);
-        self.0.send(line).map_err(|_| io::ErrorKind::BrokenPipe.into())
+        self.say.send(line).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
     /// Waits until all is said, for so long at most.
     pub(crate) fn finish(&self, longest: Duration) {
         let (tell, is_said) = channel();
-        if self.0.send(Said::End(tell)).is_ok() {
+        if self.say.send(Said::End(tell)).is_ok() {
             let _ = is_said.recv_timeout(longest);
+        }
+    }
+}
+
+fn pieces(mut file: File, write: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    let mut piece = vec![0; PIECE];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(()),
+            read => write(&piece[..read])?,
+        }
+    }
+}
+
+/// A file that became shorter is given as it is: whoever takes it knows its digest.
+fn orders(input: &Input, write: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    let mut order = |piece: &[u8]| {
+        let (name, base64) = (input.name.clone(), STANDARD.encode(piece));
+        write(&line("", &Order::Input { name, base64 })?)
+    };
+    // One that is empty is a file all the same.
+    order(&[])?;
+    match &input.content {
+        Content::Bytes(bytes) => bytes.chunks(PIECE).try_for_each(order),
+        Content::File(file) => {
+            let (mut at, mut piece) = (0, vec![0; PIECE]);
+            while let read @ 1.. = file.read_at(&mut piece, at)? {
+                order(&piece[..read])?;
+                at += read as u64;
+            }
+            Ok(())
         }
     }
 }

@@ -4,6 +4,7 @@
 //! another version of it is refused by name. Offsets are nanoseconds since the load's first due
 //! time, moments those of a host's monotonic clock.
 
+use crate::host::Host;
 use plimsoll_load::{Part, Slice};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -11,7 +12,7 @@ use std::net::IpAddr;
 /// How the greeting of a worker begins: what stands before it is not ours (a login's banner).
 pub const GREETING: &str = "plimsoll-worker ";
 /// The version of what is said after the greetings.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 /// The longest line.
 pub const LONGEST: usize = 16 << 20;
 
@@ -53,8 +54,9 @@ pub struct Job {
     pub part: PartOf,
     /// How many threads have it.
     pub threads: u32,
-    /// Whether they spin before a request is due, rather than sleep.
-    pub is_precise: bool,
+    /// Whether they spin before a request is due, rather than sleep; `None` where that is for the
+    /// worker to decide by its own cores.
+    pub is_precise: Option<bool>,
     /// The protocol that is spoken with the target, where that was left open.
     pub protocol: String,
     /// The addresses that may be asked.
@@ -88,6 +90,13 @@ impl From<PartOf> for Part {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
+    /// A piece of a file that the plan reads, before the job.
+    Input {
+        /// The file's name among those that the plan reads.
+        name: String,
+        /// The piece, in base64.
+        base64: String,
+    },
     /// Make ready for this; comes once.
     Job(Box<Job>),
     /// Say what time it is; also a sign of life.
@@ -131,7 +140,10 @@ pub enum Answer {
         answered_ns: u64,
     },
     /// Connections are open; the load can begin.
-    Ready,
+    Ready {
+        /// Where.
+        host: Host,
+    },
     /// It cannot do what it was asked to.
     Refused {
         /// Why.

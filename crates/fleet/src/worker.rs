@@ -1,9 +1,12 @@
 //! A worker's own side: it makes ready what it is told to, begins at the moment that it is told,
 //! and tells what it observes. It ends with whoever told it.
 
+use crate::host::Host;
 use crate::lines::{self, Speaker};
 use crate::message::{Answer, GREETING, Greeting, Job, LONGEST, Order};
 use crate::silence::Silence;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use plimsoll_load::clock::{Clock, monotonic_ns, process_cpu_ns};
 use plimsoll_load::run::Offer;
 use plimsoll_load::{Config, Session, Slice};
@@ -28,6 +31,21 @@ pub struct Made {
     pub config: Config,
     /// What is offered.
     pub offer: Offer,
+}
+
+/// Who makes ready what a worker is told to do.
+pub trait Make {
+    /// Takes a piece of a file that the plan reads, behind what came of it before.
+    ///
+    /// # Errors
+    /// One that is not taken.
+    fn take(&mut self, name: &str, piece: &[u8]) -> Result<(), Refusal>;
+
+    /// Makes ready what a job asks for. Files that were taken are not kept after it.
+    ///
+    /// # Errors
+    /// What cannot be done here, or may not.
+    fn make(&mut self, job: &Job) -> Result<Made, Refusal>;
 }
 
 /// Why a job is not done.
@@ -97,16 +115,25 @@ struct Controller {
     is_gone: Arc<AtomicBool>,
 }
 
+/// What a worker says of itself.
+pub struct Own<'a> {
+    /// The version of its program.
+    pub version: &'a str,
+    /// The host that it is on.
+    pub host: Host,
+    /// Tells the most memory that its process had, bytes.
+    pub memory: &'a dyn Fn() -> Option<u64>,
+}
+
 /// Serves one controller, from its greeting until it is gone. `make` makes ready what a job asks
-/// for, and may refuse it; `memory` tells the most memory that the process had.
+/// for, and may refuse it.
 ///
 /// # Errors
 /// [`WorkerError`]; no load goes on then.
 pub fn serve<I: BufRead + Send + 'static, O: Write + Send + 'static>(
     (mut input, mut output): (I, O),
-    version: &str,
-    make: &dyn Fn(&Job) -> Result<Made, Refusal>,
-    memory: &dyn Fn() -> Option<u64>,
+    Own { version, host, memory }: Own<'_>,
+    make: &mut dyn Make,
 ) -> Result<(), WorkerError> {
     let own = Greeting::of(version);
     let greeting = lines::line(GREETING, &own).and_then(|line| output.write_all(&line));
@@ -121,18 +148,16 @@ pub fn serve<I: BufRead + Send + 'static, O: Write + Send + 'static>(
         return Err(WorkerError::Greeting(why));
     }
     let controller = Controller::new(input, speaker, is_gone);
-    let Some(Order::Job(job)) = controller.next_order()? else {
-        return Err(WorkerError::Greeting("its first order is no job".to_owned()));
-    };
-    let (mut session, offer) = match made(&job, make, &controller) {
+    let (mut session, offer) = match made(make, &controller) {
+        Err(Unmade::Ended(error)) => return Err(error),
         Ok(made) => made,
-        Err(Refusal { why, hint, is_usage }) => {
+        Err(Unmade::Refused(Refusal { why, hint, is_usage })) => {
             controller.say(&Answer::Refused { why: why.clone(), hint, is_usage })?;
             controller.await_end();
             return Err(WorkerError::Refused(why));
         }
     };
-    controller.say(&Answer::Ready)?;
+    controller.say(&Answer::Ready { host })?;
     let Some(Order::Begin { at_ns }) = controller.next_order()? else { return Ok(()) };
     session.begin(Clock::from_origin(at_ns));
     controller.say(&Answer::Begun { late_ns: monotonic_ns().saturating_sub(at_ns) })?;
@@ -145,12 +170,39 @@ pub fn serve<I: BufRead + Send + 'static, O: Write + Send + 'static>(
     Ok(())
 }
 
-fn made(
-    job: &Job,
-    make: &dyn Fn(&Job) -> Result<Made, Refusal>,
-    controller: &Controller,
-) -> Result<(Session, Offer), Refusal> {
-    let Made { config, offer } = make(job)?;
+/// Why there is no load.
+enum Unmade {
+    Refused(Refusal),
+    Ended(WorkerError),
+}
+
+impl From<Refusal> for Unmade {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// Takes files and a job, and makes that ready.
+fn made(make: &mut dyn Make, controller: &Controller) -> Result<(Session, Offer), Unmade> {
+    let job = loop {
+        match controller.next_order().map_err(Unmade::Ended)? {
+            Some(Order::Input { name, base64 }) => {
+                let refuse =
+                    |why: &str| Refusal { why: why.to_owned(), hint: None, is_usage: false };
+                let piece = STANDARD.decode(base64);
+                make.take(
+                    &name,
+                    &piece.map_err(|_| refuse("a piece of a file that is no base64"))?,
+                )?;
+            }
+            Some(Order::Job(job)) => break job,
+            _ => {
+                let text = "its first order is no job".to_owned();
+                return Err(Unmade::Ended(WorkerError::Greeting(text)));
+            }
+        }
+    };
+    let Made { config, offer } = make.make(&job)?;
     let is_gone = || controller.is_gone.load(Ordering::Acquire);
     let session = Session::connect(&config, &offer.load(), is_gone);
     Ok((session.map_err(|error| Refusal::of(&error))?, offer))
@@ -196,7 +248,7 @@ fn obey(session: &mut Session, offer: &Offer, order: &Order) {
         Order::EndAt(at_ns) => session.end_at(*at_ns),
         Order::Stop => session.stop(),
         Order::Abort => session.abort(),
-        Order::Job(_) | Order::Begin { .. } | Order::Ping { .. } => {}
+        Order::Input { .. } | Order::Job(_) | Order::Begin { .. } | Order::Ping { .. } => {}
     }
 }
 

@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::recorder::Slice;
 use crate::session::{Load, Session, SessionError};
 use crate::source::Times;
-use plimsoll_runs::{Class, Event, Interval, Sink, SinkError, TlsHandshakes};
+use plimsoll_runs::{Class, Event, Interval, PartSecond, Sink, SinkError, TlsHandshakes};
 use plimsoll_units::failure::{Failure, Kind};
 use plimsoll_units::show_duration;
 use std::time::Duration;
@@ -67,6 +67,11 @@ pub trait Engine {
     fn next_slice(&mut self, patience: Duration) -> Option<&Slice>;
     /// Whether all is over and all slices are taken.
     fn has_ended(&self) -> bool;
+    /// What each of its parts did in the seconds that became whole since this was asked last, with
+    /// the part's name. One that is whole itself tells nothing.
+    fn parts(&mut self) -> Vec<(String, PartSecond)> {
+        Vec::new()
+    }
     /// Who was lost, where somebody was: all others end then.
     fn lost(&self) -> Option<Lost> {
         None
@@ -436,6 +441,7 @@ impl Fold<'_> {
                     let said = self.seconds.add(&slice.interval, self.sink, self.watch)?;
                     self.heed(&slice.interval.users);
                     self.measure(session)?;
+                    self.store_parts(session)?;
                     said
                 }
                 None => self.watch.wish(),
@@ -458,6 +464,23 @@ impl Fold<'_> {
             (None, Some(fault)) => Err(RunError::Engine(fault)),
             (None, None) => Ok(()),
         }
+    }
+
+    /// Stores what the parts of the engine did in the seconds that have become whole.
+    fn store_parts(&mut self, session: &mut dyn Engine) -> Result<(), SinkError> {
+        for (name, second) in session.parts() {
+            let late_us = second.late_p99_ns.map_or(f64::NAN, |ns| ns as f64 / 1e3);
+            for (series, value) in [
+                ("worker_sent_per_s", second.sent as f64),
+                ("worker_lateness_p99_us", late_us),
+                ("worker_busy_share", second.busy_share),
+                ("worker_denied_share", second.denied_share),
+                ("worker_cores", second.cores),
+            ] {
+                self.sink.series(series, &[("worker", &name)], second.at_ns, value)?;
+            }
+        }
+        Ok(())
     }
 
     /// Notes where users end the load.

@@ -28,6 +28,21 @@ pub trait Sink: Send {
         Ok(())
     }
 
+    /// A sample of a series; NaN where it is not known.
+    ///
+    /// # Errors
+    /// When it could not be stored.
+    fn series(
+        &mut self,
+        name: &str,
+        labels: &[(&str, &str)],
+        at_ns: u64,
+        value: f64,
+    ) -> Result<(), SinkError> {
+        let _ = (name, labels, at_ns, value);
+        Ok(())
+    }
+
     /// Something that happened.
     ///
     /// # Errors

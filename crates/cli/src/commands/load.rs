@@ -71,6 +71,8 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
     if args.check {
         return check(&outlined(plan, &place)?, args.json);
     }
+    let start = plan.fleet.as_ref().map_or(&[][..], |fleet| &fleet.start);
+    files::check_starts(start, args.target.as_deref())?;
     let prepared = prepare(plan, &place, true)?;
     let mut interrupts = Interrupts::watch()?;
     if plan.load.shape.is_for_ever() {

@@ -48,6 +48,7 @@ fn perform(args: &Run) -> Result<Exit> {
     if plans::is_for_ever(&ready.subject.plan_text) {
         interrupts = interrupts.bound_to_parent();
     }
+    crate::files::check_starts(&plans::start_of(&ready.subject.plan_text), Some(&args.of.plan))?;
     args.against.check(ready.subject.kind, &ready.subject.plan_text)?;
     check_cells(args, &ready)?;
     let budget = budget(args, &ready)?;

@@ -4,8 +4,9 @@ use crate::exit::Exit;
 use crate::place::{VERSION, place};
 use crate::terminal::error::{Result, UsageError};
 use crate::worker_args::Worker;
-use plimsoll_experiment::fleet::made;
-use plimsoll_fleet::worker::serve;
+use plimsoll_experiment::fleet;
+use plimsoll_fleet::host::Host;
+use plimsoll_fleet::worker::{Own, serve};
 use plimsoll_monitor::Memory;
 use std::io::{BufReader, stdin, stdout};
 
@@ -19,6 +20,8 @@ pub(crate) fn run(args: &Worker) -> Result<Exit> {
     let here = std::env::current_dir()?;
     let place = place(&here);
     let memory = || Memory::read(place.system).map(|memory| memory.peak_bytes);
-    serve((BufReader::new(stdin()), stdout()), VERSION, &|job| made(job, &place), &memory)?;
+    let host = Host::read(place.system);
+    let own = Own { version: VERSION, host, memory: &memory };
+    serve((BufReader::new(stdin()), stdout()), own, &mut fleet::Worker::new(place))?;
     Ok(Exit::Held)
 }

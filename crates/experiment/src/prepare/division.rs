@@ -9,15 +9,16 @@ use plimsoll_workload::scenario::{Data, Each, RowOrder, Scenario};
 
 use crate::error::ExperimentError;
 
-/// How a load is divided among workers of one host.
+/// How a load is divided among workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Division {
     /// How many workers there are.
     pub workers: u32,
     /// How many threads each has.
     pub threads: u32,
-    /// How many of them spin before a request is due; the others sleep to ticks of a millisecond.
-    pub precise: u32,
+    /// How many workers of this host spin before a request is due; the others sleep to ticks of a
+    /// millisecond. Those elsewhere decide by their own cores.
+    pub precise: Option<u32>,
     /// The silence after which one is lost, nanoseconds.
     pub(crate) lost_after_ns: u64,
 }
@@ -26,11 +27,12 @@ impl Division {
     /// That of a plan, which one process would execute with so many threads; `None` where one does.
     /// `spinning`: how many threads of this host may spin.
     pub(crate) fn of(plan: &Plan, threads: u32, spinning: u32) -> Option<Self> {
-        let fleet = plan.fleet?;
-        let each = (threads / fleet.workers).max(1);
-        let precise = (spinning / each).min(fleet.workers);
-        let lost_after_ns = u64::try_from(fleet.lost_after.as_nanos()).unwrap_or(u64::MAX);
-        Some(Self { workers: fleet.workers, threads: each, precise, lost_after_ns })
+        let fleet = plan.fleet.as_ref()?;
+        let (workers, is_here) = (fleet.count(), fleet.is_here());
+        let each = if is_here { (threads / workers).max(1) } else { threads };
+        let precise = is_here.then(|| (spinning / each).min(workers));
+        let lost_after_ns = u64::try_from(fleet.lost_after().as_nanos()).unwrap_or(u64::MAX);
+        Some(Self { workers, threads: each, precise, lost_after_ns })
     }
 
     /// How many threads there are in all.
@@ -39,19 +41,20 @@ impl Division {
         self.workers.saturating_mul(self.threads)
     }
 
-    /// How the threads of a worker wait, by its number.
-    pub(crate) fn pacing_of(&self, worker: u32) -> Pacing {
-        if worker < self.precise { Pacing::Precise } else { Pacing::Thrifty }
+    /// How the threads of a worker wait, by its number; `None` where it decides itself.
+    pub(crate) fn pacing_of(&self, worker: u32) -> Option<Pacing> {
+        let precise = self.precise?;
+        Some(if worker < precise { Pacing::Precise } else { Pacing::Thrifty })
     }
 
     /// How threads wait where not all do alike: as those that are later.
-    pub(crate) fn pacing(&self) -> Pacing {
+    pub(crate) fn pacing(&self) -> Option<Pacing> {
         self.pacing_of(self.workers.saturating_sub(1))
     }
 
     /// What a reader should know of it.
     pub(crate) fn note(&self) -> Option<String> {
-        let Self { workers, precise, .. } = *self;
+        let (workers, precise) = (self.workers, self.precise?);
         (precise > 0 && precise < workers).then(|| {
             format!(
                 "{precise} of {workers} workers spin before a request is due, the others sleep to \

@@ -21,10 +21,11 @@ pub struct Cores {
 /// How many threads there are, how they wait, and how they are divided among workers.
 pub(super) fn of(plan: &Plan, peak_per_s: f64, cores: Cores) -> (u32, Engine, Option<Division>) {
     let threads = count(plan, peak_per_s, cores);
-    match Division::of(plan, threads, spinning(plan, cores)) {
-        Some(fleet) => (fleet.all_threads(), fleet.pacing(), Some(fleet)),
-        None => (threads, pacing(plan, threads, cores), None),
-    }
+    let fleet = Division::of(plan, threads, spinning(plan, cores));
+    let all = fleet.as_ref().map_or(threads, Division::all_threads);
+    // Workers elsewhere may have other cores than those of this host.
+    let pacing = fleet.as_ref().and_then(Division::pacing);
+    (all, pacing.unwrap_or_else(|| self::pacing(plan, threads, cores)), fleet)
 }
 
 /// The number of threads.

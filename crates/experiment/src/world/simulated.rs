@@ -306,8 +306,7 @@ fn setting<'a>(plan: &Plan, cell: &Cell, place: &Place<'a>) -> Setting<'a> {
         patience: plan.load.patience,
         slo: plan.measure.slo.as_ref().map(ToString::to_string),
         system: place.system,
-        program: place.program,
-        of_workers: None,
+        workers: None,
     }
 }
 

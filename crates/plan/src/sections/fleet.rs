@@ -1,26 +1,101 @@
 //! `[fleet]`: the processes that offer a load together, each a part of it.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::flag::Group;
-use crate::section::Section;
-use crate::takes::{Count, DURATION, Small};
+use serde_json::{Value as Json, json};
 
-/// So many workers a host may have.
+use crate::flag::Group;
+use crate::reading::Reading;
+use crate::reading::tree::{Node, Value};
+use crate::section::Section;
+use crate::sections::hosts::{Host, host_of_text, read_hosts, write_hosts};
+use crate::takes::{Count, DURATION, File, Line, List, Own, Small};
+use crate::write::Writer;
+
+/// So many workers a load may have.
 const WORKERS: Small = Count(1..=256_u32);
+/// A worker of this host is lost after so much silence.
+const LOST_HERE: Duration = Duration::from_secs(2);
+/// One that is elsewhere, where the network may be silent too.
+const LOST_ELSEWHERE: Duration = Duration::from_secs(10);
 
 section! {
     /// The processes that offer the load together, each a part of it.
-    ["fleet"; read, write]
-    #[derive(Copy, Eq)]
+    ["fleet"]
+    #[derive(Eq)]
     pub struct Fleet {
-        /// How many processes of this host offer the load together, each a part of it.
+        /// How many processes offer the load together, each a part of it. With `hosts` there is one
+        /// on each.
         workers: u32 { WORKERS, or 1, "4" }
             flag [Group::Load.flag("workers", "N")
                 .says("Offer the load by so many processes of this host, each a part of it")]
+        /// The hosts that offer the load together, reached by `ssh`: the name of each, and its
+        /// address, or a table with `address`, `user` and `port`; or `"bench@gen1:22,gen2"`, or a
+        /// list of such.
+        hosts: BTreeMap<String, Host> { HOSTS, or BTreeMap::new(), r#"{ gen1 = "10.0.1.5" }"# }
+            flag [Group::Load.flag("on", "HOST,…")
+                .says("Offer the load from these hosts together, by ssh: [USER@]HOST[:PORT]")]
+        /// The words of a command that starts a worker somewhere: those of the worker follow them.
+        start: Vec<String> { START, or Vec::new(), r#"["srun", "-n1", "--exclusive"]"# }
+        /// The configuration of `ssh`.
+        ssh_config: Option<PathBuf> { File, said "the user's own", "ssh_config" }
         /// A worker that has said nothing for so long is lost, and the load ends.
-        lost_after: Duration { DURATION, or Duration::from_secs(2), "5s" }
+        lost_after: Option<Duration> { DURATION, said "2s; 10s with `hosts` or `start`", "5s" }
     }
+}
+
+const START: List<Line> = List(Line("word"), "list of words");
+
+const HOSTS: Own<BTreeMap<String, Host>> = Own {
+    takes: "table, text or list",
+    schema: schema_of_hosts,
+    // As one value: a flag of a map is given again for each of its entries.
+    is_map: false,
+    read: read_generators,
+    write: write_hosts,
+};
+
+fn schema_of_hosts() -> Json {
+    json!({"type": ["object", "string", "array"]})
+}
+
+/// Reads hosts that offer a load: nothing is served there.
+fn read_generators(reading: &Reading, node: &Node) -> Option<BTreeMap<String, Host>> {
+    let texts: Option<Vec<&str>> = match &node.value {
+        Value::Text(text) | Value::Typed(text) => Some(text.split(',').map(str::trim).collect()),
+        Value::List(nodes) => Some(nodes.iter().filter_map(|of| reading.line(of)).collect()),
+        _ => None,
+    };
+    let Some(texts) = texts else {
+        let hosts = read_hosts(reading, node)?;
+        let serves =
+            |of: &&Host| of.serves.is_some() || !of.roles.is_empty() || !of.tags.is_empty();
+        if hosts.values().any(|of| serves(&of)) {
+            let hint = "`serves`, `role`, `roles` and `tags` are of hosts in [testbed.hosts]";
+            let message = "expected `address`, `user` and `port` of hosts that offer a load";
+            reading.fault(node.place, message, Some(hint.to_owned()));
+            return None;
+        }
+        return Some(hosts);
+    };
+    let mut hosts = BTreeMap::new();
+    for part in texts {
+        let fault = |message: String| {
+            let hint = "hosts are written [USER@]HOST[:PORT], with commas between them";
+            reading.fault(node.place, message, Some(hint.to_owned()));
+        };
+        let Some((name, host)) = host_of_text(part) else {
+            fault(format!("expected a host, found `{part}`"));
+            return None;
+        };
+        if hosts.insert(name.clone(), host).is_some() {
+            fault(format!("expected each host once, found `{name}` twice"));
+            return None;
+        }
+    }
+    Some(hosts)
 }
 
 /// What a load of several processes cannot go with: the section, and why.
@@ -38,6 +113,49 @@ impl Fleet {
             let message = format!("`fleet` does not go with {what}: [{section}]");
             top.fault("fleet", message, Some("leave one of them out"));
         }
-        Self::read(section)
+        let fleet = Self::read_keys(section)?;
+        let beside = |key: &str, other: &str, why: &str| {
+            if section.has(key) && section.has(other) {
+                let message = format!("`{key}` does not go with `{other}`: {why}");
+                section.fault_beside(key, other, message, Some("keep one of them"));
+            }
+        };
+        beside("workers", "hosts", "there is one worker on each host");
+        beside("start", "hosts", "those are reached by `ssh`");
+        if section.has("ssh_config") && fleet.hosts.is_empty() {
+            section.missing_beside("hosts", "ssh_config", "{ gen1 = \"10.0.1.5\" }");
+        }
+        if section.has("hosts") && fleet.hosts.is_empty() {
+            section.fault("hosts", "expected a host at least", Some("{ gen1 = \"10.0.1.5\" }"));
+        }
+        Some(fleet)
+    }
+
+    pub(crate) fn write(&self, out: &mut Writer) {
+        out.section(Self::SECTION.path);
+        let mut left_out = Vec::new();
+        left_out.extend(if self.hosts.is_empty() { ["hosts"] } else { ["workers"] });
+        left_out.extend(self.start.is_empty().then_some("start"));
+        self.write_keys(out, &left_out);
+    }
+
+    /// How many workers there are.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        let hosts = u32::try_from(self.hosts.len()).unwrap_or(u32::MAX);
+        if hosts > 0 { hosts } else { self.workers }
+    }
+
+    /// Whether its workers are children of the process that has the plan.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        self.hosts.is_empty() && self.start.is_empty()
+    }
+
+    /// The silence after which a worker is lost.
+    #[must_use]
+    pub fn lost_after(&self) -> Duration {
+        let usual = if self.is_here() { LOST_HERE } else { LOST_ELSEWHERE };
+        self.lost_after.unwrap_or(usual)
     }
 }

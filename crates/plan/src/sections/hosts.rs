@@ -89,7 +89,7 @@ fn plain_all(reading: &Reading, node: &Node) -> Option<Vec<String>> {
     nodes.iter().map(|node| plain(reading, node)).collect()
 }
 
-fn read_hosts(reading: &Reading, node: &Node) -> Option<BTreeMap<String, Host>> {
+pub(crate) fn read_hosts(reading: &Reading, node: &Node) -> Option<BTreeMap<String, Host>> {
     let entries = reading.map(node);
     if entries.len() > MOST {
         reading.fault(node.place, format!("expected at most {MOST} hosts"), None);
@@ -120,6 +120,27 @@ fn read_host(reading: &Reading, entry: &Entry) -> Option<(String, Host)> {
         },
     };
     Some((key.clone(), host))
+}
+
+/// A host as `[USER@]HOST[:PORT]`, and its name; `None` where the text is none. An address with
+/// colons has no port.
+pub(crate) fn host_of_text(text: &str) -> Option<(String, Host)> {
+    let (user, rest) =
+        text.rsplit_once('@').map_or((None, text), |(user, rest)| (Some(user), rest));
+    let (address, port) = match rest.split_once(':') {
+        Some((address, port)) if !port.contains(':') => (address, Some(port.parse().ok()?)),
+        _ => (rest, None),
+    };
+    let is_user = |user: &str| is_plain(&user.replace('_', "x"), MOST_NAME);
+    let is_wrong = user.is_some_and(|user| !is_user(user)) || port == Some(0);
+    if is_wrong || !is_plain(address, MOST_NAME) {
+        return None;
+    }
+    let (address, user) = (address.to_owned(), user.map(str::to_owned));
+    let (serves, roles, tags) = (None, Vec::new(), Vec::new());
+    // Two servers of SSH at one address are two hosts.
+    let name = port.map_or_else(|| address.clone(), |port| format!("{address}:{port}"));
+    Some((name, Host { address, serves, roles, tags, user, port }))
 }
 
 fn read_table(reading: &Reading, node: &Node, table: &Table) -> Option<Host> {
@@ -190,7 +211,7 @@ fn plain_roles(reading: &Reading, node: &Node) -> Option<Vec<String>> {
     nodes.into_iter().map(|node| reading.line(node).map(str::to_owned)).collect()
 }
 
-fn write_hosts(hosts: &BTreeMap<String, Host>) -> String {
+pub(crate) fn write_hosts(hosts: &BTreeMap<String, Host>) -> String {
     let host = |(name, of): (&String, &Host)| format!("{} = {}", quoted(name), write_host(of));
     let hosts = hosts.iter().map(host).collect::<Vec<_>>().join(", ");
     if hosts.is_empty() { "{}".to_owned() } else { format!("{{ {hosts} }}") }
@@ -307,6 +328,23 @@ pub(crate) fn check_hosts(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_is_written_with_its_user_and_its_port() {
+        let read =
+            |text: &str| host_of_text(text).map(|(name, of)| (name, of.address, of.user, of.port));
+        let host = |name: &str, address: &str, user: Option<&str>, port| {
+            Some((name.to_owned(), address.to_owned(), user.map(str::to_owned), port))
+        };
+        assert_eq!(read("gen1"), host("gen1", "gen1", None, None));
+        let whole = host("gen1:2222", "gen1", Some("bench_1"), Some(2222));
+        assert_eq!(read("bench_1@gen1:2222"), whole);
+        assert_eq!(read("fe80::1"), host("fe80::1", "fe80::1", None, None));
+        for text in ["", "@", "a@", "-oProxyCommand=x", "a b", "$(id)", "gen1:", "gen1:0", "a@b@c"]
+        {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn what_enters_a_command_has_no_special_characters() {

@@ -41,6 +41,7 @@ const PLANS: &[&str] = &[
     "[workload]\nrecurrence = '50%'\n[load]\nrate = '500/s'\nfor = '30s'\n[cluster]\n\
      size = '1GB'\n",
     "[target]\nurl = 'http://h/'\n[load]\nusers = 3\nfor = '1s'\n[fleet]\n",
+    "[target]\nurl = 'http://h/'\n[load]\nusers = 3\nfor = '1s'\n[fleet]\nhosts = 'gen1'\n",
     "[trace]\nfile = 'day.csv'\n[cache]\n",
     "[load]\nrate = '500/s'\nfor = '30m'\n[instance]\nservice = 'exp:70ms'\n[policy.calm]\n\
      kind = 'fixed'\n[tune]\n",

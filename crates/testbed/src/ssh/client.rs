@@ -184,8 +184,16 @@ fn free_name(folder: &Path) -> PathBuf {
 
 fn options(socket: &Path, is_first: bool) -> Vec<String> {
     let master = if is_first { "ControlMaster=yes" } else { "ControlMaster=no" };
-    let path = format!("ControlPath={}", socket.display());
-    let all = OPTIONS.iter().map(|of| (*of).to_owned()).chain([master.to_owned(), path]);
+    with_options([master.to_owned(), format!("ControlPath={}", socket.display())])
+}
+
+/// The options of a connection that nobody shares.
+pub(crate) fn options_of_one() -> Vec<String> {
+    with_options(["ControlMaster=no", "ControlPath=none"].map(str::to_owned))
+}
+
+fn with_options(own: [String; 2]) -> Vec<String> {
+    let all = OPTIONS.iter().map(|of| (*of).to_owned()).chain(own);
     ["-T".to_owned()].into_iter().chain(all.flat_map(|of| ["-o".to_owned(), of])).collect()
 }
 

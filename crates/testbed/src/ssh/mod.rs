@@ -12,6 +12,7 @@
 //! digest of this program; all else goes by standard input.
 
 pub(crate) mod client;
+mod guest;
 pub(crate) mod hosts;
 pub mod provider;
 pub(crate) mod session;
@@ -21,5 +22,6 @@ pub(crate) mod wire;
 
 pub use crate::route::Route;
 pub use client::{Client, Lost, VARIABLES};
+pub use guest::Guest;
 pub use provider::{Dealt, Ssh};
 pub use watch::Watch;

@@ -1,6 +1,6 @@
 //! Executes one load: engine, host probes and run folder together.
 
-use super::workers;
+use super::workers::{self, Came, Workers};
 use crate::control::{Control, Wish};
 use crate::error::ExperimentError;
 use crate::prepare::Prepared;
@@ -27,7 +27,7 @@ use std::time::Duration;
 const TIMER_PERIOD: Duration = Duration::from_millis(20);
 
 /// What a run is told about itself and its place.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Setting<'a> {
     /// The plan's name.
     pub name: String,
@@ -43,10 +43,8 @@ pub(crate) struct Setting<'a> {
     pub slo: Option<String>,
     /// The root of the file system, below which `proc` lies.
     pub system: &'a Path,
-    /// The program's own file, by which workers are started.
-    pub program: &'a Path,
-    /// The plan as workers are told it, where they have the load.
-    pub of_workers: Option<String>,
+    /// What workers are told, where they have the load.
+    pub workers: Option<Workers<'a>>,
 }
 
 /// How a cell went.
@@ -123,7 +121,7 @@ pub(crate) fn execute(
     let stopped = steering.stopped.take();
     let is_lost = matches!(stopped, Some(Stopped::Early(_)));
     let interrupted = steering.wish > Wish::End;
-    let used = result.as_ref().map_or(Used::default(), |(_, used)| *used);
+    let came = result.as_ref().map_or_else(|_| Came::default(), |(_, came)| came.clone());
     let (ended, times, failed) = match result {
         Ok((run, _)) => match stopped {
             _ if let Some(error) = control.broken().map(ExperimentError::from) => {
@@ -139,7 +137,7 @@ pub(crate) fn execute(
             None if interrupted => (cut(control), Some(run), None),
             None => (by_itself(&run), Some(run), None),
         },
-        Err(error @ (ExperimentError::Load(Unbegun::Session(_)) | ExperimentError::Fleet(_))) => {
+        Err(error) if is_unbegun(&error) => {
             // Nothing was sent: there is no run.
             drop(recording);
             let _ = plimsoll_units::erase::tree(&folder);
@@ -150,6 +148,8 @@ pub(crate) fn execute(
     let offered_ns = times.as_ref().map(|times| times.offered_ns);
     let mut end = End::new(ended.clone());
     end.warnings.clone_from(&prepared.notes);
+    end.warnings.extend(came.notes);
+    end.invalid_because = came.invalid_because;
     if let Some(times) = times {
         end.tls = prepared.config.tls.as_ref().map(|_| times.tls);
         end.warnings.extend(times.warnings);
@@ -160,7 +160,7 @@ pub(crate) fn execute(
         end.measured_ns = Some(times.offered_ns.saturating_sub(warmup_ns));
         end.drain_ns = times.drain_ns;
     }
-    let finished = recording.finish(end, offered_ns, (setting, used));
+    let finished = recording.finish(end, offered_ns, (setting, came.used));
     match (finished, failed) {
         (Ok(run), failed) => Ok(Outcome { run, ended, is_lost, failed }),
         // The cause of both is the first: a full disk fails every second and the end as well.
@@ -168,23 +168,35 @@ pub(crate) fn execute(
     }
 }
 
-/// Offers the load, by this process's own threads or by workers. Returns what these have used, too.
+/// Whether nothing was sent.
+fn is_unbegun(error: &ExperimentError) -> bool {
+    match error {
+        ExperimentError::Load(error) => matches!(error, Unbegun::Session(_)),
+        ExperimentError::Fleet(_) | ExperimentError::Undivided(_) | ExperimentError::Testbed(_) => {
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Offers the load, by this process's own threads or by workers. Returns what came of these, too.
 fn offer(
     prepared: &Prepared,
     setting: &Setting<'_>,
     sink: &mut dyn Sink,
     watch: &mut dyn Watch,
-) -> Result<(plimsoll_load::run::Ended, Used), ExperimentError> {
+) -> Result<(plimsoll_load::run::Ended, Came), ExperimentError> {
     let (config, offer) = (&prepared.config, &prepared.offer);
-    let Some((division, plan)) = prepared.fleet.zip(setting.of_workers.as_deref()) else {
-        return Ok((run(config, offer, sink, watch)?, Used::default()));
+    let Some((division, workers)) = prepared.fleet.zip(setting.workers) else {
+        return Ok((run(config, offer, sink, watch)?, Came::default()));
     };
-    let program = (setting.program, setting.version, setting.system);
-    let terms = workers::terms((division, plan), config, program);
+    let terms = workers.terms(division, prepared)?;
     let mut fleet = Fleet::start(terms, || watch.wish() != Wish::Continue)?;
-    let mut ended = run_by(&mut fleet, (config, offer), sink, watch)?;
-    ended.warnings.extend(workers::apart(&fleet));
-    Ok((ended, fleet.used()))
+    for event in workers::clocks(&fleet) {
+        sink.event(&event).map_err(RunError::Unfinished)?;
+    }
+    let ended = run_by(&mut fleet, (config, offer), sink, watch)?;
+    Ok((ended, Came::of(&fleet)))
 }
 
 /// How a run has ended that nothing has cut.
@@ -342,6 +354,16 @@ impl Sink for Recording<'_> {
         self.writer.samples(samples)
     }
 
+    fn series(
+        &mut self,
+        name: &str,
+        labels: &[(&str, &str)],
+        at_ns: u64,
+        value: f64,
+    ) -> Result<(), SinkError> {
+        self.writer.series(name, labels, at_ns, value)
+    }
+
     fn measured_from(&mut self, at_ns: u64) -> Result<(), SinkError> {
         self.writer.measured_from(at_ns)
     }
@@ -381,6 +403,16 @@ impl Sink for Recorded<'_, '_> {
 
     fn samples(&mut self, samples: &[Sample]) -> Result<(), SinkError> {
         self.recording.samples(samples)
+    }
+
+    fn series(
+        &mut self,
+        name: &str,
+        labels: &[(&str, &str)],
+        at_ns: u64,
+        value: f64,
+    ) -> Result<(), SinkError> {
+        self.recording.series(name, labels, at_ns, value)
     }
 
     fn measured_from(&mut self, at_ns: u64) -> Result<(), SinkError> {

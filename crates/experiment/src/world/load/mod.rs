@@ -1,7 +1,7 @@
 //! A live load as a world: a cell is one replication of a plan's load on its target.
 
 pub(crate) mod execute;
-mod workers;
+pub(crate) mod workers;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use plimsoll_runs::{End, Ended, Event, Kind, RunError, Sink};
 use plimsoll_workload::random::seed_of;
 
 use self::execute::{Setting, execute, meta};
+use self::workers::Workers;
 use super::live::{Before, is_cold, make_ready};
 use crate::control::{Control, News};
 use crate::engine::{Execution, World};
@@ -95,8 +96,11 @@ impl Load<'_> {
             patience: plan.load.patience,
             slo: plan.measure.slo.as_ref().map(ToString::to_string),
             system: self.place.system,
-            program: self.place.program,
-            of_workers: workers::told(plan, cell.seed, self.place.here),
+            workers: plan.fleet.is_some().then_some(Workers {
+                plan,
+                seed: cell.seed,
+                place: self.place,
+            }),
         }
     }
 

@@ -1,52 +1,219 @@
-//! A load that workers offer: what each is told.
+//! A load that workers offer: how each is started, and what it is told.
 
-use std::path::Path;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use plimsoll_fleet::message::Job;
-use plimsoll_fleet::{Fleet, Terms};
+use plimsoll_fleet::{At, Content, Fleet, Input as Given, Start, Terms, Used, WorkerClock};
 use plimsoll_load::{Config, Pacing, Part};
-use plimsoll_plan::Plan;
+use plimsoll_plan::{Fleet as Asked, Host, Plan};
+use plimsoll_runs::{Class, Event};
+use plimsoll_testbed::ssh::Guest;
+use plimsoll_units::failure::FileError;
 use plimsoll_units::show_duration;
 
+use crate::error::ExperimentError;
+use crate::hosts::route;
+use crate::inputs::{Input, LIST, inputs};
 use crate::prepare::division::{Division, asked, protocol_of};
+use crate::prepare::scenario::files_of;
+use crate::prepare::{Place, Prepared};
+use crate::servers::client;
 
 /// Starts more than this apart are told, nanoseconds.
 const APART_NS: u64 = 5_000_000;
+/// Loads more than this apart are not one, nanoseconds.
+const MOST_APART_NS: u64 = 50_000_000;
+/// Who answers, but tells nothing of its load for so long at least, hangs: a worker may be kept
+/// from its processor by its own threads for a while.
+const HANGS_NS: u64 = 10_000_000_000;
+/// The greatest file that workers elsewhere are given, bytes.
+const MOST_GIVEN: u64 = 256 << 20;
 
-/// A plan as workers are told of it.
-pub(crate) fn told(plan: &Plan, seed: u64, here: &Path) -> Option<String> {
-    plan.fleet?;
-    let (experiment, factors) = (None, Vec::new());
-    let plan = Plan { seed, repeat: 1, experiment, factors, ..plan.clone() };
-    Some(plan.to_toml_from(here))
+/// What of a plan workers are told.
+#[derive(Clone, Copy)]
+pub(crate) struct Workers<'a> {
+    /// The plan.
+    pub(crate) plan: &'a Plan,
+    /// What the cell draws by.
+    pub(crate) seed: u64,
+    /// Where it is executed.
+    pub(crate) place: Place<'a>,
 }
 
-/// What workers are to do with a plan, as they are told it.
-pub(crate) fn terms<'a>(
-    (division, plan): (Division, &str),
-    config: &Config,
-    (program, version, system): (&'a Path, &'a str, &'a Path),
-) -> Terms<'a> {
-    let Division { workers, threads, .. } = division;
-    let job = |process: u32| {
-        let before = process * threads;
-        let after = division.all_threads() - before - threads;
-        Job {
-            plan: plan.to_owned(),
-            part: Part { process, processes: workers, before, after }.into(),
-            threads,
-            is_precise: division.pacing_of(process) == Pacing::Precise,
-            protocol: protocol_of(config).to_owned(),
-            may_ask: asked(config).into_iter().collect(),
+impl<'a> Workers<'a> {
+    /// What workers are to do, as they are told it.
+    ///
+    /// # Errors
+    /// A file that cannot be given to them; a host that cannot be reached so.
+    pub(crate) fn terms(
+        &self,
+        division: Division,
+        prepared: &Prepared,
+    ) -> Result<Terms<'a>, ExperimentError> {
+        let Place { version, system, .. } = self.place;
+        let starts = self.starts()?;
+        let plan = self.text(division);
+        let job = |process: usize| job(process, (division, &plan), &prepared.config);
+        let workers = starts.into_iter().enumerate().map(|(number, of)| (of, job(number)));
+        let inputs = match self.plan.fleet.as_ref().is_some_and(Asked::is_here) {
+            true => Vec::new(),
+            false => given(&files_of(self.plan))?,
+        };
+        Ok(Terms {
+            workers: workers.collect(),
+            inputs,
+            version,
+            system,
+            lost_after_ns: division.lost_after_ns,
+            hangs_after_ns: division.lost_after_ns.max(HANGS_NS),
+            measured_from_ns: prepared.config.measured_from_ns,
+            names: u16::try_from(prepared.names.list().len()).unwrap_or(u16::MAX),
+        })
+    }
+
+    /// The plan as workers are told it: their own part of it, as one process has it.
+    fn text(&self, division: Division) -> String {
+        let (experiment, factors) = (None, Vec::new());
+        let mut plan =
+            Plan { seed: self.seed, repeat: 1, experiment, factors, ..self.plan.clone() };
+        plan.fleet = None;
+        plan.load.threads = Some(division.threads);
+        plan.to_toml_from(self.place.here)
+    }
+
+    fn starts(&self) -> Result<Vec<Start>, ExperimentError> {
+        let Some(fleet) = &self.plan.fleet else { return Ok(Vec::new()) };
+        let program = self.place.program.display().to_string();
+        let worker = || [program.clone(), "worker".to_owned(), "--stdio".to_owned()];
+        if fleet.hosts.is_empty() {
+            let at = if fleet.is_here() { At::Here } else { At::Somewhere };
+            let words: Vec<String> = fleet.start.iter().cloned().chain(worker()).collect();
+            let start = |number| Start {
+                name: format!("worker {number}"),
+                words: words.clone(),
+                environment: None,
+                copy: None,
+                at,
+            };
+            return Ok((1..=fleet.workers).map(start).collect());
         }
-    };
-    let jobs = (0..workers).map(job).collect();
-    Terms { program, version, system, jobs, lost_after_ns: division.lost_after_ns }
+        let client = client(&self.place);
+        let start = |(name, host): (&String, &Host)| {
+            let route = route(name, host, fleet.ssh_config.as_deref());
+            let Guest { words, environment } = Guest::of(&client, &route, &["worker", "--stdio"])?;
+            Ok(Start {
+                name: name.clone(),
+                words,
+                environment: Some(environment),
+                copy: Some(client.program.clone()),
+                at: At::OwnHost,
+            })
+        };
+        fleet.hosts.iter().map(start).collect()
+    }
 }
 
-/// What is to be said of workers that did not begin at one moment.
-pub(crate) fn apart(fleet: &Fleet<'_>) -> Option<String> {
-    let apart_ns = fleet.starts_apart_ns();
-    (apart_ns > APART_NS)
-        .then(|| format!("workers may have begun {} apart", show_duration(apart_ns)))
+fn job(process: usize, (division, plan): (Division, &str), config: &Config) -> Job {
+    let process = u32::try_from(process).unwrap_or(u32::MAX);
+    let Division { workers, threads, .. } = division;
+    let before = process * threads;
+    let after = division.all_threads() - before - threads;
+    Job {
+        plan: plan.to_owned(),
+        part: Part { process, processes: workers, before, after }.into(),
+        threads,
+        is_precise: division.pacing_of(process).map(|pacing| pacing == Pacing::Precise),
+        protocol: protocol_of(config).to_owned(),
+        may_ask: asked(config).into_iter().collect(),
+    }
+}
+
+/// The files of a plan as workers elsewhere are given them, with the list of all.
+fn given(files: &[PathBuf]) -> Result<Vec<Given>, ExperimentError> {
+    let mut all = inputs(files)?;
+    let mut given = Vec::new();
+    for (number, of) in all.iter_mut().enumerate() {
+        of.is_given(number)?;
+        let file = File::open(&of.path).map_err(FileError::of("read", &of.path))?;
+        let (name, content) = (of.kept_as.clone(), Content::File(Arc::new(file)));
+        given.push(Given { name: name.unwrap_or_default(), content });
+    }
+    if !given.is_empty() {
+        let list = serde_json::to_vec(&all).map_err(io::Error::other);
+        let list = list.map_err(FileError::of("make", Path::new(LIST)))?;
+        given.push(Given { name: LIST.to_owned(), content: Content::Bytes(list.into()) });
+    }
+    Ok(given)
+}
+
+impl Input {
+    /// Gives it a name among those that workers are given, where it can be given at all.
+    fn is_given(&mut self, number: usize) -> Result<(), ExperimentError> {
+        let path = self.path.display();
+        let why = match self.bytes {
+            _ if self.path.is_dir() => {
+                format!("{path}, which is a run: workers elsewhere cannot read it; export it first")
+            }
+            None => format!("{path}, which is no plain file: workers elsewhere cannot read it"),
+            Some(bytes) if bytes > MOST_GIVEN => {
+                format!("{path}, which has more than 256 MiB: workers elsewhere are not given that")
+            }
+            Some(_) => {
+                let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+                self.kept_as = Some(format!("{}-{name}", number + 1));
+                return Ok(());
+            }
+        };
+        Err(ExperimentError::Undivided(why))
+    }
+}
+
+/// What came of workers, beside their load.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Came {
+    /// What they have used.
+    pub(crate) used: Used,
+    /// What a reader should know of them.
+    pub(crate) notes: Vec<String>,
+    /// Why the load is not valid by what single ones did.
+    pub(crate) invalid_because: Vec<String>,
+}
+
+impl Came {
+    /// What came of a fleet.
+    pub(crate) fn of(fleet: &Fleet<'_>) -> Self {
+        let complains = |(name, why): (&str, String)| format!("{name}: {why}");
+        let mut invalid_because: Vec<String> = fleet.complaints().map(complains).collect();
+        let mut notes = Vec::new();
+        let furthest = fleet.clocks().max_by_key(|(_, clock)| clock.apart_ns());
+        if let Some((name, clock)) = furthest.filter(|(_, clock)| clock.apart_ns() > APART_NS) {
+            let WorkerClock { unknown_ns, late_ns, moved_ns } = clock;
+            let [apart, unknown, late, moved] =
+                [clock.apart_ns(), unknown_ns, late_ns, moved_ns].map(show_duration);
+            let text = format!(
+                "the load of {name} may have been {apart} apart from the others': it began {late} \
+                 late by its clock, of which up to {unknown} are not known, and which moved by \
+                 {moved}"
+            );
+            let is_much = clock.apart_ns() > MOST_APART_NS;
+            if is_much { &mut invalid_because } else { &mut notes }.push(text);
+        }
+        let shared = fleet.shared().next();
+        notes.extend(shared.map(|(one, other)| {
+            format!("{one} and {other} use the same processors, so that they are late together")
+        }));
+        Self { used: fleet.used(), notes, invalid_because }
+    }
+}
+
+/// What is known of the clocks of workers when a load begins, as events of its run.
+pub(crate) fn clocks<'a>(fleet: &'a Fleet<'_>) -> impl Iterator<Item = Event> + use<'a> {
+    fleet.clocks().map(|(name, clock)| {
+        let unknown = show_duration(clock.unknown_ns);
+        let text = format!("{name}: its clock is known to within {unknown}");
+        Event { at_ns: 0, class: Class::Run, kind: "worker".into(), text }
+    })
 }

@@ -237,8 +237,7 @@ impl Search<'_> {
             patience: self.plan.load.patience,
             slo: Some(self.asked.slo.clone()),
             system: self.place.system,
-            program: self.place.program,
-            of_workers: None,
+            workers: None,
         };
         let mut writer = to.begin(cell, meta(self.prepared, &setting, Kind::Search))?;
         let folder = writer.path().to_owned();

@@ -510,8 +510,7 @@ impl<'a> Live<'a> {
             patience: plan.load.patience,
             slo: plan.measure.slo.as_ref().map(ToString::to_string),
             system: self.place.system,
-            program: self.place.program,
-            of_workers: None,
+            workers: None,
         }
     }
 }

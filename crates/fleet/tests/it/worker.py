@@ -1,0 +1,106 @@
+"""A worker that does as its argument says, and answers a controller as a real one does else."""
+import json
+import sys
+import threading
+import time
+
+LOCK = threading.Lock()
+SLICE = json.loads(open(sys.argv[2]).read())
+how = sys.argv[1]
+
+
+def say(what, before=""):
+    with LOCK:
+        sys.stdout.write(before + json.dumps(what) + "\n")
+        sys.stdout.flush()
+
+
+def text(line):
+    with LOCK:
+        sys.stdout.write(line)
+        sys.stdout.flush()
+
+
+def slice_of(number, **more):
+    interval = dict(SLICE["interval"], start_ns=number * 250_000_000, len_ns=250_000_000)
+    interval.update(more.pop("interval", {}))
+    return {"slice": dict(SLICE, number=number, interval=interval, **more)}
+
+
+def tell(number):
+    """What it tells in the place of a slice."""
+    if how == "hangs" and number == 2:
+        return threading.Event().wait()
+    if how == "out of order" and number == 2:
+        return say(slice_of(1))
+    if how == "of the future" and number == 2:
+        return [say(slice_of(n)) for n in range(2, 100_000)]
+    if how == "of unknown names" and number == 2:
+        event = ["Whole", 9, 200, None, True, 1, 1, 0, 0]
+        return say(slice_of(2, interval={"named": [event]}))
+    if how == "contradicts itself" and number == 2:
+        return text(json.dumps(slice_of(2)).replace('"number": 2', '"number": "x"') + "\n")
+    if how == "shouts" and number == 2:
+        return text("Broadcast message: this host goes down\n")
+    if how == "endless" and number == 2:
+        while True:
+            text("y" * 65536)
+    if how == "floods" and number == 2:
+        while True:
+            say({"pong": {"sent_ns": 0, "received_ns": 0, "answered_ns": 0}})
+    if how == "greets twice" and number == 2:
+        return say(GREETING, "plimsoll-worker ")
+    if how == "leaves" and number == 2:
+        print("no more of this", file=sys.stderr)
+        sys.exit(3)
+    return say(slice_of(number))
+
+
+def go_on(at_ns):
+    while time.monotonic_ns() < at_ns:
+        time.sleep(0.01)
+    say({"begun": {"late_ns": 0}})
+    number = 0
+    while not over.is_set():
+        while time.monotonic_ns() < at_ns + (number + 1) * 250_000_000 and not over.is_set():
+            time.sleep(0.01)
+        try:
+            tell(number)
+        except SystemExit as end:
+            import os
+            os._exit(end.code)
+        number += 1
+    say({"ended": {"cpu_ns": 1000, "max_rss_bytes": 2000}})
+
+
+over = threading.Event()
+line = sys.stdin.readline
+if how == "says nothing":
+    line()
+GREETING = {"version": "other" if how == "of another version" else "1.0", "schema": 2}
+say(GREETING, "Welcome to this host\nplimsoll-worker ")
+line()
+host = {"boot": sys.argv[3] if len(sys.argv) > 3 else "", "network": "n", "processors": ""}
+for order in iter(line, ""):
+    received = time.monotonic_ns()
+    order = json.loads(order)
+    if order == "stop" or order == "abort":
+        over.set()
+        continue
+    (kind, value), = order.items()
+    if kind == "input":
+        print(value, file=sys.stderr)
+    elif kind == "job":
+        if how == "early":
+            say(slice_of(0))
+        if how == "refuses":
+            say({"refused": {"why": "not here", "hint": None, "is_usage": False}})
+        else:
+            say({"ready": {"host": host}})
+    elif kind == "ping":
+        say({"pong": {"sent_ns": value["sent_ns"], "received_ns": received,
+                      "answered_ns": time.monotonic_ns()}})
+    elif kind == "begin":
+        threading.Thread(target=go_on, args=(value["at_ns"],), daemon=True).start()
+    elif kind == "end_at":
+        pass
