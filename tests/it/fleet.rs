@@ -238,13 +238,14 @@ fn what_cannot_be_divided_is_refused_before_anything_is_sent() {
         assert!(!done.err.contains("secret: "), "{}", done.err);
     }
     place.write(
-        "search.toml",
+        "servers.toml",
         format!(
-            "[target]\nurl = '{url}'\n[search]\n[measure]\nslo = 'p99<1s'\n[fleet]\nworkers = 2\n"
+            "[target]\nurl = '{url}'\n[load]\nrate = '1/s'\nfor = '1s'\n[fleet]\nworkers = 2\n\
+             [testbed]\n[role.web]\nrecipe = 'nginx'\n"
         ),
     );
-    let done = place.plimsoll(&["check", "search.toml"]).ended_with(2);
-    done.says(&["`fleet` does not go with a search"]);
+    let done = place.plimsoll(&["check", "servers.toml"]).ended_with(2);
+    done.says(&["`fleet` does not go with servers that the plan starts"]);
     assert!(place.runs("runs").is_empty());
 }
 
@@ -297,7 +298,8 @@ fn a_worker_believes_nobody_who_speaks_otherwise() {
     let plan = "[target]\\nurl = 'http://127.0.0.1:9/'\\n[load]\\nrate = '1/s'\\nfor = '1s'\\n";
     let job = format!(
         "{{\"job\":{{\"plan\":\"{plan}\",\"part\":{{\"process\":0,\"processes\":1,\"before\":0,\
-         \"after\":0}},\"threads\":1,\"is_precise\":false,\"protocol\":\"HTTP/1.1\",\
+         \"after\":0}},\"threads\":1,\"is_precise\":false,\"is_search\":false,\
+         \"protocol\":\"HTTP/1.1\",\
          \"may_ask\":[\"10.0.0.1\"]}}}}"
     );
     let (code, out, err) = told(&place, &format!("{greeting}\n{job}\n"));
@@ -361,4 +363,50 @@ fn a_load_that_is_smaller_than_its_fleet_is_whole() {
         let summary = place.load(&load).ran().json();
         assert_eq!(summary["offered"], offered, "{load:?}");
     }
+}
+
+/// The summary of a search for the highest rate allowed, on a server that holds it.
+fn searched(place: &Place, url: &str, more: &[&str]) -> serde_json::Value {
+    let search = ["capacity", url, "--slo", "p90<5s", "--max-rate", "40/s", "--json", "--quiet"];
+    place.plimsoll(&[&search[..], more].concat()).ran().json()
+}
+
+#[test]
+fn a_search_by_workers_is_one_search() {
+    let place = Place::new();
+    let target = place.target(&["--service-time", "const:1ms", "--workers", "100"]);
+    let url = target.url();
+    let found = searched(&place, &url, &["--workers", "2", "--pacing", "precise"]);
+    let rate = |window: &serde_json::Value| window["offered_per_s"].as_f64().unwrap();
+    let windows = found["windows"].as_array().unwrap();
+    assert!(windows.iter().all(|window| rate(window) <= 40.5), "{found}");
+    let run = Run::open(&place.run()).unwrap();
+    // What came of all its windows is what the server was asked.
+    let all = run.total(Phase::Measured).unwrap();
+    let asked = asked(&place, &target);
+    let count = asked.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap();
+    assert!((all.sent as f64 - count).abs() <= 1.0, "{asked}, {all:?}");
+    for worker in ["worker 1", "worker 2"] {
+        let told = run.series("worker_sent_per_s").unwrap();
+        let own = told.iter().filter(|of| of.labels.get("worker").is_some_and(|of| of == worker));
+        assert!(own.filter_map(|of| of.value).sum::<f64>() > 10.0, "{worker}: {told:?}");
+    }
+}
+
+#[test]
+fn a_search_that_loses_a_worker_ends_with_its_name() {
+    let place = Place::new();
+    let target = place.target(&["--service-time", "const:1ms", "--workers", "100"]);
+    let url = target.url();
+    let search = ["capacity", &url, "--slo", "p90<5s", "--max-rate", "20/s", "--workers", "2"];
+    let more = ["--sustain", "10m", "--out", "lost"];
+    let going = place.start(place.command(PLIMSOLL, &[&search[..], &more].concat()));
+    let pids = wait_for("two workers with a load", || {
+        let loaded = place.loads_of(&going) > 0;
+        Some(workers(&going)).filter(|of| of.len() == 2 && loaded)
+    });
+    signal(pids[0], Signal::KILL);
+    let done = going.wait().ended_with(4);
+    done.says(&["worker 1", "signal 9 ended it"]);
+    are_gone(&pids);
 }

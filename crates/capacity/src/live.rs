@@ -10,23 +10,19 @@
 use crate::conduct::Site;
 use crate::lateness::{Late, judge};
 use crate::window::{Offer, Second, Watch as Overload, Window};
-use plimsoll_load::run::{Seconds, Watch, Wish};
+use plimsoll_load::run::{Engine, Lost, Seconds, Watch, Wish, store_parts};
 use plimsoll_load::session::Load;
-use plimsoll_load::{Config, SLICE_NS, Session, SessionError, Slice, Times};
+use plimsoll_load::{Config, SLICE_NS, Session, SessionError, Slice};
 use plimsoll_runs::summary::Connections;
 use plimsoll_runs::{ErrorKind, Interval, Reasons, Sample, Sink, SinkError, Tag};
 use plimsoll_stats::Histogram;
 use plimsoll_units::failure::{Failure, Kind};
-use plimsoll_workload::arrivals::Arrivals;
-use plimsoll_workload::schedule::{Schedule, ScheduleError};
-use std::sync::Arc;
+use plimsoll_workload::schedule::ScheduleError;
 use std::time::Duration;
 
 /// Load goes on for so long after a window while nothing new is offered: deciding takes
 /// milliseconds; a search that hangs ends its load with this.
 const MARGIN_NS: u64 = 2_000_000_000;
-/// By so much a window begins later than it is asked for: the engine's threads are to know of it.
-const LEAD_NS: u64 = 1_000_000;
 /// What was sent is waited for so long, where a window is to begin on a server without work.
 const LONGEST_PAUSE_NS: u64 = 30_000_000_000;
 /// How long a slice is waited for before the user's wishes are looked at.
@@ -51,6 +47,9 @@ pub enum LiveError {
     /// The engine could not go on.
     #[error("generate load: {0}")]
     Engine(String),
+    /// A process that had a part of the load is lost.
+    #[error(transparent)]
+    Worker(#[from] Lost),
 }
 
 /// A window that began, and what became of the requests due in it.
@@ -62,9 +61,9 @@ struct Counted {
     failed: u64,
 }
 
-/// Windows on a session.
+/// Windows on a session, or on whatever else offers a load.
 pub struct Live<'a> {
-    session: Session,
+    session: &'a mut dyn Engine,
     seconds: Seconds,
     sink: &'a mut dyn Sink,
     watch: &'a mut dyn Watch,
@@ -79,23 +78,28 @@ pub struct Live<'a> {
     answered: bool,
 }
 
+/// Starts a session of this process's own threads for windows, unless the user ends it before.
+///
+/// # Errors
+/// When it cannot start: nothing has been sent then.
+pub fn session(config: &Config, watch: &mut dyn Watch) -> Result<Session, LiveError> {
+    let load = Load::Open { limit: None };
+    Ok(Session::start_unless(config, &load, || watch.wish() != Wish::Continue)?)
+}
+
 impl<'a> Live<'a> {
-    /// Starts a session; `config` has samples on, and `slo` is a quantile of the response time and
-    /// its bound in nanoseconds. The calling thread gives way to the engine's.
-    ///
-    /// # Errors
-    /// When the session cannot start: nothing has been sent then.
-    pub fn start(
-        config: &Config,
+    /// Windows on an engine whose time has begun, or is about to; its settings have samples on, and
+    /// `slo` is a quantile of the response time and its bound in nanoseconds. The calling thread
+    /// gives way to the engine's.
+    pub fn on(
+        session: &'a mut dyn Engine,
         slo: (f64, u64),
         sink: &'a mut dyn Sink,
         watch: &'a mut dyn Watch,
-    ) -> Result<Self, LiveError> {
-        let load = Load::Open { limit: None };
-        let session = Session::start_unless(config, &load, || watch.wish() != Wish::Continue)?;
+    ) -> Self {
         watch.starts(session.clock());
         plimsoll_load::sys::give_way();
-        Ok(Self {
+        Self {
             session,
             seconds: Seconds::default(),
             sink,
@@ -108,7 +112,7 @@ impl<'a> Live<'a> {
             refusals: Reasons::default(),
             stopped: false,
             answered: false,
-        })
+        }
     }
 
     /// What is to be said of attempts to connect that failed.
@@ -132,7 +136,9 @@ impl<'a> Live<'a> {
             let taken = self.session.next_slice(PATIENCE).map(Taken::of).transpose()?;
             let taken = match taken {
                 Some(taken) => taken,
-                None if self.session.has_ended() => return Ok(None),
+                None if self.session.has_ended() => {
+                    return self.session.lost().map_or(Ok(None), |lost| Err(lost.into()));
+                }
                 None => {
                     if self.watch.wish() != Wish::Continue {
                         return Ok(None);
@@ -146,6 +152,7 @@ impl<'a> Live<'a> {
             self.now_ns = taken.interval.start_ns + taken.interval.len_ns;
             self.count_connections(&taken.interval);
             let wish = self.seconds.add(&taken.interval, self.sink, self.watch)?;
+            store_parts(self.session, self.sink)?;
             return Ok((wish == Wish::Continue).then_some(taken));
         }
     }
@@ -165,9 +172,8 @@ impl<'a> Live<'a> {
 
     /// From now on these times; when they begin.
     fn begin(&mut self, rate_per_s: f64, length_ns: u64) -> Result<u64, LiveError> {
-        let schedule = Schedule::constant(rate_per_s, length_ns)?;
-        let start = (self.session.clock().now() + LEAD_NS).max(self.now_ns);
-        self.session.offer(start, &Times::Schedule(Arc::new(schedule), Arrivals::Poisson));
+        let start = (self.session.clock().now() + self.session.lead_ns()).max(self.now_ns);
+        self.session.offer_rate(start, rate_per_s, length_ns)?;
         Ok(start)
     }
 
@@ -253,6 +259,9 @@ impl Site for Live<'_> {
             }
         }
         self.seconds.flush(self.sink)?;
+        if let Some(lost) = self.session.lost() {
+            return Err(lost.into());
+        }
         Ok(self.windows.iter().map(|window| (window.succeeded, window.failed)).collect())
     }
 
@@ -477,7 +486,7 @@ impl Failure for LiveError {
         match self {
             Self::Session(error) => error.kind(),
             Self::Engine(_) => Kind::Fault,
-            Self::Sink(_) | Self::Schedule(_) => Kind::Incomplete,
+            Self::Sink(_) | Self::Schedule(_) | Self::Worker(_) => Kind::Incomplete,
         }
     }
 

@@ -59,7 +59,7 @@ macro_rules! flags {
 flags! {
     /// The flags of a load.
     LoadFlags = OfLoad first "How much" ["rate", "users", "for", "requests", "schedule"],
-        "What must hold" ["slo"]; [Shape, Load, Asked, Measured, Sent, Cold, Store];
+        "What must hold" ["slo"]; [Shape, Load, Asked, Measured, Sent, Fleet, Cold, Store];
     /// The flags that say what is asked and how it is sent, whatever the load.
     RequestFlags = OfRequests [Asked, Sent, Measured, Store];
     /// The same of a search, whose SLO is one of its own flags.
@@ -69,7 +69,7 @@ flags! {
     /// The flags of a simulated pool.
     PoolFlags = OfPool [Shape], "What is simulated" ["seed", "slo"];
     /// The flags that say how a capacity is searched for.
-    SearchFlags = OfSearch first "What must hold" ["slo"]; [Search];
+    SearchFlags = OfSearch first "What must hold" ["slo"]; [Search, Fleet];
     /// The flags of a series of searches.
     EveryFlags = OfSeries [Series];
     /// The flags of a search for parameters of a policy.

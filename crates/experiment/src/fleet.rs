@@ -7,6 +7,7 @@ use std::path::Path;
 use plimsoll_fleet::message::Job;
 use plimsoll_fleet::worker::{Made, Make, Refusal};
 use plimsoll_load::Pacing;
+use plimsoll_load::run::Offer;
 use plimsoll_plan::Written;
 use plimsoll_runs::experiment::INPUTS;
 use plimsoll_units::own::OwnFolder;
@@ -17,6 +18,7 @@ use crate::error::ExperimentError;
 use crate::plans;
 use crate::prepare::division::{asked, is_never_asked, protocol_of};
 use crate::prepare::{Place, prepare};
+use crate::world::search::of_search;
 
 /// The most that a worker is given, bytes.
 const MOST_GIVEN: u64 = 2 << 30;
@@ -138,6 +140,10 @@ fn made(job: &Job, text: &str, place: &Place<'_>) -> Result<Made, Refusal> {
     config.threads = job.threads;
     if let Some(is_precise) = job.is_precise {
         config.pacing = if is_precise { Pacing::Precise } else { Pacing::Thrifty };
+    }
+    if job.is_search {
+        let offer = Offer::Open { parts: Vec::new(), limit: None };
+        return Ok(Made { config: of_search(&config), offer });
     }
     Ok(Made { config, offer: prepared.offer })
 }

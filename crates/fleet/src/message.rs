@@ -12,7 +12,7 @@ use std::net::IpAddr;
 /// How the greeting of a worker begins: what stands before it is not ours (a login's banner).
 pub const GREETING: &str = "plimsoll-worker ";
 /// The version of what is said after the greetings.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 /// The longest line.
 pub const LONGEST: usize = 16 << 20;
 
@@ -57,6 +57,8 @@ pub struct Job {
     /// Whether they spin before a request is due, rather than sleep; `None` where that is for the
     /// worker to decide by its own cores.
     pub is_precise: Option<bool>,
+    /// Whether a capacity is searched for: rates come one by one then, until it is to stop.
+    pub is_search: bool,
     /// The protocol that is spoken with the target, where that was left open.
     pub protocol: String,
     /// The addresses that may be asked.
@@ -116,6 +118,17 @@ pub enum Order {
         /// Which part of the offer.
         part: usize,
     },
+    /// A rate is offered from an offset on, for so long, by chance.
+    OfferRate {
+        /// The offset.
+        from_ns: u64,
+        /// Of all workers together, requests a second.
+        rate_per_s: f64,
+        /// How long, nanoseconds.
+        length_ns: u64,
+    },
+    /// What waits for a connection is not sent any more.
+    DiscardWaiting,
     /// What is due from an offset on is of the measured phase.
     MeasureFrom(u64),
     /// The load ends at an offset, when all is answered, or the drain time later.

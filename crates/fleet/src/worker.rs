@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use plimsoll_load::clock::{Clock, monotonic_ns, process_cpu_ns};
 use plimsoll_load::run::Offer;
-use plimsoll_load::{Config, Session, Slice};
+use plimsoll_load::{Config, Session, Slice, Times};
 use plimsoll_units::failure::{Failure, Kind, chain};
 use serde::Serialize;
 use std::io::{self, BufRead, Write};
@@ -244,6 +244,13 @@ fn obey(session: &mut Session, offer: &Offer, order: &Order) {
                 session.offer(*from_ns, times);
             }
         }
+        Order::OfferRate { from_ns, rate_per_s, length_ns } => {
+            // One that no schedule can have, the controller has refused.
+            if let Ok(times) = Times::at_rate(*rate_per_s, *length_ns) {
+                session.offer(*from_ns, &times);
+            }
+        }
+        Order::DiscardWaiting => session.discard_waiting(),
         Order::MeasureFrom(at_ns) => session.measure_from(*at_ns),
         Order::EndAt(at_ns) => session.end_at(*at_ns),
         Order::Stop => session.stop(),

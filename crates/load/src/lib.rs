@@ -15,6 +15,7 @@ pub mod clock;
 pub mod config;
 pub mod driver;
 mod drivers;
+mod engine;
 pub mod errno;
 pub mod http1;
 pub mod http2;

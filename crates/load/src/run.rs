@@ -2,12 +2,11 @@
 
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::recorder::Slice;
+pub use crate::engine::{Engine, Lost, store_parts};
 use crate::session::{Load, Session, SessionError};
 use crate::source::Times;
-use plimsoll_runs::{Class, Event, Interval, PartSecond, Sink, SinkError, TlsHandshakes};
+use plimsoll_runs::{Class, Event, Interval, Sink, SinkError, TlsHandshakes};
 use plimsoll_units::failure::{Failure, Kind};
-use plimsoll_units::show_duration;
 use std::time::Duration;
 
 /// One second.
@@ -29,87 +28,6 @@ pub enum RunError {
     /// A process that had a part of the load is lost.
     #[error(transparent)]
     Worker(#[from] Lost),
-}
-
-/// A process that had a part of a load is lost: the load has ended, as nobody else can send what
-/// was its part.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "go on with the load without {worker}, which was lost after {}: {cause}",
-    show_duration(*.after_ns)
-)]
-pub struct Lost {
-    /// Which one.
-    pub worker: String,
-    /// How it was lost, as far as that is known.
-    pub cause: String,
-    /// When that was noticed, nanoseconds since the load began.
-    pub after_ns: u64,
-}
-
-/// What offers a load: the threads of this process ([`Session`]), or other processes that have a
-/// part of it each.
-pub trait Engine {
-    /// The load's time.
-    fn clock(&self) -> Clock;
-    /// From `from_ns` on, offers the part of the load's [`Offer`] with this number, whose times
-    /// these are.
-    fn offer(&mut self, from_ns: u64, part: usize, times: &Times);
-    /// What is due from `at_ns` on is of the measured phase.
-    fn measure_from(&mut self, at_ns: u64);
-    /// The load ends at `at_ns`, when all is answered, or the drain time later.
-    fn end_at(&mut self, at_ns: u64);
-    /// Offers no more, finishes what is in flight, ends.
-    fn stop(&mut self);
-    /// Ends at once.
-    fn abort(&mut self);
-    /// The next slice of all, waiting for it up to `patience`.
-    fn next_slice(&mut self, patience: Duration) -> Option<&Slice>;
-    /// Whether all is over and all slices are taken.
-    fn has_ended(&self) -> bool;
-    /// What each of its parts did in the seconds that became whole since this was asked last, with
-    /// the part's name. One that is whole itself tells nothing.
-    fn parts(&mut self) -> Vec<(String, PartSecond)> {
-        Vec::new()
-    }
-    /// Who was lost, where somebody was: all others end then.
-    fn lost(&self) -> Option<Lost> {
-        None
-    }
-}
-
-impl Engine for Session {
-    fn clock(&self) -> Clock {
-        Self::clock(self)
-    }
-
-    fn offer(&mut self, from_ns: u64, _part: usize, times: &Times) {
-        Self::offer(self, from_ns, times);
-    }
-
-    fn measure_from(&mut self, at_ns: u64) {
-        Self::measure_from(self, at_ns);
-    }
-
-    fn end_at(&mut self, at_ns: u64) {
-        Self::end_at(self, at_ns);
-    }
-
-    fn stop(&mut self) {
-        Self::stop(self);
-    }
-
-    fn abort(&mut self) {
-        Self::abort(self);
-    }
-
-    fn next_slice(&mut self, patience: Duration) -> Option<&Slice> {
-        Self::next_slice(self, patience)
-    }
-
-    fn has_ended(&self) -> bool {
-        Self::has_ended(self)
-    }
 }
 
 /// What is offered over the whole run, warm-up included.
@@ -441,7 +359,7 @@ impl Fold<'_> {
                     let said = self.seconds.add(&slice.interval, self.sink, self.watch)?;
                     self.heed(&slice.interval.users);
                     self.measure(session)?;
-                    self.store_parts(session)?;
+                    store_parts(session, self.sink)?;
                     said
                 }
                 None => self.watch.wish(),
@@ -464,23 +382,6 @@ impl Fold<'_> {
             (None, Some(fault)) => Err(RunError::Engine(fault)),
             (None, None) => Ok(()),
         }
-    }
-
-    /// Stores what the parts of the engine did in the seconds that have become whole.
-    fn store_parts(&mut self, session: &mut dyn Engine) -> Result<(), SinkError> {
-        for (name, second) in session.parts() {
-            let late_us = second.late_p99_ns.map_or(f64::NAN, |ns| ns as f64 / 1e3);
-            for (series, value) in [
-                ("worker_sent_per_s", second.sent as f64),
-                ("worker_lateness_p99_us", late_us),
-                ("worker_busy_share", second.busy_share),
-                ("worker_denied_share", second.denied_share),
-                ("worker_cores", second.cores),
-            ] {
-                self.sink.series(series, &[("worker", &name)], second.at_ns, value)?;
-            }
-        }
-        Ok(())
     }
 
     /// Notes where users end the load.

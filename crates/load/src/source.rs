@@ -11,7 +11,7 @@ pub(crate) mod users;
 use plimsoll_workload::arrivals::{Arrivals, DueTimes, Share};
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::random::Stream;
-use plimsoll_workload::schedule::Schedule;
+use plimsoll_workload::schedule::{Schedule, ScheduleError};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -46,6 +46,15 @@ pub enum Times {
 }
 
 impl Times {
+    /// A rate for so long, by chance.
+    ///
+    /// # Errors
+    /// A rate that no schedule can have.
+    pub fn at_rate(rate_per_s: f64, length_ns: u64) -> Result<Self, ScheduleError> {
+        let schedule = Schedule::constant(rate_per_s, length_ns)?;
+        Ok(Self::Schedule(Arc::new(schedule), Arrivals::Poisson))
+    }
+
     /// How long they are offered.
     #[must_use]
     pub fn duration_ns(&self) -> u64 {

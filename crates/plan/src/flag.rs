@@ -33,6 +33,8 @@ pub enum Group {
     Cold,
     /// How it is sent.
     Sent,
+    /// Which processes send it.
+    Fleet,
     /// What is measured.
     Measured,
     /// How a capacity is searched for.
@@ -54,6 +56,7 @@ impl Group {
             Self::Asked => "What is asked",
             Self::Store | Self::Cold => "What a store is asked",
             Self::Sent => "How it is sent",
+            Self::Fleet => "Who sends it",
             Self::Measured => "What is measured",
             Self::Search => "How to search",
             Self::Series => "A series, and cost",

@@ -2,7 +2,7 @@
 //! themselves. Windows on a real session, against servers that answer at once, or after a while.
 
 use plimsoll_capacity::conduct::Site;
-use plimsoll_capacity::live::Live;
+use plimsoll_capacity::live::{Live, session};
 use plimsoll_capacity::window::{Offer, Phase};
 use plimsoll_load::http1::encode::Head;
 use plimsoll_load::run::{Watch, Wish};
@@ -108,8 +108,8 @@ fn second(fresh: bool) -> Offer {
 fn while_a_search_decides_nothing_is_sent_twice() {
     let (address, asked) = server(Duration::ZERO);
     let (mut sink, mut watch) = (Nothing, Nothing);
-    let mut live =
-        Live::start(&config(address), (0.9, 100_000_000), &mut sink, &mut watch).unwrap();
+    let mut session = session(&config(address), &mut watch).unwrap();
+    let mut live = Live::on(&mut session, (0.9, 100_000_000), &mut sink, &mut watch);
     let first = live.window(&second(false)).unwrap();
     std::thread::sleep(Duration::from_millis(400));
     let last = live.window(&second(false)).unwrap();
@@ -136,7 +136,8 @@ fn a_fresh_window_begins_when_all_is_answered() {
     let (mut sink, mut watch) = (Nothing, Nothing);
     let mut slow = config(address);
     slow.connections = (1, 1);
-    let mut live = Live::start(&slow, (0.9, 100_000_000), &mut sink, &mut watch).unwrap();
+    let mut session = session(&slow, &mut watch).unwrap();
+    let mut live = Live::on(&mut session, (0.9, 100_000_000), &mut sink, &mut watch);
     let much = Offer { rate_per_s: 10.0 * RATE, ..second(false) };
     let before = live.window(&much).unwrap();
     let fresh = live.window(&Offer { rate_per_s: 10.0, ..second(true) }).unwrap();

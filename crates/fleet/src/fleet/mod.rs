@@ -15,6 +15,7 @@ use plimsoll_load::clock::{Clock, monotonic_ns};
 use plimsoll_load::run::{Engine, Lost};
 use plimsoll_load::{Slice, Times};
 use plimsoll_runs::{PartHealth, PartSecond};
+use plimsoll_workload::schedule::ScheduleError;
 use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, SyncSender};
@@ -22,6 +23,9 @@ use std::time::Duration;
 
 /// How often is looked whether somebody is silent.
 const LOOK: Duration = Duration::from_millis(50);
+/// By so much workers are told earlier of what begins, beside what the way takes: a worker looks
+/// for orders every 25 ms.
+const LEAD_NS: u64 = 60_000_000;
 /// So long workers have to end, before they are ended.
 const END_NS: u64 = 2_000_000_000;
 
@@ -197,6 +201,26 @@ impl Engine for Fleet<'_> {
 
     fn offer(&mut self, from_ns: u64, part: usize, _times: &Times) {
         self.tell_all(|| Order::Offer { from_ns, part });
+    }
+
+    fn offer_rate(
+        &mut self,
+        from_ns: u64,
+        rate_per_s: f64,
+        length_ns: u64,
+    ) -> Result<(), ScheduleError> {
+        Times::at_rate(rate_per_s, length_ns)?;
+        self.tell_all(|| Order::OfferRate { from_ns, rate_per_s, length_ns });
+        Ok(())
+    }
+
+    fn lead_ns(&self) -> u64 {
+        let ways = self.workers.iter().filter_map(|of| of.offset).map(|of| of.ways_ns);
+        LEAD_NS + 2 * ways.max().unwrap_or_default()
+    }
+
+    fn discard_waiting(&mut self) {
+        self.tell_all(|| Order::DiscardWaiting);
     }
 
     fn measure_from(&mut self, at_ns: u64) {

@@ -23,6 +23,7 @@ fn job(process: u32, processes: u32) -> Job {
         part: part.into(),
         threads: 1,
         is_precise: None,
+        is_search: false,
         protocol: "HTTP/1.1".to_owned(),
         may_ask: Vec::new(),
     }
@@ -100,7 +101,7 @@ fn a_load_does_not_begin_with_who_is_no_worker() {
         Some(fleet.map(drop).expect_err("it began").to_string())
     };
     for (how, said) in [
-        ("of another version", "the versions differ: 1.0 (session 2) here, other"),
+        ("of another version", "the versions differ: 1.0 (session 3) here, other"),
         ("refuses", "begin the load with worker 2: not here"),
         ("early", "worker 2: it told of seconds that have not been"),
     ] {

@@ -77,7 +77,7 @@ over = threading.Event()
 line = sys.stdin.readline
 if how == "says nothing":
     line()
-GREETING = {"version": "other" if how == "of another version" else "1.0", "schema": 2}
+GREETING = {"version": "other" if how == "of another version" else "1.0", "schema": 3}
 say(GREETING, "Welcome to this host\nplimsoll-worker ")
 line()
 host = {"boot": sys.argv[3] if len(sys.argv) > 3 else "", "network": "n", "processors": ""}

@@ -29,13 +29,13 @@ section! {
         /// How many processes offer the load together, each a part of it. With `hosts` there is one
         /// on each.
         workers: u32 { WORKERS, or 1, "4" }
-            flag [Group::Load.flag("workers", "N")
+            flag [Group::Fleet.flag("workers", "N")
                 .says("Offer the load by so many processes of this host, each a part of it")]
         /// The hosts that offer the load together, reached by `ssh`: the name of each, and its
         /// address, or a table with `address`, `user` and `port`; or `"bench@gen1:22,gen2"`, or a
         /// list of such.
         hosts: BTreeMap<String, Host> { HOSTS, or BTreeMap::new(), r#"{ gen1 = "10.0.1.5" }"# }
-            flag [Group::Load.flag("on", "HOST,…")
+            flag [Group::Fleet.flag("on", "HOST,…")
                 .says("Offer the load from these hosts together, by ssh: [USER@]HOST[:PORT]")]
         /// The words of a command that starts a worker somewhere: those of the worker follow them.
         start: Vec<String> { START, or Vec::new(), r#"["srun", "-n1", "--exclusive"]"# }
@@ -99,8 +99,7 @@ fn read_generators(reading: &Reading, node: &Node) -> Option<BTreeMap<String, Ho
 }
 
 /// What a load of several processes cannot go with: the section, and why.
-const WITHOUT: [(&str, &str); 4] = [
-    ("search", "a search"),
+const WITHOUT: [(&str, &str); 3] = [
     ("testbed", "servers that the plan starts"),
     ("pool", "a pool"),
     ("tune", "a search for parameters"),

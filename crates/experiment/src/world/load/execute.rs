@@ -6,6 +6,7 @@ use crate::error::ExperimentError;
 use crate::prepare::Prepared;
 use crate::world::steer::{Rules, Seen, Steering, Stopped};
 use crate::world::watch::Watching;
+use plimsoll_capacity::live::LiveError;
 use plimsoll_fleet::{Fleet, Used};
 use plimsoll_load::run::{RunError as Unbegun, Watch, run, run_by};
 use plimsoll_monitor::{Memory, Ticks, TimerProbe, facts, steal_share};
@@ -169,8 +170,9 @@ pub(crate) fn execute(
 }
 
 /// Whether nothing was sent.
-fn is_unbegun(error: &ExperimentError) -> bool {
+pub(crate) fn is_unbegun(error: &ExperimentError) -> bool {
     match error {
+        ExperimentError::Capacity(error) => matches!(error, LiveError::Session(_)),
         ExperimentError::Load(error) => matches!(error, Unbegun::Session(_)),
         ExperimentError::Fleet(_) | ExperimentError::Undivided(_) | ExperimentError::Testbed(_) => {
             true

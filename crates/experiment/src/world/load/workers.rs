@@ -56,7 +56,9 @@ impl<'a> Workers<'a> {
         let Place { version, system, .. } = self.place;
         let starts = self.starts()?;
         let plan = self.text(division);
-        let job = |process: usize| job(process, (division, &plan), &prepared.config);
+        let is_search = self.plan.search.is_some();
+        let job =
+            |process: usize| Job { is_search, ..job(process, (division, &plan), &prepared.config) };
         let workers = starts.into_iter().enumerate().map(|(number, of)| (of, job(number)));
         let inputs = match self.plan.fleet.as_ref().is_some_and(Asked::is_here) {
             true => Vec::new(),
@@ -125,6 +127,7 @@ fn job(process: usize, (division, plan): (Division, &str), config: &Config) -> J
         plan: plan.to_owned(),
         part: Part { process, processes: workers, before, after }.into(),
         threads,
+        is_search: false,
         is_precise: division.pacing_of(process).map(|pacing| pacing == Pacing::Precise),
         protocol: protocol_of(config).to_owned(),
         may_ask: asked(config).into_iter().collect(),

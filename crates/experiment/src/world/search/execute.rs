@@ -9,7 +9,8 @@
 use crate::control::{Control, News, Wish};
 use crate::error::ExperimentError;
 use crate::prepare::Prepared;
-use crate::world::load::execute::{Recording, Setting, cut};
+use crate::world::load::execute::{Recording, Setting, cut, is_unbegun};
+use crate::world::load::workers::{self, Came};
 use crate::world::steer::{Rules, Seen, Steering};
 use crate::world::watch::Watching;
 use plimsoll_capacity::adaptive::{self, Adaptive};
@@ -17,13 +18,14 @@ use plimsoll_capacity::calibrate::Calibrating;
 use plimsoll_capacity::conduct::{Judged, Limits, Outcome, conduct};
 use plimsoll_capacity::cost::Cost;
 use plimsoll_capacity::ladder;
-use plimsoll_capacity::live::{Live, LiveError};
+use plimsoll_capacity::live::{Live, session};
 use plimsoll_capacity::result::{CapacityResult, RESULT, WINDOWS};
 use plimsoll_capacity::search::Search;
 use plimsoll_capacity::several::Several;
 use plimsoll_capacity::sustain::Sustain;
-use plimsoll_fleet::Used;
+use plimsoll_fleet::{Fleet, Used};
 use plimsoll_load::Config;
+use plimsoll_load::run::{Watch, Wish as Wished};
 use plimsoll_plan::{self as plan, Plan, SearchMethod};
 use plimsoll_runs::event::Class;
 use plimsoll_runs::experiment::LIMITED;
@@ -294,9 +296,6 @@ pub(super) fn search(
     control: &dyn Control,
 ) -> Result<Searched, ExperimentError> {
     let Put { prepared, asked, rules } = *put;
-    let Asked { method, limits, .. } = asked;
-    let config =
-        Config { samples: true, names: None, renew_ns: Some(RENEW_NS), ..prepared.config.clone() };
     let folder = writer.path().to_path_buf();
     let mut recording = Recording::start(writer, setting)?;
     let (sender, windows) = mpsc::channel();
@@ -305,25 +304,26 @@ pub(super) fn search(
     let mut steering = Steering::by(control, rules, seen, recording.watch(watching));
     let conducted = std::thread::scope(|scope| {
         let (recording, steering) = (&mut recording, &mut steering);
-        let (windows, config) = (folder.join(WINDOWS), &config);
+        let windows = folder.join(WINDOWS);
         // A thread of its own, as it gives way to the engine's threads.
         let thread = scope.spawn(move || {
             let mut lines = Lines::create(&windows)?;
-            run(config, method, *limits, recording, steering, &mut |judged| {
+            let mut on_window = |judged: &Judged| {
                 let window = WindowRow::from(judged);
                 lines.write(&window);
                 // It is stored as long as the run is.
                 let _ = sender.send(window);
                 control.tell(News::Window(judged));
-            })
-            .and_then(|outcome| lines.fault.map_or(Ok(outcome), Err))
+            };
+            let outcome = run(put, setting, (recording, steering), &mut on_window);
+            outcome.and_then(|outcome| lines.fault.map_or(Ok(outcome), Err))
         });
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
     let interrupted = steering.wish != Wish::Continue;
-    let outcome = match conducted {
-        Ok(outcome) => outcome,
-        Err(error @ ExperimentError::Capacity(LiveError::Session(_))) => {
+    let (outcome, came) = match conducted {
+        Ok(conducted) => conducted,
+        Err(error) if is_unbegun(&error) => {
             // Nothing was sent: there is no run.
             drop(recording);
             let _ = plimsoll_units::erase::tree(&folder);
@@ -345,16 +345,23 @@ pub(super) fn search(
     write_windows(&folder.join(WINDOWS), &result.windows)?;
     recording.replace_windows(&result.windows).map_err(RunError::Unfinished)?;
     recording.figures(&result.figures()).map_err(RunError::Unfinished)?;
-    let mut end = End::new(if interrupted { cut(control) } else { Ended::Complete });
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "seconds")]
-    let measured_ns = (result.seconds * 1e9) as u64;
-    if let Some(event) = limited(&result, measured_ns) {
+    let ended = if interrupted { cut(control) } else { Ended::Complete };
+    let used = came.used;
+    let end = end_of(&result, (ended, prepared.notes.clone()), came);
+    if let Some(event) = limited(&result, end.measured_ns.unwrap_or_default()) {
         recording.event(&event).map_err(RunError::Unfinished)?;
     }
-    end.measured_ns = Some(measured_ns);
-    end.warnings.clone_from(&prepared.notes);
-    let run = recording.finish(end, (setting, Used::default()))?;
+    let run = recording.finish(end, (setting, used))?;
     Ok(Searched { run, result, model: outcome.found.model })
+}
+
+/// How a search ended, by its result and what came of workers.
+fn end_of(result: &CapacityResult, (ended, mut warnings): (Ended, Vec<String>), came: Came) -> End {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "seconds")]
+    let measured_ns = Some((result.seconds * 1e9) as u64);
+    warnings.extend(came.notes);
+    let invalid_because = came.invalid_because;
+    End { measured_ns, warnings, invalid_because, ..End::new(ended) }
 }
 
 /// What is kept with a search that did not find the capacity that was asked for: a cell of an
@@ -372,19 +379,39 @@ pub(crate) fn limited(of: &CapacityResult, at_ns: u64) -> Option<Event> {
     Some(Event { at_ns, class: Class::Action, kind: LIMITED.to_owned(), text })
 }
 
+/// The settings of an engine by which a capacity is searched for.
+pub(crate) fn of_search(config: &Config) -> Config {
+    Config { samples: true, names: None, renew_ns: Some(RENEW_NS), ..config.clone() }
+}
+
+/// Searches by this process's own threads, or by workers. Returns what came of these, too.
 fn run(
-    config: &Config,
-    method: &Method,
-    limits: Limits,
-    recording: &mut Recording<'_>,
-    steering: &mut Steering<'_>,
+    Put { prepared, asked, .. }: &Put<'_>,
+    setting: &Setting<'_>,
+    (recording, steering): (&mut Recording<'_>, &mut Steering<'_>),
     on_window: &mut dyn FnMut(&Judged),
-) -> Result<Outcome, ExperimentError> {
+) -> Result<(Outcome, Came), ExperimentError> {
+    let Asked { method, limits, .. } = asked;
     let mut search = method.start();
-    let mut world = Live::start(config, method.slo(), recording, steering)?;
-    let mut outcome = conduct(search.as_mut(), &mut world, limits, on_window)?;
-    outcome.found.notes.extend(world.refused());
-    Ok(outcome)
+    let mut conducted = |world: &mut Live<'_>| {
+        let mut outcome = conduct(search.as_mut(), world, *limits, on_window)?;
+        outcome.found.notes.extend(world.refused());
+        Ok::<_, ExperimentError>(outcome)
+    };
+    let Some((division, workers)) = prepared.fleet.zip(setting.workers) else {
+        let mut session = session(&of_search(&prepared.config), steering)?;
+        let mut world = Live::on(&mut session, method.slo(), recording, steering);
+        return Ok((conducted(&mut world)?, Came::default()));
+    };
+    let terms = workers.terms(division, prepared)?;
+    let mut fleet = Fleet::start(terms, || Watch::wish(steering) != Wished::Continue)?;
+    for event in workers::clocks(&fleet) {
+        recording.event(&event).map_err(RunError::Unfinished)?;
+    }
+    let mut world = Live::on(&mut fleet, method.slo(), recording, steering);
+    let outcome = conducted(&mut world);
+    drop(world);
+    Ok((outcome?, Came::of(&fleet)))
 }
 
 /// A line for each window, as soon as it is judged.

@@ -2,6 +2,7 @@
 
 mod execute;
 
+pub(crate) use execute::of_search;
 pub use execute::{Asked, Method, Searched};
 pub(super) use execute::{limited, write_result, write_windows};
 
@@ -30,6 +31,7 @@ use crate::prepare::{Place, Prepared};
 use crate::record::{CellPlan, Subject};
 use crate::series::{Pace, gap, record, show_seconds};
 use crate::world::load::execute::{Setting, meta};
+use crate::world::load::workers::Workers;
 use crate::world::steer::Rules;
 use crate::world::watch::Watching;
 use plimsoll_units::failure::told;
@@ -237,7 +239,11 @@ impl Search<'_> {
             patience: self.plan.load.patience,
             slo: Some(self.asked.slo.clone()),
             system: self.place.system,
-            workers: None,
+            workers: self.plan.fleet.is_some().then_some(Workers {
+                plan: self.plan,
+                seed: cell.seed,
+                place: self.place,
+            }),
         };
         let mut writer = to.begin(cell, meta(self.prepared, &setting, Kind::Search))?;
         let folder = writer.path().to_owned();
