@@ -387,7 +387,7 @@ fn a_search_by_workers_is_one_search() {
     let count = asked.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap();
     assert!((all.sent as f64 - count).abs() <= 1.0, "{asked}, {all:?}");
     for worker in ["worker 1", "worker 2"] {
-        let told = run.series("worker_sent_per_s").unwrap();
+        let told = run.series("plimsoll_worker_sent_per_s").unwrap();
         let own = told.iter().filter(|of| of.labels.get("worker").is_some_and(|of| of == worker));
         assert!(own.filter_map(|of| of.value).sum::<f64>() > 10.0, "{worker}: {told:?}");
     }

@@ -131,11 +131,11 @@ pub fn store_parts(session: &mut dyn Engine, sink: &mut dyn Sink) -> Result<(), 
     for (name, second) in session.parts() {
         let late_us = second.late_p99_ns.map_or(f64::NAN, |ns| ns as f64 / 1e3);
         for (series, value) in [
-            ("worker_sent_per_s", second.sent as f64),
-            ("worker_lateness_p99_us", late_us),
-            ("worker_busy_share", second.busy_share),
-            ("worker_denied_share", second.denied_share),
-            ("worker_cores", second.cores),
+            ("plimsoll_worker_sent_per_s", second.sent as f64),
+            ("plimsoll_worker_lateness_p99_us", late_us),
+            ("plimsoll_worker_busy_share", second.busy_share),
+            ("plimsoll_worker_denied_share", second.denied_share),
+            ("plimsoll_worker_cores", second.cores),
         ] {
             sink.series(series, &[("worker", &name)], second.at_ns, value)?;
         }

@@ -127,7 +127,8 @@ fn of_seconds(content: &Content) -> Vec<Section> {
     ];
     // What was watched stands under the response times.
     let place = all.iter().position(|of| of.id == "waits").unwrap_or(all.len());
-    let sections = watched::section(content).into_iter().chain(watched::others(content));
+    let sections = watched::section(content).into_iter().chain(watched::workers(content));
+    let sections = sections.chain(watched::others(content));
     let named = by_name::section(content).into_iter().chain(by_label::section(content));
     let named = named.chain(slowest::section(content));
     let sections = named.chain(websocket::section(content)).chain(sections);

@@ -12,6 +12,7 @@ use crate::stored::Value;
 use crate::watched::{CHARTS, Watched};
 use plimsoll_draw::chart::Chart;
 use plimsoll_draw::chart::figure::{Figure, Series};
+use plimsoll_draw::chart::unit::Unit;
 
 /// The most lines of a chart: of more instances the first are drawn.
 const MAX_LINES: usize = 8;
@@ -30,12 +31,44 @@ pub(crate) fn section(content: &Content) -> Option<Section> {
     Some(Section::new("watched", "Host and servers", vec![text, Block::Charts(charts)]))
 }
 
+/// What the workers of a load did, by the names of series: what each chart shows and counts.
+const WORKERS: [(&str, &str, Unit, &str); 5] = [
+    ("plimsoll_worker_sent_per_s", "Requests sent", Unit::PerSecond, "requests per second"),
+    ("plimsoll_worker_lateness_p99_us", "Lateness, p99", Unit::Micros, "time"),
+    ("plimsoll_worker_busy_share", "Busy threads", Unit::Share, "share of thread time"),
+    ("plimsoll_worker_denied_share", "Denied threads", Unit::Share, "share of thread time"),
+    ("plimsoll_worker_cores", "Processors used", Unit::Number, "processors"),
+];
+
+/// The section of the workers that offered the load; none where this process did.
+pub(crate) fn workers(content: &Content) -> Option<Section> {
+    let names: BTreeSet<&str> =
+        content.views.iter().flat_map(|view| view.sampled.others.names()).collect();
+    let drawn = WORKERS.iter().filter(|(name, ..)| names.contains(name)).enumerate();
+    let charts: Vec<Box<dyn Chart>> = drawn
+        .map(|(number, (name, title, unit, measure))| {
+            let figure = draw_other(content, (number, name));
+            let (id, title, measure) =
+                (format!("worker-{number}"), (*title).to_owned(), (*measure).to_owned());
+            chart(Figure { id, title, unit: *unit, measure, ..figure })
+        })
+        .collect();
+    let text = words(
+        "What each of the processes did that offered the load together. Busy is the time of a \
+         worker's threads that went into events, denied that in which they wanted to run and were \
+         not let.",
+    );
+    let is_any = !charts.is_empty();
+    is_any.then(|| Section::new("workers", "Workers", vec![text, Block::Charts(charts)]))
+}
+
 /// The section of the application's own series; none where no run has one that moves.
 pub(crate) fn others(content: &Content) -> Option<Section> {
     let names: BTreeSet<&str> =
         content.views.iter().flat_map(|view| view.sampled.others.names()).collect();
-    let charts: Vec<Box<dyn Chart>> =
-        names.into_iter().enumerate().map(|of| chart(draw_other(content, of))).collect();
+    let is_other = |name: &&str| WORKERS.iter().all(|(of, ..)| of != name);
+    let names = names.into_iter().filter(is_other).enumerate();
+    let charts: Vec<Box<dyn Chart>> = names.map(|of| chart(draw_other(content, of))).collect();
     if charts.is_empty() {
         return None;
     }
