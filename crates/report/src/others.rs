@@ -23,9 +23,17 @@ pub(crate) struct Others {
     pub(crate) beyond: usize,
 }
 
+/// How the series begin that tell what the workers of a load did: no collector has them.
+const OF_WORKERS: &str = "plimsoll_worker_";
+
+/// Whether a name is of no collector.
+pub(crate) fn is_other(name: &str) -> bool {
+    !is_of_collectors(name) || name.starts_with(OF_WORKERS)
+}
+
 /// Those of a run's series that are not of collectors, and how many more there are than are read.
 pub(crate) fn chosen(names: &[String]) -> (impl Iterator<Item = &str>, usize) {
-    let is_other = |name: &&str| !is_of_collectors(name) && !name.ends_with(BUCKETS);
+    let is_other = |name: &&str| is_other(name) && !name.ends_with(BUCKETS);
     let all = || names.iter().map(String::as_str).filter(is_other);
     (all().take(MOST_READ), all().count().saturating_sub(MOST_READ))
 }

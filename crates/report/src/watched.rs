@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_draw::chart::unit::Unit;
 use plimsoll_runs::{Run, RunError};
-use plimsoll_stats::figure::is_of_collectors;
 
 use crate::others::{self, Others};
 use crate::stored::{INSTANCE, Stored, Value};
@@ -288,7 +287,7 @@ impl Sampled {
             Ok(())
         })?;
         found.values_mut().flatten().for_each(|of| of.samples.sort_by_key(|(at, _)| *at));
-        let (known, others) = found.into_iter().partition(|(name, _)| is_of_collectors(name));
+        let (known, others) = found.into_iter().partition(|(name, _)| !others::is_other(name));
         Ok(Self { known, others: Others::of(others, beyond) })
     }
 
