@@ -43,12 +43,12 @@ impl std::fmt::Display for Finding {
 }
 
 /// What a rule found: the line, what is wrong, what to do.
-type Found = (usize, String, String);
+type Remark = (usize, String, String);
 
 /// A rule that looks at one file at a time, or at the tree as a whole.
 enum Check {
-    File(fn(&Tree, &File) -> Vec<Found>),
-    Tree(fn(&Tree) -> Vec<(String, Found)>),
+    File(fn(&Tree, &File) -> Vec<Remark>),
+    Tree(fn(&Tree) -> Vec<(String, Remark)>),
 }
 
 /// Every rule, by the name that an excuse uses.
@@ -92,6 +92,6 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn finding(rule: &'static str, path: &str, (line, what, remedy): Found) -> Finding {
+fn finding(rule: &'static str, path: &str, (line, what, remedy): Remark) -> Finding {
     Finding { path: path.to_owned(), line, what, remedy, rule }
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::hub::Event;
 use crate::market::{Market, token_hash};
-use crate::message::Told;
+use crate::message::ServerMessage;
 use crate::money::Verdict;
 use crate::pool::{MAX_OUTCOMES, fault_of_text};
 use crate::resolver::Resolver;
@@ -187,7 +187,7 @@ async fn reconnect(
         let words = format!("to is ws://… or wss://… of at most {MAX_TO} bytes");
         return Err(Fault::wrong(words));
     }
-    let told = Event::Reconnect(Told::Reconnect { to: &to }.text());
+    let told = Event::Reconnect(ServerMessage::Reconnect { to: &to }.text());
     market.workers.tell(&told).await;
     Ok(Json(json!({ "to": to })))
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use crate::args::{BatchCheck, Switch};
-use crate::bus::{Bus, Step, Told};
+use crate::bus::{Bus, Step, WindowEnd};
 use crate::store::{Placed, Store};
 
 /// How often stakes are filled in for one announcement: another process may lose them meanwhile.
@@ -82,12 +82,12 @@ impl Announcer {
             (Switch::On, BatchCheck::Split) => (Step::Look, self.rules.window),
         };
         let mut told = self.step(first, (game, pool), placed, window).await;
-        if told == Some(Told::Free) {
+        if told == Some(WindowEnd::Free) {
             told = self.step(Step::Act, (game, pool), None, window).await;
         }
         match told {
-            Some(Told::Later(after)) => self.waiting.add(Later { game, pool, after }),
-            Some(Told::Done { more: true }) if self.rules.batching == Switch::On => {
+            Some(WindowEnd::Later(after)) => self.waiting.add(Later { game, pool, after }),
+            Some(WindowEnd::Done { more: true }) if self.rules.batching == Switch::On => {
                 self.waiting.add(Later { game, pool, after: window });
             }
             Some(_) | None => {}
@@ -100,10 +100,10 @@ impl Announcer {
         of: (u64, u64),
         placed: Option<&Placed>,
         window: Duration,
-    ) -> Option<Told> {
+    ) -> Option<WindowEnd> {
         for _ in 0..TRIES {
             match self.bus.announce(step, of, placed, window).await.ok()? {
-                Told::Missing(pool) => self.fill(pool).await?,
+                WindowEnd::Missing(pool) => self.fill(pool).await?,
                 told => return Some(told),
             }
         }

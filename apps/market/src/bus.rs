@@ -41,7 +41,7 @@ pub(crate) enum Step {
 
 /// What came of [`Bus::announce`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum WindowEnd {
     /// The stakes of this pool have to be filled in first.
     Missing(u64),
     /// The window passes after so long.
@@ -152,7 +152,7 @@ impl Bus {
         (game, pool): (u64, u64),
         placed: Option<&Placed>,
         window: Duration,
-    ) -> Result<Told, RedisError> {
+    ) -> Result<WindowEnd, RedisError> {
         let step = match step {
             Step::Tell => "tell",
             Step::Look => "look",
@@ -168,14 +168,14 @@ impl Bus {
         let (what, number): (String, String) = self.counted(done)?;
         let number: u64 = number.parse().unwrap_or_default();
         Ok(match what.as_str() {
-            "missing" => Told::Missing(number),
-            "later" => Told::Later(Duration::from_millis(number)),
-            "free" => Told::Free,
+            "missing" => WindowEnd::Missing(number),
+            "later" => WindowEnd::Later(Duration::from_millis(number)),
+            "free" => WindowEnd::Free,
             "told" => {
                 self.metrics.broadcasts_published.add(1);
-                Told::Done { more: number > 0 }
+                WindowEnd::Done { more: number > 0 }
             }
-            _ => Told::Nothing,
+            _ => WindowEnd::Nothing,
         })
     }
 

@@ -11,7 +11,7 @@ use crate::pool::{Game, Prediction, Refusal};
 /// prediction is told so, instead of staking his own money.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
-pub(crate) enum Asked {
+pub(crate) enum ClientMessage {
     Hello { token: String, n: Option<u64> },
     Time { n: Option<u64> },
     Games { n: Option<u64> },
@@ -21,7 +21,7 @@ pub(crate) enum Asked {
     Predict { pool: u64, outcome: u32, stake: Cents, n: u64 },
 }
 
-impl Asked {
+impl ClientMessage {
     /// What a text asks, or the number and the reason why it asks nothing.
     pub(crate) fn read(text: &str) -> Result<Self, (Option<u64>, String)> {
         serde_json::from_str(text).map_err(|error| {
@@ -44,7 +44,7 @@ pub(crate) fn prediction(pool: u64, outcome: u32, stake: Cents, n: u64) -> Predi
 /// What a client is told, with the number of what it asked.
 #[derive(Debug, Serialize)]
 #[serde(tag = "op", rename_all = "lowercase")]
-pub(crate) enum Told<'a> {
+pub(crate) enum ServerMessage<'a> {
     Welcome {
         #[serde(skip_serializing_if = "Option::is_none")]
         n: Option<u64>,
@@ -94,7 +94,7 @@ pub(crate) enum Told<'a> {
     },
 }
 
-impl Told<'_> {
+impl ServerMessage<'_> {
     pub(crate) fn text(&self) -> Utf8Bytes {
         // Nothing in it can fail to be written.
         serde_json::to_string(self).unwrap_or_default().into()
@@ -107,18 +107,20 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_answered_with_its_number() {
-        let Err((n, reason)) = Asked::read(r#"{"op":"predict","n":7,"user":3}"#) else { panic!() };
+        let Err((n, reason)) = ClientMessage::read(r#"{"op":"predict","n":7,"user":3}"#) else {
+            panic!()
+        };
         assert_eq!(n, Some(7));
         assert!(reason.starts_with("not understood: unknown field `user`"), "{reason}");
-        assert!(Asked::read("[").is_err_and(|(n, _)| n.is_none()));
-        assert!(Asked::read(r#"{"op":"dance"}"#).is_err());
+        assert!(ClientMessage::read("[").is_err_and(|(n, _)| n.is_none()));
+        assert!(ClientMessage::read(r#"{"op":"dance"}"#).is_err());
     }
 
     #[test]
     fn answers_begin_with_what_they_are() {
-        let refused = Told::Refused { n: 7, reason: Refusal::Funds };
+        let refused = ServerMessage::Refused { n: 7, reason: Refusal::Funds };
         assert_eq!(refused.text().as_str(), r#"{"op":"refused","n":7,"reason":"funds"}"#);
-        let games = Told::Games { n: None, games: &[] };
+        let games = ServerMessage::Games { n: None, games: &[] };
         assert_eq!(games.text().as_str(), r#"{"op":"games","games":[]}"#);
     }
 }

@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::hub::{Client, MAX_GAMES, Next};
 use crate::market::Market;
-use crate::message::{Asked, Told, prediction};
+use crate::message::{ClientMessage, ServerMessage, prediction};
 use crate::rest::{Fault, Permit, bearer};
 use crate::store::Answer;
 
@@ -161,11 +161,11 @@ impl Session<'_> {
         match message {
             Message::Text(text) => {
                 metrics.messages_received.add(1);
-                match Asked::read(&text) {
+                match ClientMessage::read(&text) {
                     Ok(asked) => self.answer(asked).await,
                     Err((n, reason)) => {
                         metrics.faulty_messages.add(1);
-                        self.tell(&Told::Error { n, reason: &reason }).await
+                        self.tell(&ServerMessage::Error { n, reason: &reason }).await
                     }
                 }
             }
@@ -179,32 +179,33 @@ impl Session<'_> {
         }
     }
 
-    async fn answer(&mut self, asked: Asked) -> Result<(), End> {
+    async fn answer(&mut self, asked: ClientMessage) -> Result<(), End> {
         let market = self.market;
         match asked {
-            Asked::Hello { token, n } => return self.hello(&token, n).await,
+            ClientMessage::Hello { token, n } => return self.hello(&token, n).await,
             // The time is no secret: who has not said hello yet may ask for it.
-            Asked::Time { n } => return self.time(n).await,
+            ClientMessage::Time { n } => return self.time(n).await,
             _ => {}
         }
         let Some(user) = self.client.user() else {
-            self.tell(&Told::Error { n: None, reason: "say hello with your token first" }).await?;
+            self.tell(&ServerMessage::Error { n: None, reason: "say hello with your token first" })
+                .await?;
             return Err(End::Ours(close_code::POLICY, "no hello"));
         };
         match asked {
-            Asked::Hello { .. } | Asked::Time { .. } => Ok(()),
-            Asked::Games { n } => match market.games().await {
-                Ok(games) => self.tell(&Told::Games { n, games: &games }).await,
+            ClientMessage::Hello { .. } | ClientMessage::Time { .. } => Ok(()),
+            ClientMessage::Games { n } => match market.games().await {
+                Ok(games) => self.tell(&ServerMessage::Games { n, games: &games }).await,
                 Err(_) => self.unavailable(n).await,
             },
-            Asked::Pools { game, n } => match market.pools(game, Some(user)).await {
-                Ok(pools) => self.tell(&Told::Pools { n, pools: &pools }).await,
+            ClientMessage::Pools { game, n } => match market.pools(game, Some(user)).await {
+                Ok(pools) => self.tell(&ServerMessage::Pools { n, pools: &pools }).await,
                 Err(_) => self.unavailable(n).await,
             },
-            Asked::Subscribe { game, n } => {
+            ClientMessage::Subscribe { game, n } => {
                 if self.games.len() >= MAX_GAMES && !self.games.contains(&game) {
                     let reason = "too many games: unsubscribe from one first";
-                    return self.tell(&Told::Error { n, reason }).await;
+                    return self.tell(&ServerMessage::Error { n, reason }).await;
                 }
                 self.games.insert(game);
                 let seq = match market.hub.last(game) {
@@ -212,19 +213,19 @@ impl Session<'_> {
                     None => market.seq(game).await,
                 };
                 let seq = market.hub.subscribe(&self.client, game, seq);
-                self.tell(&Told::Subscribed { n, game, seq }).await
+                self.tell(&ServerMessage::Subscribed { n, game, seq }).await
             }
-            Asked::Unsubscribe { game, n } => {
+            ClientMessage::Unsubscribe { game, n } => {
                 self.games.remove(&game);
                 market.hub.unsubscribe(&self.client, game);
-                self.tell(&Told::Unsubscribed { n, game }).await
+                self.tell(&ServerMessage::Unsubscribed { n, game }).await
             }
-            Asked::Predict { pool, outcome, stake, n } => {
+            ClientMessage::Predict { pool, outcome, stake, n } => {
                 match market.predict(user, prediction(pool, outcome, stake, n)).await {
                     Ok((answer, placed)) => {
                         self.tell(&match answer {
-                            Answer::Ok(balance) => Told::Ok { n, balance },
-                            Answer::Refused(reason) => Told::Refused { n, reason },
+                            Answer::Ok(balance) => ServerMessage::Ok { n, balance },
+                            Answer::Refused(reason) => ServerMessage::Refused { n, reason },
                         })
                         .await?;
                         if let Some(placed) = placed {
@@ -242,14 +243,15 @@ impl Session<'_> {
         match (self.client.user(), self.market.user_of(token).await) {
             (None, Ok(Some(user))) => {
                 self.client.is(user);
-                self.tell(&Told::Welcome { n, user }).await
+                self.tell(&ServerMessage::Welcome { n, user }).await
             }
             // One connection is one user's.
             (Some(before), Ok(Some(user))) if before == user => {
-                self.tell(&Told::Welcome { n, user }).await
+                self.tell(&ServerMessage::Welcome { n, user }).await
             }
             (_, Ok(_)) => {
-                self.tell(&Told::Error { n, reason: "the token is nobody's here" }).await?;
+                self.tell(&ServerMessage::Error { n, reason: "the token is nobody's here" })
+                    .await?;
                 Err(End::Ours(close_code::POLICY, "no such token"))
             }
             (_, Err(_)) => self.unavailable(n).await,
@@ -258,17 +260,17 @@ impl Session<'_> {
 
     async fn time(&mut self, n: Option<u64>) -> Result<(), End> {
         match self.market.time().await {
-            Some(at) => self.tell(&Told::Time { n, at: at.to_string() }).await,
+            Some(at) => self.tell(&ServerMessage::Time { n, at: at.to_string() }).await,
             None => {
                 let reason = "the clock does not answer: ask again";
-                self.tell(&Told::Error { n, reason }).await
+                self.tell(&ServerMessage::Error { n, reason }).await
             }
         }
     }
 
     async fn unavailable(&mut self, n: Option<u64>) -> Result<(), End> {
         let reason = "the database does not answer: ask again, with the same n";
-        self.tell(&Told::Error { n, reason }).await
+        self.tell(&ServerMessage::Error { n, reason }).await
     }
 
     async fn push(&mut self) -> Result<(), End> {
@@ -288,7 +290,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    async fn tell(&mut self, told: &Told<'_>) -> Result<(), End> {
+    async fn tell(&mut self, told: &ServerMessage<'_>) -> Result<(), End> {
         self.send(told.text()).await
     }
 

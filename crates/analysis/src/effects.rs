@@ -25,7 +25,7 @@ use crate::document::{CellResult, Change, EffectResult, Interaction};
 
 /// What was found.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct FoundEffects {
     /// The effects on the figures that respond.
     pub(crate) effects: Vec<EffectResult>,
     /// Their interactions.
@@ -38,7 +38,7 @@ pub(crate) struct Found {
 type Raw<T> = (T, Option<f64>);
 
 /// The effects of all factors; where there are none of a figure, a warning says why.
-pub(crate) fn of(study: &Study<'_>, warnings: &mut Vec<String>) -> Found {
+pub(crate) fn of(study: &Study<'_>, warnings: &mut Vec<String>) -> FoundEffects {
     let (mut effects, mut interactions) = (Vec::new(), Vec::new());
     for figure in &study.respond {
         on(study, figure, (&mut effects, &mut interactions), warnings);
@@ -48,7 +48,7 @@ pub(crate) fn of(study: &Study<'_>, warnings: &mut Vec<String>) -> Found {
         // What is missing of a figure that nobody asked for is no news.
         on(study, figure, (&mut elsewhere, &mut Vec::new()), &mut Vec::new());
     }
-    Found {
+    FoundEffects {
         effects: correct(effects, |of, p| of.p_holm = p),
         interactions: correct(interactions, |of, p| of.p_holm = p),
         elsewhere: correct(elsewhere, |of, p| of.p_holm = p),
@@ -199,7 +199,7 @@ fn quantile(figure: &Figure) -> Option<f64> {
 }
 
 /// What a factor, or an interaction of some, does to a figure, over the replications.
-pub(crate) struct Told {
+pub(crate) struct EffectEstimate {
     /// The factors, as a word.
     pub(crate) term: Word,
     /// What it cannot be told apart from.
@@ -215,7 +215,7 @@ fn by_contrasts<'a>(
     factors: &[FactorPlan],
     figure: &'static Figure,
     cells: &[&'a CellResult],
-) -> Result<(Vec<Told>, Vec<&'a CellResult>), String> {
+) -> Result<(Vec<EffectEstimate>, Vec<&'a CellResult>), String> {
     let design = runs(factors, figure, cells).len();
     let all = replications(cells.iter().copied());
     let of = |made: fn(&[Run<'_>], f64) -> Result<Effects, EffectsError>, whole: bool| {
@@ -244,7 +244,7 @@ fn by_contrasts<'a>(
     let told = |(at, effect): (usize, &plimsoll_stats::effects::Effect)| {
         let logs: Vec<f64> = best.iter().map(|(of, _)| of.effects[at].difference().0).collect();
         let of = Blocked::of(&logs)?;
-        Some(Told { term: effect.term, aliases: effect.aliases.clone(), of })
+        Some(EffectEstimate { term: effect.term, aliases: effect.aliases.clone(), of })
     };
     let found = best[0].0.effects.iter().enumerate().filter_map(told).collect();
     Ok((found, best.iter().flat_map(|(_, cells)| cells.iter().copied()).collect()))
@@ -290,7 +290,7 @@ pub(crate) fn named(factors: &[FactorPlan], word: Word) -> String {
 fn main(
     factors: &[FactorPlan],
     figure: &'static Figure,
-    (of, runs): (&Told, &BTreeMap<Vec<i8>, Vec<f64>>),
+    (of, runs): (&EffectEstimate, &BTreeMap<Vec<i8>, Vec<f64>>),
 ) -> Raw<EffectResult> {
     let place = of.term.factors().next().unwrap_or(0);
     let factor = &factors[place];
@@ -315,7 +315,11 @@ fn main(
     (effect, of.of.p())
 }
 
-fn interaction(factors: &[FactorPlan], figure: &'static Figure, of: &Told) -> Raw<Interaction> {
+fn interaction(
+    factors: &[FactorPlan],
+    figure: &'static Figure,
+    of: &EffectEstimate,
+) -> Raw<Interaction> {
     let mut names = of.term.factors().map(|factor| factors[factor].key.clone());
     let factors_of = [names.next().unwrap_or_default(), names.next().unwrap_or_default()];
     let found = Interaction {

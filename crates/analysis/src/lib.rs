@@ -195,7 +195,7 @@ fn of(whole: Whole, varied: Option<&Varied>, mut cells: Vec<CellResult>) -> Anal
         }
         Some(of) => {
             let best = of.end(&cells).map(|end| of.best(&study, &end, &mut warnings));
-            (effects::Found::default(), best.clone().flatten(), best.is_some())
+            (effects::FoundEffects::default(), best.clone().flatten(), best.is_some())
         }
     };
     let in_use = in_use::of(&combinations, &cells);

@@ -27,7 +27,7 @@ use plimsoll_stats::figure::{self, Better, Figure};
 
 use crate::Study;
 use crate::document::{Best, CellResult, CombinationResult, EffectResult};
-use crate::effects::Found;
+use crate::effects::FoundEffects;
 use crate::ranking::{first_levels, has_levels, ratio_of};
 
 /// An effect is told from none where its corrected p-value is no greater.
@@ -36,7 +36,7 @@ const LEVEL: f64 = 0.05;
 /// Adds what is to be said.
 pub(crate) fn add(
     study: &Study<'_>,
-    found: &Found,
+    found: &FoundEffects,
     (combinations, best): (&[CombinationResult], Option<&Best>),
     warnings: &mut Vec<String>,
 ) {
@@ -260,7 +260,7 @@ fn is_better(figure: &Figure, ratio: f64) -> Option<bool> {
 }
 
 /// Levels that are better in one figure and worse in another.
-fn worse_elsewhere(found: &Found) -> Vec<String> {
+fn worse_elsewhere(found: &FoundEffects) -> Vec<String> {
     let all = || found.effects.iter().chain(&found.elsewhere);
     let mut told: Vec<(&str, &String)> = Vec::new();
     let mut notes = Vec::new();

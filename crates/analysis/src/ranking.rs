@@ -225,7 +225,7 @@ pub(crate) fn ratio_of(
 pub(crate) mod tests {
     use super::*;
     use crate::respond;
-    use plimsoll_plan::{Experiment as Asked, FactorPlan};
+    use plimsoll_plan::{Experiment as ExperimentPlan, FactorPlan};
     use plimsoll_stats::figure;
     use plimsoll_stats::interval::Method;
 
@@ -293,10 +293,10 @@ pub(crate) mod tests {
         let mut cells = cells(&factors);
         let best_of = |cells: &[CellResult], goal: Option<&str>| {
             let study = study(&factors, cells, &[figure::RATE_MEAN]);
-            let asked = Asked {
+            let asked = ExperimentPlan {
                 respond: Some(vec!["rate".to_owned()]),
                 goal: goal.map(str::to_owned),
-                ..Asked::default()
+                ..ExperimentPlan::default()
             };
             let goal = respond::goal(Some(&asked), &study.respond, cells);
             let study = Study { goal, ..study };

@@ -7,7 +7,7 @@ use plimsoll_runs::Kind;
 use plimsoll_runs::experiment::LeftOut;
 use plimsoll_stats::design::{Design, full};
 use plimsoll_stats::figure::{self, Better, Figure};
-use plimsoll_stats::screening::{self, Found, Next, Outcome, Outcomes, Run, ScreeningError};
+use plimsoll_stats::screening::{self, Next, Outcome, Outcomes, Run, ScreeningEnd, ScreeningError};
 use plimsoll_units::show_count;
 
 use crate::Study;
@@ -90,7 +90,7 @@ impl Screening {
     }
 
     /// What it ended with; `None` where it goes on.
-    pub(crate) fn end(&self, cells: &[CellResult]) -> Option<Found> {
+    pub(crate) fn end(&self, cells: &[CellResult]) -> Option<ScreeningEnd> {
         match self.next(cells) {
             Next::Done(found) => Some(*found),
             Next::Run { .. } => None,
@@ -99,7 +99,7 @@ impl Screening {
 
     /// What it ended with, in a sentence.
     #[must_use]
-    pub fn told(&self, found: &Found) -> String {
+    pub fn told(&self, found: &ScreeningEnd) -> String {
         let runs = format!(
             "the screening ended after {} of at most {} runs",
             show_count(found.runs as u64),
@@ -117,7 +117,7 @@ impl Screening {
     pub(crate) fn best(
         &self,
         study: &Study<'_>,
-        found: &Found,
+        found: &ScreeningEnd,
         warnings: &mut Vec<String>,
     ) -> Option<Best> {
         let (figure, _) = study.goal?;

@@ -139,7 +139,7 @@ fn filtered<P: Eviction, S: Sizes, B: Sizes, F: Filter>(
     let (mut evictions, mut stretches, mut from) = (0, Vec::new(), 0);
     for &to in job.marks.iter().chain([&trace.len()]) {
         let to = to.clamp(from, trace.len());
-        let asked = Asked { input: &input, bytes, range: from..to };
+        let asked = Batch { input: &input, bytes, range: from..to };
         stretches.push(stretch(&mut policy, filter, asked, &mut evictions));
         from = to;
     }
@@ -152,7 +152,7 @@ fn filtered<P: Eviction, S: Sizes, B: Sizes, F: Filter>(
 const AHEAD: usize = 16;
 
 /// Some requests that follow each other.
-struct Asked<'a, S, B> {
+struct Batch<'a, S, B> {
     input: &'a Input<'a, S>,
     /// Bytes of objects, whatever the cache counts: what misses are charged, and filters are told.
     bytes: B,
@@ -163,10 +163,10 @@ struct Asked<'a, S, B> {
 fn stretch<P: Eviction, S: Sizes, B: Sizes, F: Filter>(
     policy: &mut P,
     filter: &mut F,
-    asked: Asked<'_, S, B>,
+    asked: Batch<'_, S, B>,
     evictions: &mut u64,
 ) -> Stretch {
-    let Asked { input, bytes, range } = asked;
+    let Batch { input, bytes, range } = asked;
     let (mut misses, mut missed_bytes, mut gone) = (0, 0, 0u64);
     let requests = range.len() as u64;
     for at in range {

@@ -18,25 +18,25 @@ mod format;
 mod hash;
 pub mod info;
 pub mod input;
+mod largest_size;
 mod names;
 pub mod oracle_general;
 pub mod read;
+mod read_summary;
 pub mod reference;
 mod sampled;
 mod save;
-mod seen;
 pub mod synthetic;
 mod table;
 mod tally;
-mod told;
 
 use std::ops::Range;
 
 pub use error::TraceError;
 pub use format::{Format, UnknownFormat};
+pub use read_summary::{ReadSummary, Skipped, UnreadableLine};
 pub use sampled::{RateError, Sampling};
 pub use tally::Tally;
-pub use told::{Skipped, Told, UnreadableLine};
 
 /// Requests to objects, and what is known of them.
 ///

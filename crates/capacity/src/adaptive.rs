@@ -30,7 +30,7 @@ mod residuals;
 
 use crate::goal::Goal;
 use crate::hold::Hold;
-use crate::search::{Check, Found, Search, Step};
+use crate::search::{Check, Search, SearchEstimate, Step};
 use crate::window::{Offer, Phase, Verdict, Window};
 use bootstrap::Replicates;
 use evidence::Evidence;
@@ -485,7 +485,7 @@ impl Search for Adaptive {
         self.verdict
     }
 
-    fn so_far(&self) -> Found {
+    fn so_far(&self) -> SearchEstimate {
         self.found()
     }
 }

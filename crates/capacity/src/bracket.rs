@@ -37,7 +37,7 @@ struct Level<'a> {
 
 /// What was seen of a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Seen {
+pub struct RateCheck {
     /// The rate, per second.
     pub rate_per_s: f64,
     /// Whether the SLO held there.
@@ -77,10 +77,13 @@ impl Bracket {
         let of_level = |level: &Level| {
             let is_long = level.counted_s() >= LONG_S && level.counted() >= ENOUGH;
             let by = if is_long { By::Windows } else { By::Glances };
-            Some(Seen { rate_per_s: level.rate(), check: level.check(goal)?, by })
+            Some(RateCheck { rate_per_s: level.rate(), check: level.check(goal)?, by })
         };
-        let of_hold =
-            |hold: &Hold| Seen { rate_per_s: hold.rate_per_s, check: hold.check, by: By::Hold };
+        let of_hold = |hold: &Hold| RateCheck {
+            rate_per_s: hold.rate_per_s,
+            check: hold.check,
+            by: By::Hold,
+        };
         let seen = levels.values().filter_map(of_level).chain(holds.iter().map(of_hold));
         Self::between(&seen.collect::<Vec<_>>())
     }
@@ -89,15 +92,15 @@ impl Bracket {
     /// windows those that nothing as good contradicts: no such rate at or below theirs broke. Short
     /// ones count where nothing else held.
     #[must_use]
-    pub fn between(seen: &[Seen]) -> Self {
+    pub fn between(seen: &[RateCheck]) -> Self {
         let lowest = |least: By, above: f64| {
-            let broke = |of: &&Seen| of.check == Check::Broken && of.by >= least;
+            let broke = |of: &&RateCheck| of.check == Check::Broken && of.by >= least;
             let rates = seen.iter().filter(broke).map(|of| of.rate_per_s);
             rates.filter(|rate| *rate > above).reduce(f64::min)
         };
         let highest = |by: By| {
             let below = if by == By::Hold { None } else { lowest(by, 0.0) };
-            let held = |of: &&Seen| of.check == Check::Held && of.by == by;
+            let held = |of: &&RateCheck| of.check == Check::Held && of.by == by;
             let rates = seen.iter().filter(held).map(|of| of.rate_per_s);
             rates.filter(|rate| below.is_none_or(|broken| *rate < broken)).reduce(f64::max)
         };
@@ -165,7 +168,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn of(seen: &[(f64, Check, By)]) -> (Option<f64>, Option<f64>) {
-        let one = |&(rate_per_s, check, by): &(f64, Check, By)| Seen { rate_per_s, check, by };
+        let one = |&(rate_per_s, check, by): &(f64, Check, By)| RateCheck { rate_per_s, check, by };
         let bracket = Bracket::between(&seen.iter().map(one).collect::<Vec<_>>());
         (bracket.held_per_s, bracket.broken_per_s)
     }

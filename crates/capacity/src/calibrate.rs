@@ -4,7 +4,7 @@
 //! A search for a capacity measures where the capacity is; of low loads it sees the short windows
 //! of its ramp. These are longer: [`REQUESTS`] each, but none longer than [`LONGEST_S`].
 
-use crate::search::{Found, Search, Step};
+use crate::search::{Search, SearchEstimate, Step};
 use crate::window::{Offer, Phase, Verdict, Window};
 
 /// The shares of the estimate that are offered, in this order.
@@ -22,7 +22,7 @@ const SETTLE: f64 = 0.15;
 pub struct Calibrating {
     search: Box<dyn Search>,
     /// What the search found, and how many windows have been offered since.
-    done: Option<(Found, usize)>,
+    done: Option<(SearchEstimate, usize)>,
     /// The SLO's share beyond its bound.
     share: f64,
     /// The shortest window of use, seconds: several times the SLO's bound.
@@ -75,7 +75,7 @@ impl Search for Calibrating {
         if self.done.is_some() { self.verdict } else { self.search.verdict() }
     }
 
-    fn so_far(&self) -> Found {
+    fn so_far(&self) -> SearchEstimate {
         self.done.as_ref().map_or_else(|| self.search.so_far(), |(found, _)| found.clone())
     }
 }

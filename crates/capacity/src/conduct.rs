@@ -2,7 +2,7 @@
 //! and keeps all windows.
 
 use crate::guard::{Guard, Ruling};
-use crate::search::{Found, Search, Step};
+use crate::search::{Search, SearchEstimate, Step};
 use crate::verdict;
 use crate::window::{Offer, Phase, SLICE_S, Verdict, Window};
 
@@ -96,7 +96,7 @@ pub struct Outcome {
     /// How it ended.
     pub ended: Ended,
     /// What was found, as far as it was.
-    pub found: Found,
+    pub found: SearchEstimate,
     /// All windows.
     pub windows: Vec<Judged>,
     /// The round trip's baseline, nanoseconds.

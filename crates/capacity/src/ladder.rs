@@ -6,9 +6,9 @@
 //! first window that is refused (it halves), and a last accepted rate that does not keep the SLO
 //! when it is looked at again (it is the estimate then, marked as a bound).
 
-use crate::bracket::{Bracket, By, Seen};
+use crate::bracket::{Bracket, By, RateCheck};
 use crate::hold::Hold;
-use crate::search::{Check, Found, Search, Step};
+use crate::search::{Check, Search, SearchEstimate, Step};
 use crate::window::{Offer, Phase, SLICE_S, Verdict, Window};
 use plimsoll_stats::slo::Comparison;
 pub use plimsoll_workload::search::StepOf;
@@ -60,7 +60,7 @@ pub struct Ladder {
     state: State,
     verdict: Verdict,
     /// The rates of whole windows that kept the SLO, and of those that did not, so far.
-    seen: Vec<Seen>,
+    seen: Vec<RateCheck>,
     notes: Vec<String>,
 }
 
@@ -116,7 +116,7 @@ impl Ladder {
         let keeps = self.keeps_slo(window);
         let good = if ramping { self.accepts(window) } else { keeps };
         let check = if keeps { Check::Held } else { Check::Broken };
-        self.seen.push(Seen { rate_per_s: window.rate_per_s, check, by: By::Windows });
+        self.seen.push(RateCheck { rate_per_s: window.rate_per_s, check, by: By::Windows });
         self.verdict = match (ramping, good) {
             (true, true) => Verdict::Accepted,
             (true, false) => Verdict::Refused,
@@ -192,17 +192,17 @@ impl Search for Ladder {
         self.verdict
     }
 
-    fn so_far(&self) -> Found {
+    fn so_far(&self) -> SearchEstimate {
         // What the ramp accepts may have broken the SLO: it goes by the median.
         let Bracket { held_per_s, broken_per_s } = Bracket::between(&self.seen);
-        Found {
+        SearchEstimate {
             estimate_per_s: held_per_s,
             lower_bound_per_s: held_per_s,
             held_per_s,
             broken_per_s,
             is_bound: true,
             notes: self.notes.clone(),
-            ..Found::default()
+            ..SearchEstimate::default()
         }
     }
 }
@@ -214,8 +214,8 @@ impl Ladder {
     /// The published method holds nothing afterwards. But its last window that kept the SLO is what
     /// a hold is: at the estimate itself, of a length that was fixed beforehand, on a server
     /// without work, and never cut.
-    fn found(&self, last: State) -> Found {
-        let mut found = Found { notes: self.notes.clone(), ..Found::default() };
+    fn found(&self, last: State) -> SearchEstimate {
+        let mut found = SearchEstimate { notes: self.notes.clone(), ..SearchEstimate::default() };
         let State::Tune { rate, kept, accepted, .. } = last else { return found };
         if kept.is_none() && !accepted && self.verdict != Verdict::Within {
             return found;

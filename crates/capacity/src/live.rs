@@ -208,7 +208,7 @@ impl<'a> Live<'a> {
         let start = self.begin(offer.rate_per_s, length_ns + MARGIN_NS)?;
         self.windows.push(Counted { start_ns: start, end_ns: u64::MAX, succeeded: 0, failed: 0 });
         self.overload.begin(offer.fresh);
-        let mut seen = Seen::new(offer, (self.now_ns, start), length_ns, self.slo);
+        let mut seen = ObservedWindow::new(offer, (self.now_ns, start), length_ns, self.slo);
         while self.now_ns < seen.end_ns {
             let Some(taken) = self.slice()? else {
                 self.stopped = true;
@@ -319,7 +319,7 @@ impl Done {
 }
 
 /// A window that is being observed.
-struct Seen {
+struct ObservedWindow {
     window: Window,
     /// The end of the slice before it, and when it began.
     since_ns: u64,
@@ -343,7 +343,7 @@ struct Seen {
     oldest_ns: u64,
 }
 
-impl Seen {
+impl ObservedWindow {
     fn new(
         offer: &Offer,
         (since_ns, start_ns): (u64, u64),

@@ -5,7 +5,7 @@
 
 use crate::goal::{Clause, Goal, ROUNDING};
 use crate::hold::standard_error;
-use crate::search::Found;
+use crate::search::SearchEstimate;
 use crate::window::{Phase, Window};
 
 /// Where fewer failures than these would be allowed, none says nothing.
@@ -43,7 +43,7 @@ impl<'a> Pooled<'a> {
     }
 
     /// Takes out of what was found what the windows contradict, and says so.
-    pub(crate) fn bind(&self, found: &mut Found) {
+    pub(crate) fn bind(&self, found: &mut SearchEstimate) {
         let held = found.held_per_s.filter(|held| self.contradict(*held));
         let estimate = found.estimate_per_s.filter(|estimate| self.contradict(*estimate));
         if held.is_none() && estimate.is_none() {

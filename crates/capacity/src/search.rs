@@ -12,7 +12,7 @@ pub enum Step {
     /// It wants a window.
     Offer(Offer),
     /// It has ended.
-    Done(Found),
+    Done(SearchEstimate),
 }
 
 /// A method of search. Deterministic: the same windows give the same answers. It reads no clock,
@@ -25,7 +25,7 @@ pub trait Search {
     fn verdict(&self) -> Verdict;
 
     /// What is known where it has to end before its time.
-    fn so_far(&self) -> Found;
+    fn so_far(&self) -> SearchEstimate;
 }
 
 /// What a check showed.
@@ -50,7 +50,7 @@ impl Check {
 
 /// What a search has found.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Found {
+pub struct SearchEstimate {
     /// The highest rate that keeps the SLO, per second; `None` where there is none.
     pub estimate_per_s: Option<f64>,
     /// Where it lies with 95% confidence.
@@ -81,7 +81,7 @@ pub struct Found {
     pub notes: Vec<String>,
 }
 
-impl Found {
+impl SearchEstimate {
     /// Which bound the estimate is; `None` where it is no bound, or there is none.
     #[must_use]
     pub fn bound(&self) -> Option<Bound> {

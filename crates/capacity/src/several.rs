@@ -5,7 +5,7 @@
 //! rate is known at more rates than one ladder has.
 
 use crate::ladder::{Ladder, Settings};
-use crate::search::{Found, Search, Step};
+use crate::search::{Search, SearchEstimate, Step};
 use crate::window::{Verdict, Window};
 
 /// The state machine.
@@ -14,7 +14,7 @@ pub struct Several {
     /// Those to come after `now`, the last one first.
     later: Vec<(f64, Ladder)>,
     now: (f64, Ladder),
-    found: Vec<(f64, Found)>,
+    found: Vec<(f64, SearchEstimate)>,
 }
 
 impl Several {
@@ -27,7 +27,7 @@ impl Several {
         Self { later, now, found: Vec::new() }
     }
 
-    fn whole(&self, last: Found) -> Found {
+    fn whole(&self, last: SearchEstimate) -> SearchEstimate {
         if self.found.is_empty() && self.later.is_empty() {
             return last;
         }
@@ -47,7 +47,7 @@ impl Several {
         let held_per_s = all().filter_map(|(_, found)| found.held_per_s).reduce(f64::max);
         let broken = all().filter_map(|(_, found)| found.broken_per_s);
         let broken = broken.filter(|rate| held_per_s.is_none_or(|held| *rate > held));
-        Found {
+        SearchEstimate {
             held_per_s,
             broken_per_s: broken.reduce(f64::min),
             holds: all().flat_map(|(_, found)| found.holds.clone()).collect(),
@@ -55,7 +55,7 @@ impl Several {
             lower_bound_per_s: median(lower),
             is_bound: all().all(|(_, found)| found.is_bound),
             notes,
-            ..Found::default()
+            ..SearchEstimate::default()
         }
     }
 }
@@ -85,7 +85,7 @@ impl Search for Several {
         self.now.1.verdict()
     }
 
-    fn so_far(&self) -> Found {
+    fn so_far(&self) -> SearchEstimate {
         self.whole(self.now.1.so_far())
     }
 }

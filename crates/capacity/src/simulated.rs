@@ -247,7 +247,7 @@ impl Simulated {
             self.finish_all();
         }
         let start = self.now_s;
-        let mut seen = Seen::new(offer, self.bound_s, start);
+        let mut seen = ObservedWindow::new(offer, self.bound_s, start);
         self.watch.begin(offer.fresh);
         let gap = 1.0 / offer.rate_per_s;
         // What is left of a gap of mean one is memoryless: a new rate stretches it.
@@ -280,7 +280,7 @@ impl Simulated {
 }
 
 /// A window that is being observed.
-struct Seen {
+struct ObservedWindow {
     window: Window,
     end_s: f64,
     from_s: f64,
@@ -289,7 +289,7 @@ struct Seen {
     requests: Vec<(f64, Option<f64>)>,
 }
 
-impl Seen {
+impl ObservedWindow {
     fn new(offer: &Offer, bound_s: f64, start_s: f64) -> Self {
         // Windows consist of whole slices, so that both worlds look at the same ones.
         let seconds = (offer.seconds / SLICE_S).ceil() * SLICE_S;

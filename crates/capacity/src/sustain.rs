@@ -11,7 +11,7 @@
 use crate::adaptive::{Adaptive, Settings};
 use crate::conduct::Ended;
 use crate::hold::Hold;
-use crate::search::{Check, Found, Search, Step, Sustained};
+use crate::search::{Check, Search, SearchEstimate, Step, Sustained};
 use crate::verdict;
 use crate::window::{Offer, Phase, Saturated, Verdict, Window};
 
@@ -61,7 +61,7 @@ pub struct Sustain {
     state: State,
     verdict: Verdict,
     /// What the last search found.
-    found: Found,
+    found: SearchEstimate,
     sustained: Sustained,
     /// Windows of this hold that were beyond the SLO, in a row: requests and those beyond.
     beyond: Vec<(u64, u64)>,
@@ -90,7 +90,7 @@ impl Sustain {
             inner: Adaptive::new(settings),
             state: State::Search,
             verdict: Verdict::Within,
-            found: Found::default(),
+            found: SearchEstimate::default(),
             sustained: Sustained::default(),
             beyond: Vec::new(),
             row_began_s: 0.0,
@@ -115,7 +115,7 @@ impl Sustain {
     }
 
     /// What a search has found is held, where it has found something.
-    fn begin_hold(&mut self, mut found: Found) {
+    fn begin_hold(&mut self, mut found: SearchEstimate) {
         self.beyond.clear();
         if verdict::ending(&found) != Ended::Found {
             if self.sustained.falls == 0 {
@@ -273,7 +273,7 @@ impl Sustain {
         }
     }
 
-    fn whole(&self) -> Found {
+    fn whole(&self) -> SearchEstimate {
         let mut found = self.found.clone();
         found.sustained = Some(Box::new(self.sustained));
         if let Some(after) = self.sustained.exhausted_after_s {
@@ -296,7 +296,7 @@ impl Sustain {
 }
 
 /// Changes an estimate; an interval that is above it is not of it any more.
-fn set_estimate(found: &mut Found, estimate_per_s: Option<f64>) {
+fn set_estimate(found: &mut SearchEstimate, estimate_per_s: Option<f64>) {
     found.estimate_per_s = estimate_per_s;
     let least = estimate_per_s.unwrap_or(0.0);
     found.ci95 = found.ci95.filter(|(low, _)| *low <= least);
@@ -335,7 +335,7 @@ impl Search for Sustain {
         self.verdict
     }
 
-    fn so_far(&self) -> Found {
+    fn so_far(&self) -> SearchEstimate {
         match self.state {
             State::Search if self.sustained.burst_per_s.is_none() => self.inner.so_far(),
             _ => self.whole(),

@@ -121,7 +121,7 @@ pub(crate) fn thinned(values: &[u64], most: usize) -> impl Iterator<Item = u64> 
 mod tests {
     use super::*;
     use crate::conduct::Ended;
-    use crate::search::Found;
+    use crate::search::SearchEstimate;
     use crate::window::{Offer, Phase, Verdict, Window};
 
     fn judged(rate_per_s: f64, phase: Phase, handshakes_ns: Vec<u64>) -> Judged {
@@ -141,7 +141,7 @@ mod tests {
             judged(240.0, Phase::Search, vec![MS, 17 * MS]),
             judged(600.0, Phase::Ramp, vec![MS, 16 * MS]),
         ];
-        let found = Found { estimate_per_s: Some(300.0), ..Found::default() };
+        let found = SearchEstimate { estimate_per_s: Some(300.0), ..SearchEstimate::default() };
         let (ended, rtt_baseline_ns) = (Ended::Found, Some(MS));
         let outcome = Outcome { ended, found, windows, rtt_baseline_ns };
         let low = AtLoad::of(&outcome, Load::Low).unwrap();
@@ -150,7 +150,7 @@ mod tests {
         let high = AtLoad::of(&outcome, Load::High).unwrap();
         // 16 ms is 15 ms above the baseline, and not more.
         assert_eq!((high.windows, high.handshakes, high.spike_share), (2, 4, Some(0.25)));
-        let nothing = Outcome { found: Found::default(), ..outcome };
+        let nothing = Outcome { found: SearchEstimate::default(), ..outcome };
         assert_eq!(AtLoad::of(&nothing, Load::Low), None);
     }
 

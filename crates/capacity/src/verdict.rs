@@ -8,14 +8,14 @@
 
 use crate::conduct::Ended;
 use crate::hold::CONFIRMS;
-use crate::search::{Check, Found};
+use crate::search::{Check, SearchEstimate};
 
 /// Rounding of a rate that was held exactly at its least share.
 const NEARLY: f64 = 1.0 - 1e-9;
 
 /// How a search ends that has nothing more to ask.
 #[must_use]
-pub fn ending(found: &Found) -> Ended {
+pub fn ending(found: &SearchEstimate) -> Ended {
     match found.estimate_per_s {
         Some(estimate) if is_confirmed(found, estimate) => Ended::Found,
         Some(_) => Ended::Bracketed,
@@ -24,7 +24,7 @@ pub fn ending(found: &Found) -> Ended {
     }
 }
 
-fn is_confirmed(found: &Found, estimate: f64) -> bool {
+fn is_confirmed(found: &SearchEstimate, estimate: f64) -> bool {
     let held = |least: f64| {
         let of = found.holds.iter().filter(|hold| hold.check == Check::Held);
         of.map(|hold| hold.rate_per_s).any(|rate| rate >= least * NEARLY)
@@ -34,20 +34,20 @@ fn is_confirmed(found: &Found, estimate: f64) -> bool {
 
 /// Whether a hold says otherwise than an estimate: one at it or below broke, or one above its
 /// interval held.
-fn is_contradicted(found: &Found, estimate: f64) -> bool {
+fn is_contradicted(found: &SearchEstimate, estimate: f64) -> bool {
     let high = found.ci95.map_or(f64::INFINITY, |(_, high)| high);
     let mut held = found.holds.iter().filter(|hold| hold.check == Check::Held);
     is_broken(found, estimate) || held.any(|hold| hold.rate_per_s > high)
 }
 
 /// Whether a hold broke at an estimate or below it.
-fn is_broken(found: &Found, estimate: f64) -> bool {
+fn is_broken(found: &SearchEstimate, estimate: f64) -> bool {
     let mut broken = found.holds.iter().filter(|hold| hold.check == Check::Broken);
     broken.any(|hold| hold.rate_per_s <= estimate)
 }
 
 /// Takes out of what was found what its ending does not allow, and says why.
-pub fn settle(found: &mut Found, ended: Ended) {
+pub fn settle(found: &mut SearchEstimate, ended: Ended) {
     let contradicted = || found.estimate_per_s.is_some_and(|of| is_contradicted(found, of));
     let takes_back = match ended {
         Ended::Bracketed | Ended::GeneratorLimited => true,
@@ -65,7 +65,7 @@ pub fn settle(found: &mut Found, ended: Ended) {
 }
 
 /// Why there is a bracket and no estimate.
-fn why(found: &Found) -> String {
+fn why(found: &SearchEstimate) -> String {
     let of = |check| found.holds.iter().filter(move |hold| hold.check == check).count();
     let broke = of(Check::Broken);
     let reason = if broke > 0 {

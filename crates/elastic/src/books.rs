@@ -4,7 +4,7 @@
 use crate::billing::{Prices, Used};
 use crate::controller::Decided;
 use crate::demand::Demand;
-use crate::objective::{Seen, within};
+use crate::objective::{Served, within};
 use crate::outcome::{Churn, Loss, Outcome, Tick};
 use crate::pool::Pool;
 use plimsoll_stats::Histogram;
@@ -182,7 +182,7 @@ impl Books {
         let holds = slo.map_or(!is_down, |slo| {
             // Where nothing has ended, those who wait tell how long it takes.
             let waited = if of.served + lost > 0 { Vec::new() } else { waited() };
-            let seen = Seen {
+            let seen = Served {
                 served: of.served,
                 lost,
                 response: &of.response,
@@ -221,7 +221,7 @@ impl Books {
         let seconds = end_ns as f64 / 1e9;
         let bill = terms.prices.bill(&used, self.offered, self.served, seconds / 3600.0);
         let cores_ns = self.ready_ns as f64 * f64::from(terms.cores);
-        let seen = Seen {
+        let seen = Served {
             served: self.served,
             lost: self.lost.iter().sum(),
             response: &self.response,

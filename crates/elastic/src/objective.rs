@@ -9,7 +9,7 @@ use plimsoll_stats::slo::{Bound, Clause, Figure, Metric, Slo};
 
 /// What became of requests over a time.
 #[derive(Clone, Copy)]
-pub(crate) struct Seen<'a> {
+pub(crate) struct Served<'a> {
     /// Requests that were served, and that were lost.
     pub(crate) served: u64,
     pub(crate) lost: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) down_s: f64,
 }
 
-impl Seen<'_> {
+impl Served<'_> {
     fn offered(&self) -> u64 {
         self.served + self.lost + self.waited.len() as u64
     }

@@ -4,7 +4,7 @@
 //! it what happens.
 
 use crate::billing::{Prices, Used};
-use crate::observation::{Instance as Seen, State};
+use crate::observation::{Instance as ObservedInstance, State};
 use plimsoll_workload::pool::{ChargeFrom, Termination};
 use plimsoll_workload::random::Stream;
 
@@ -179,10 +179,10 @@ impl Pool {
 
     /// What a policy sees of it.
     #[must_use]
-    pub fn seen(&self, now_ns: u64) -> Vec<Seen> {
+    pub fn seen(&self, now_ns: u64) -> Vec<ObservedInstance> {
         let seconds = |ns: u64| ns as f64 / 1e9;
         let of = |of: &Instance| {
-            Some(Seen {
+            Some(ObservedInstance {
                 launched_s: seconds(of.launched_ns),
                 ready_s: of.takes_requests(now_ns).then(|| seconds(of.ready_ns)),
                 state: of.state(now_ns)?,

@@ -43,7 +43,7 @@ use crate::scale::scaled;
 use crate::servers::{self, bed, bed_id, install, left_of, owner, places, undo_left};
 use crate::steps::fill::fill;
 use crate::world::live::{Before, make_ready};
-use crate::world::search::{self, Asked};
+use crate::world::search::{self, SearchSettings};
 use crate::world::simulated::{self, Instance};
 use crate::world::{is_cold, load, sources};
 
@@ -166,7 +166,7 @@ pub fn subject(
     }
     let (kind, slo) = match plan.search {
         None => (RunKind::Load, plan.measure.slo.as_ref().map(ToString::to_string)),
-        Some(_) => (RunKind::Search, Some(Asked::of(plan)?.slo)),
+        Some(_) => (RunKind::Search, Some(SearchSettings::of(plan)?.slo)),
     };
     let mut files: Vec<PathBuf> = own.values().flat_map(Own::files).cloned().collect();
     files.sort();
@@ -440,7 +440,7 @@ impl Bench<'_> {
         let world = search::Search {
             plan,
             prepared: &prepared,
-            asked: &Asked::of(plan)?,
+            asked: &SearchSettings::of(plan)?,
             path,
             locks: self.locks,
             restarts: false,
@@ -469,7 +469,7 @@ impl Bench<'_> {
             let world = simulated::Load { plan, prepared, instance, place };
             return world.one(cell, to).map(drop);
         }
-        let asked = &Asked::of(plan)?;
+        let asked = &SearchSettings::of(plan)?;
         simulated::Search { plan, prepared, asked, instance, place }.one(cell, to).map(drop)
     }
 

@@ -11,7 +11,7 @@
 
 use std::time::Duration;
 
-use plimsoll_plan::{Asked, Between, LoadShape, Plan, RateSource, WarmUp};
+use plimsoll_plan::{Between, LoadShape, Plan, RateSource, RequestSource, WarmUp};
 use plimsoll_testbed::Op;
 use plimsoll_testbed::outline::Planned;
 use plimsoll_testbed::thing::Thing;
@@ -154,7 +154,7 @@ fn before(plan: &Plan) -> Span {
 
 /// How many URLs the list of a plan has; none where it cannot be read, which is told elsewhere.
 fn urls(plan: &Plan) -> usize {
-    let Asked::List(file) = &plan.target.asked else { return 0 };
+    let RequestSource::List(file) = &plan.target.asked else { return 0 };
     let commas = matches!(plan.target.order, Some(Order::Weighted(_)));
     let reader = RequestListReader { base: plan.target.url.as_ref(), commas };
     reader.file(file).map_or(0, |list| list.requests.len())

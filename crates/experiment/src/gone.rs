@@ -37,9 +37,9 @@ mod tests {
 
     /// Keeps what it is told.
     #[derive(Default)]
-    struct Told(Mutex<Vec<String>>);
+    struct KeptWarnings(Mutex<Vec<String>>);
 
-    impl Control for Told {
+    impl Control for KeptWarnings {
         fn tell(&self, news: News<'_>) {
             if let News::Warns(text) = news {
                 self.0.lock().unwrap().push(text.to_owned());
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_server_that_ended_is_why_nothing_could_be_sent() {
-        let (kept, control) = (Kept::default(), Told::default());
+        let (kept, control) = (Kept::default(), KeptWarnings::default());
         let (same, has_run) = explained(refused(), &kept);
         assert!(has_run && matches!(same, Err(ExperimentError::Load(_))), "no server ended");
         let text = |text: &str| text.to_owned();

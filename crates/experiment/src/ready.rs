@@ -31,7 +31,7 @@ use crate::scale::{note, scaled};
 use crate::series::Pace;
 use crate::world::caches::{self, Requests};
 use crate::world::pool::tuning::Tuning;
-use crate::world::search::Asked;
+use crate::world::search::SearchSettings;
 use crate::world::simulated::Instance;
 use crate::world::watch::sources;
 use crate::world::{self, load};
@@ -112,15 +112,15 @@ pub struct Ready {
     pub cell_s: f64,
     /// All the time that the experiment may take, where the plan says so.
     pub budget: Option<Duration>,
-    of: Of,
+    of: PlanWork,
 }
 
 /// What a plan is of.
-enum Of {
+enum PlanWork {
     Load(Box<(Plan, Prepared)>),
     Search(Box<Sought>),
     SimulatedLoad(Box<(Plan, Prepared, Instance)>),
-    SimulatedSearch(Box<(Plan, Prepared, Asked, Instance)>),
+    SimulatedSearch(Box<(Plan, Prepared, SearchSettings, Instance)>),
     Pools(Vec<PoolCase>),
     Caches(Box<(Comparison, Vec<Bound>, Requests)>),
     Clusters(Box<(CachePlan, Vec<caches::Cell>, Requests)>),
@@ -132,7 +132,7 @@ enum Of {
 struct Sought {
     plan: Plan,
     prepared: Prepared,
-    asked: Asked,
+    asked: SearchSettings,
     /// How many searches were killed, so that others are made in their place.
     killed: u32,
     /// When each begins.
@@ -141,7 +141,7 @@ struct Sought {
 
 impl Ready {
     /// What takes no time that is known before, and starts no servers.
-    fn new(subject: Subject, cells: Vec<CellPlan>, notes: Vec<String>, of: Of) -> Self {
+    fn new(subject: Subject, cells: Vec<CellPlan>, notes: Vec<String>, of: PlanWork) -> Self {
         Self {
             subject,
             cells,
@@ -209,7 +209,7 @@ impl Ready {
             subject,
             cells,
             notes,
-            Of::SimulatedLoad(Box::new((plan, prepared, instance))),
+            PlanWork::SimulatedLoad(Box::new((plan, prepared, instance))),
         ))
     }
 
@@ -220,7 +220,7 @@ impl Ready {
         let length_s = each_s.map(|each_s| each_s * f64::from(plan.repeat));
         let subject = load::subject(&plan, &prepared, here);
         let (cells, notes) = (load::cells(&plan).collect(), prepared.notes.clone());
-        let of = Of::Load(Box::new((plan, prepared)));
+        let of = PlanWork::Load(Box::new((plan, prepared)));
         let cell_s = each_s.unwrap_or_default();
         Self { length_s, cell_s, ..Self::new(subject, cells, notes, of) }
     }
@@ -253,8 +253,8 @@ impl Ready {
     #[must_use]
     pub fn most_cells(&self) -> u64 {
         match &self.of {
-            Of::Tune(tuning) => tuning.most_cells(),
-            Of::Designed(of) => of.most,
+            PlanWork::Tune(tuning) => tuning.most_cells(),
+            PlanWork::Designed(of) => of.most,
             _ => self.cells.len() as u64,
         }
     }
@@ -264,8 +264,8 @@ impl Ready {
     #[must_use]
     pub fn takes(&self) -> Option<Span> {
         let plan = match &self.of {
-            Of::Load(of) => &of.0,
-            Of::Designed(of) => of.live()?,
+            PlanWork::Load(of) => &of.0,
+            PlanWork::Designed(of) => of.live()?,
             _ => return None,
         };
         let number = (self.cells.len() as u64, self.most_cells());
@@ -279,7 +279,7 @@ impl Ready {
     /// As for [`money::cost`].
     pub fn cost(&self) -> Result<Option<Cost>, ExperimentError> {
         match &self.of {
-            Of::Designed(of) => {
+            PlanWork::Designed(of) => {
                 let cells = (self.most_cells(), self.length_s.map(|_| self.cell_s));
                 let Some(plan) = of.live() else { return Ok(None) };
                 let cost = money::cost(plan, cells)?;
@@ -294,7 +294,7 @@ impl Ready {
     #[must_use]
     pub fn scaled(&self) -> Option<&Scaled> {
         match &self.of {
-            Of::Designed(of) => of.scaled.as_ref(),
+            PlanWork::Designed(of) => of.scaled.as_ref(),
             _ => None,
         }
     }
@@ -305,7 +305,7 @@ impl Ready {
     /// As for [`crate::servers::bed`].
     pub fn between(&self, place: &Place<'_>) -> Result<Between, ExperimentError> {
         match &self.of {
-            Of::Designed(of) => {
+            PlanWork::Designed(of) => {
                 of.live().map_or_else(|| Ok(Between::default()), |of| between::described(of, place))
             }
             _ => Ok(Between::default()),
@@ -316,34 +316,34 @@ impl Ready {
     /// their place; none where the kind of plan says it.
     #[must_use]
     pub fn responds(&self) -> &[String] {
-        let Of::Designed(of) = &self.of else { return &[] };
+        let PlanWork::Designed(of) = &self.of else { return &[] };
         of.varied.experiment.as_ref().and_then(|of| of.respond.as_deref()).unwrap_or_default()
     }
 
     /// Whether its factors have effects that are computed.
     #[must_use]
     pub fn has_effects(&self) -> bool {
-        matches!(self.of, Of::Designed(_))
+        matches!(self.of, PlanWork::Designed(_))
     }
 
     /// Whether an experiment that was cut is gone on with: not where each cell follows from those
     /// before it.
     #[must_use]
     pub fn goes_on(&self) -> bool {
-        !matches!(self.of, Of::Tune(_))
+        !matches!(self.of, PlanWork::Tune(_))
     }
 
     /// Whether somebody else's pool is watched.
     #[must_use]
     pub fn is_shadow(&self) -> bool {
-        matches!(&self.of, Of::Designed(of) if of.is_shadow())
+        matches!(&self.of, PlanWork::Designed(of) if of.is_shadow())
     }
 
     /// The load that is sent, where a live one is: its length and that of its warm-up, nanoseconds.
     #[must_use]
     pub fn load_ns(&self) -> Option<(u64, u64)> {
         match &self.of {
-            Of::Load(of) => Some((of.1.offer.duration_ns(), of.1.warmup_ns)),
+            PlanWork::Load(of) => Some((of.1.offer.duration_ns(), of.1.warmup_ns)),
             _ => None,
         }
     }
@@ -352,9 +352,9 @@ impl Ready {
     #[must_use]
     pub fn quantile(&self) -> Option<f64> {
         match &self.of {
-            Of::Search(of) => Some(of.asked.method.slo().0),
-            Of::SimulatedSearch(of) => Some(of.2.method.slo().0),
-            Of::Designed(of) => of.quantile,
+            PlanWork::Search(of) => Some(of.asked.method.slo().0),
+            PlanWork::SimulatedSearch(of) => Some(of.2.method.slo().0),
+            PlanWork::Designed(of) => of.quantile,
             _ => None,
         }
     }

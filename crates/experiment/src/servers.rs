@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use plimsoll_plan::{Given, Place as Stands, Places, Plan, Provider as Kind, with_variables};
 use plimsoll_testbed::down::Means;
 use plimsoll_testbed::launch::Launcher;
-use plimsoll_testbed::ledger::{Found as Left, Owner, Serves};
+use plimsoll_testbed::ledger::{FoundLedger as Left, Owner, Serves};
 use plimsoll_testbed::links::{Link, Terms};
 use plimsoll_testbed::outline::Outline;
 use plimsoll_testbed::provider::{Namespace, Process, Provider};
-use plimsoll_testbed::recipe::{Content, Found, Scalar, find, own_of};
+use plimsoll_testbed::recipe::{Content, LocatedRecipe, Scalar, find, own_of};
 use plimsoll_testbed::role::{CopiedFile, Limits, Secrets};
 use plimsoll_testbed::ssh::{Client, VARIABLES};
 use plimsoll_testbed::{Bed, Instance as Server, Ledger, Role, TestbedError};
@@ -193,7 +193,11 @@ pub(crate) fn depends(plan: &Plan) -> Result<(String, Vec<PathBuf>), ExperimentE
 }
 
 /// The files that parameters of a recipe name, beside the plan.
-fn named(recipe: &Found, vars: &BTreeMap<String, Scalar>, folder: &Path) -> Vec<CopiedFile> {
+fn named(
+    recipe: &LocatedRecipe,
+    vars: &BTreeMap<String, Scalar>,
+    folder: &Path,
+) -> Vec<CopiedFile> {
     let file = |(path, of): (&String, &String)| {
         let value = vars.get(of).or_else(|| recipe.recipe.vars.get(of))?;
         let Scalar::Text(name) = value else { return None };
@@ -236,7 +240,7 @@ impl Values<'_> {
     /// What is secret of the recipe itself, where the plan does not say otherwise.
     fn of_recipe(
         &self,
-        recipe: &Found,
+        recipe: &LocatedRecipe,
         given: &BTreeMap<String, Given>,
     ) -> Result<Secrets, ExperimentError> {
         let mut secrets = Secrets::default();

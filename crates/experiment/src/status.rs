@@ -45,7 +45,7 @@ pub struct Status {
     /// not known, or none goes on.
     pub remaining_s: Option<f64>,
     /// The last that happened, the latest at the end.
-    pub events: Vec<Told>,
+    pub events: Vec<StatusEvent>,
 }
 
 /// How an experiment is.
@@ -122,7 +122,7 @@ pub struct Running {
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Told {
+pub struct StatusEvent {
     /// When, seconds since the experiment's start.
     pub at_s: f64,
     /// Which cell it concerns; `None` where it is all.
@@ -135,7 +135,7 @@ pub struct Told {
     pub text: String,
 }
 
-impl Told {
+impl StatusEvent {
     fn of(cell: Option<u32>, event: Event) -> Self {
         let Event { at_ns, class, kind, text } = event;
         Self { at_s: at_ns as f64 / 1e9, cell, class: class.name(), kind, text }
@@ -167,7 +167,7 @@ fn of_run(folder: &Path, now_ns: u64) -> Result<Status, RunError> {
     let events: Vec<(Option<u32>, Event)> =
         run.events()?.into_iter().map(|of| (None, of)).collect();
     let state = course(held, ended, &events, 0);
-    let events = events.into_iter().map(|(cell, of)| Told::of(cell, of)).collect();
+    let events = events.into_iter().map(|(cell, of)| StatusEvent::of(cell, of)).collect();
     Ok(Status {
         schema: SCHEMA,
         warnings: Vec::new(),
@@ -198,7 +198,7 @@ fn of_run(folder: &Path, now_ns: u64) -> Result<Status, RunError> {
 }
 
 /// The last so many.
-fn last_of(mut events: Vec<Told>) -> Vec<Told> {
+fn last_of(mut events: Vec<StatusEvent>) -> Vec<StatusEvent> {
     let first = events.len().saturating_sub(LAST_EVENTS);
     events.split_off(first)
 }
@@ -214,7 +214,7 @@ fn of_experiment(folder: &Path, now_ns: u64) -> Result<Status, RunError> {
     let reason = experiment.ended().map(Ended::reason).unwrap_or_default();
     let (cells, remaining) = (counts(&rows), remaining_ns(&rows, session_ns, at_ns));
     let end_ns = if held { Some(at_ns) } else { experiment.ended_ns() };
-    let told = events.into_iter().map(|(cell, of)| Told::of(cell, of)).collect();
+    let told = events.into_iter().map(|(cell, of)| StatusEvent::of(cell, of)).collect();
     Ok(Status {
         schema: SCHEMA,
         warnings: Vec::new(),
@@ -302,7 +302,7 @@ impl Follower {
     ///
     /// # Errors
     /// Where the experiment, or the run, cannot be read.
-    pub fn news(&mut self, folder: &Path) -> Result<Vec<Told>, RunError> {
+    pub fn news(&mut self, folder: &Path) -> Result<Vec<StatusEvent>, RunError> {
         let (mut news, started_unix_ns, is_of_several) = match place(folder) {
             Some(_) => {
                 let experiment = Experiment::open(folder)?;
@@ -314,7 +314,7 @@ impl Follower {
                 (self.of_run(&run)?, run.meta().started_unix_ns, false)
             }
         };
-        news.extend(self.outputs.news(folder).into_iter().map(|line| Told {
+        news.extend(self.outputs.news(folder).into_iter().map(|line| StatusEvent {
             at_s: line.at_unix_ns.saturating_sub(started_unix_ns) as f64 / 1e9,
             cell: is_of_several.then_some(line.cell),
             class: plimsoll_runs::Class::Run.name(),
@@ -325,21 +325,22 @@ impl Follower {
         Ok(news)
     }
 
-    fn of_run(&mut self, run: &Run) -> Result<Vec<Told>, RunError> {
+    fn of_run(&mut self, run: &Run) -> Result<Vec<StatusEvent>, RunError> {
         let events = run.events()?;
-        let news = events.iter().skip(self.told).map(|of| Told::of(None, of.clone())).collect();
+        let news =
+            events.iter().skip(self.told).map(|of| StatusEvent::of(None, of.clone())).collect();
         self.told = events.len();
         Ok(news)
     }
 
-    fn of_experiment(&mut self, experiment: &Experiment) -> Result<Vec<Told>, RunError> {
+    fn of_experiment(&mut self, experiment: &Experiment) -> Result<Vec<StatusEvent>, RunError> {
         let is_first = self.last_event == 0 && self.states.is_empty();
         let mut news = Vec::new();
         for (place, cell, event) in experiment.events_after(self.last_event)? {
             self.last_event = place;
             // That a cell failed is told by what it has come to.
             if event.kind != FAILED {
-                news.push(Told::of(cell, event));
+                news.push(StatusEvent::of(cell, event));
             }
         }
         for row in experiment.cells()? {
@@ -355,8 +356,8 @@ impl Follower {
 }
 
 /// What a cell has come to.
-fn course_of(row: &CellRow, before: Option<(State, Option<u64>)>) -> Vec<Told> {
-    let told = |at_ns: Option<u64>, kind: &str, text: String| Told {
+fn course_of(row: &CellRow, before: Option<(State, Option<u64>)>) -> Vec<StatusEvent> {
+    let told = |at_ns: Option<u64>, kind: &str, text: String| StatusEvent {
         at_s: at_ns.unwrap_or(0) as f64 / 1e9,
         cell: Some(row.cell.number),
         class: plimsoll_runs::Class::Run.name(),

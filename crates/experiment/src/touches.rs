@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use plimsoll_plan::{Asked, Auth, Fleet, Given, Host, Plan, PlanKind, Provider, kind_of};
+use plimsoll_plan::{Auth, Fleet, Given, Host, Plan, PlanKind, Provider, RequestSource, kind_of};
 use plimsoll_testbed::command::Words;
 use plimsoll_testbed::recipe::{find, is_shipped, own_of};
 use plimsoll_testbed::ssh::Guest;
@@ -75,7 +75,7 @@ impl Touches {
     #[must_use]
     pub fn of_plan(plan: &Plan, text: String, is_simulated: bool, here: &Path) -> Self {
         let (mut touches, mut texts) = (Self::default(), vec![text]);
-        if let Asked::Scenario(file) = &plan.target.asked {
+        if let RequestSource::Scenario(file) = &plan.target.asked {
             texts.extend(read(file));
         }
         texts.extend(touches.look_at_recipes(plan));

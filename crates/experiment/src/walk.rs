@@ -31,7 +31,7 @@ pub enum Walked {
     /// He thinks for so many nanoseconds, which is not waited for.
     Thought(u64),
     /// He asked.
-    Asked(Box<Asked>),
+    Asked(Box<Exchange>),
     /// He sent a message over a WebSocket, awaited some, or both.
     Said(Box<Said>),
     /// He closed a WebSocket, by this code.
@@ -47,7 +47,7 @@ pub enum Walked {
 
 /// A request and what came of it.
 #[derive(Debug)]
-pub struct Asked {
+pub struct Exchange {
     /// The step's name.
     pub name: String,
     /// Whether it follows a redirect.
@@ -170,7 +170,7 @@ impl Walk<'_> {
         talks: &mut BTreeMap<u16, Talk>,
         sending: &Sending,
         now: impl Fn() -> Now,
-    ) -> (Asked, Now) {
+    ) -> (Exchange, Now) {
         let message = user.message().clone();
         let before = now();
         let (url, answer) = match &message.upgrade {
@@ -208,7 +208,7 @@ impl Walk<'_> {
             (Ok(_), Came::Passed) => self.scenario.taken_by(sending.step).collect(),
             _ => Vec::new(),
         };
-        let asked = Asked {
+        let asked = Exchange {
             name: self.name(sending),
             is_redirect: sending.is_redirect,
             url,

@@ -103,7 +103,7 @@ impl Failure for WorkerError {
 /// What it says without owning it.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Told<'a> {
+enum BorrowedMessage<'a> {
     Slice(&'a Slice),
 }
 
@@ -214,7 +214,7 @@ fn go_on(session: &mut Session, offer: &Offer, controller: &Controller) -> Resul
     let mut silence = Silence::from(monotonic_ns());
     while !session.has_ended() {
         if let Some(slice) = session.next_slice(LOOK) {
-            controller.say(&Told::Slice(slice))?;
+            controller.say(&BorrowedMessage::Slice(slice))?;
         }
         while let Ok(order) = controller.orders.try_recv() {
             obey(session, offer, &order);

@@ -31,10 +31,10 @@ impl<T: Describe> Describe for Each<T> {
 }
 
 impl<T: Takes> Takes for Each<T> {
-    type Of = Vec<T::Of>;
+    type Value = Vec<T::Value>;
 
     /// What of it can be read.
-    fn read(&self, reading: &Reading, node: &Node) -> Option<Self::Of> {
+    fn read(&self, reading: &Reading, node: &Node) -> Option<Self::Value> {
         let items = match &node.value {
             Value::List(items) => &items[..],
             _ => std::slice::from_ref(node),
@@ -42,7 +42,7 @@ impl<T: Takes> Takes for Each<T> {
         Some(items.iter().filter_map(|node| self.0.read(reading, node)).collect())
     }
 
-    fn write(&self, values: &Self::Of) -> String {
+    fn write(&self, values: &Self::Value) -> String {
         if let [one] = &values[..] {
             return self.0.write(one);
         }

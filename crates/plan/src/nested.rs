@@ -45,7 +45,7 @@ impl<T> Describe for Inner<T> {
 }
 
 impl<T: Nests> Takes for Inner<T> {
-    type Of = T;
+    type Value = T;
 
     fn read(&self, reading: &Reading, node: &Node) -> Option<T> {
         T::read(&Section::at(reading, node, T::KEYS))

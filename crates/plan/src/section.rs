@@ -143,7 +143,7 @@ impl<'a> Section<'a> {
 
     /// The value of a key; none where it is not given or wrong, which has been noted then, or where
     /// another key excludes it.
-    pub(crate) fn get<T: Takes>(&self, key: &str, takes: &T) -> Option<T::Of> {
+    pub(crate) fn get<T: Takes>(&self, key: &str, takes: &T) -> Option<T::Value> {
         let first = |choice: &&Choice| choice.keys().find(|key| self.has(key));
         let choice = self.keys.choices.iter().find(|choice| choice.keys().any(|of| of == key));
         match choice.and_then(first) {
@@ -159,7 +159,7 @@ impl<'a> Section<'a> {
         takes: &T,
         what: &str,
         example: &str,
-    ) -> Option<T::Of> {
+    ) -> Option<T::Value> {
         if !self.has(key) {
             self.missing(what, key, example);
         }

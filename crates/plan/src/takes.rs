@@ -142,7 +142,7 @@ impl<T> Describe for Parsed<T> {
 }
 
 impl<T> Takes for Parsed<T> {
-    type Of = T;
+    type Value = T;
 
     fn read(&self, reading: &Reading, node: &Node) -> Option<T> {
         reading.parsed(node, self.wanted, self.parse)
@@ -188,7 +188,7 @@ impl<T> Describe for Own<T> {
 }
 
 impl<T> Takes for Own<T> {
-    type Of = T;
+    type Value = T;
 
     fn read(&self, reading: &Reading, node: &Node) -> Option<T> {
         (self.read)(reading, node)
@@ -224,7 +224,7 @@ impl<T: Copy + Into<u64> + TryFrom<u64> + Sync> Describe for Count<T> {
 }
 
 impl<T: Copy + Into<u64> + TryFrom<u64> + Sync> Takes for Count<T> {
-    type Of = T;
+    type Value = T;
 
     fn read(&self, reading: &Reading, node: &Node) -> Option<T> {
         let range = (*self.0.start()).into()..=(*self.0.end()).into();
@@ -254,7 +254,7 @@ impl Describe for Number {
 }
 
 impl Takes for Number {
-    type Of = f64;
+    type Value = f64;
 
     fn read(&self, reading: &Reading, node: &Node) -> Option<f64> {
         reading.number(node, self.0, self.1)
@@ -279,7 +279,7 @@ impl Describe for Switch {
 }
 
 impl Takes for Switch {
-    type Of = bool;
+    type Value = bool;
 
     fn read(&self, reading: &Reading, node: &Node) -> Option<bool> {
         match &node.value {
@@ -340,7 +340,7 @@ fn choice_of(words: &[&str]) -> String {
 }
 
 impl<T: Words> Takes for Word<T> {
-    type Of = T;
+    type Value = T;
 
     fn read(&self, reading: &Reading, node: &Node) -> Option<T> {
         if self.is_told_as_choice {
@@ -382,7 +382,7 @@ impl Describe for Line {
 }
 
 impl Takes for Line {
-    type Of = String;
+    type Value = String;
 
     fn read(&self, reading: &Reading, node: &Node) -> Option<String> {
         reading.line(node).map(str::to_owned)
@@ -408,7 +408,7 @@ impl Describe for File {
 }
 
 impl Takes for File {
-    type Of = PathBuf;
+    type Value = PathBuf;
 
     fn read(&self, reading: &Reading, node: &Node) -> Option<PathBuf> {
         let name = reading.line(node)?;
@@ -461,16 +461,16 @@ impl<T: Describe> Describe for OrWord<T> {
 }
 
 impl<T: Takes> Takes for OrWord<T> {
-    type Of = Option<T::Of>;
+    type Value = Option<T::Value>;
 
-    fn read(&self, reading: &Reading, node: &Node) -> Option<Self::Of> {
+    fn read(&self, reading: &Reading, node: &Node) -> Option<Self::Value> {
         match &node.value {
             Value::Text(text) | Value::Typed(text) if text == self.1 => Some(None),
             _ => self.0.read(reading, node).map(Some),
         }
     }
 
-    fn write(&self, value: &Self::Of) -> String {
+    fn write(&self, value: &Self::Value) -> String {
         value.as_ref().map_or_else(|| quoted(self.1), |value| self.0.write(value))
     }
 }
@@ -499,14 +499,14 @@ impl<T: Describe> Describe for List<T> {
 }
 
 impl<T: Takes> Takes for List<T> {
-    type Of = Vec<T::Of>;
+    type Value = Vec<T::Value>;
 
     /// What of it can be read.
-    fn read(&self, reading: &Reading, node: &Node) -> Option<Self::Of> {
+    fn read(&self, reading: &Reading, node: &Node) -> Option<Self::Value> {
         Some(parts(node).iter().filter_map(|node| self.0.read(reading, node)).collect())
     }
 
-    fn write(&self, values: &Self::Of) -> String {
+    fn write(&self, values: &Self::Value) -> String {
         let items: Vec<_> = values.iter().map(|value| self.0.write(value)).collect();
         format!("[{}]", items.join(", "))
     }
@@ -545,7 +545,7 @@ impl Describe for Known {
 }
 
 impl Takes for Known {
-    type Of = String;
+    type Value = String;
 
     fn read(&self, reading: &Reading, node: &Node) -> Option<String> {
         let wanted = format!("text: {}", self.0);

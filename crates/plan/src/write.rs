@@ -36,7 +36,7 @@ impl Writer {
         self.out.push_str(&format!("{} = {value}\n", bare_or_quoted(key)));
     }
 
-    pub(crate) fn put<T: Takes>(&mut self, key: &str, takes: &T, value: &T::Of) {
+    pub(crate) fn put<T: Takes>(&mut self, key: &str, takes: &T, value: &T::Value) {
         self.line(key, &takes.write(value));
     }
 

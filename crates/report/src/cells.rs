@@ -1,7 +1,7 @@
 //! What a page shows of an experiment, or of runs side by side: a row for each combination of
 //! levels, with its figures over the replications and the run of its first one.
 
-use crate::asked;
+use crate::asked_load;
 use std::path::PathBuf;
 
 use plimsoll_elastic::result::{HELD, SLO};
@@ -109,7 +109,7 @@ impl Cells {
                 (None, _) => results.push((event.kind, event.text)),
             }
         }
-        let slo = asked::plan(&meta.plan_text).and_then(|plan| plan.measure.slo);
+        let slo = asked_load::plan(&meta.plan_text).and_then(|plan| plan.measure.slo);
         let slo = slo.map(|slo| slo.to_string());
         Ok(Self {
             kind: meta.kind,

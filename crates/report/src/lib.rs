@@ -20,7 +20,7 @@
 //!
 //! The same run folders and options give the same bytes.
 
-mod asked;
+mod asked_load;
 mod cells;
 pub mod ci;
 mod columns;

@@ -70,15 +70,15 @@ pub(crate) enum Column<'a, Row> {
 }
 
 /// What a column takes from a row; `None` where the row lacks it.
-type Of<'a, Row, T> = Box<dyn Fn(&Row) -> Option<T> + 'a>;
+type Getter<'a, Row, T> = Box<dyn Fn(&Row) -> Option<T> + 'a>;
 
 /// A column of one figure.
 pub(crate) struct OfFigure<'a, Row> {
     figure: &'static Figure,
     /// What stands at its head.
     head: &'static str,
-    value: Of<'a, Row, f64>,
-    interval: Option<Of<'a, Row, (f64, f64)>>,
+    value: Getter<'a, Row, f64>,
+    interval: Option<Getter<'a, Row, (f64, f64)>>,
     /// Whether the best of its values is marked.
     marks_best: bool,
 }

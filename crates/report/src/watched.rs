@@ -28,12 +28,12 @@ pub(crate) struct Line {
     /// What it is; empty where the instance says it all.
     pub(crate) name: &'static str,
     /// How its values are made.
-    pub(crate) of: Of,
+    pub(crate) of: SeriesValue,
 }
 
 /// How the values of a line are made of series. A counter's value is what it rose by since the
 /// sample before.
-pub(crate) enum Of {
+pub(crate) enum SeriesValue {
     /// A gauge as it stood.
     Gauge(&'static str),
     /// A counter, per second.
@@ -67,7 +67,7 @@ pub(crate) const CHARTS: &[Watched] = &[
         lines: &[
             Line {
                 name: "busy",
-                of: Of::Share(
+                of: SeriesValue::Share(
                     &[
                         (CPU, &[("mode", "user")]),
                         (CPU, &[("mode", "nice")]),
@@ -80,9 +80,12 @@ pub(crate) const CHARTS: &[Watched] = &[
             },
             Line {
                 name: "waiting for a disk",
-                of: Of::Share(&[(CPU, &[("mode", "iowait")])], &[(CPU, &[])]),
+                of: SeriesValue::Share(&[(CPU, &[("mode", "iowait")])], &[(CPU, &[])]),
             },
-            Line { name: "stolen", of: Of::Share(&[(CPU, &[("mode", "steal")])], &[(CPU, &[])]) },
+            Line {
+                name: "stolen",
+                of: SeriesValue::Share(&[(CPU, &[("mode", "steal")])], &[(CPU, &[])]),
+            },
         ],
     },
     Watched {
@@ -90,7 +93,7 @@ pub(crate) const CHARTS: &[Watched] = &[
         title: "Processor time of the instances",
         measure: "share of the limit; of one core where there is none",
         unit: Unit::Share,
-        lines: &[Line { name: "", of: Of::Quota }],
+        lines: &[Line { name: "", of: SeriesValue::Quota }],
     },
     Watched {
         id: "instance-throttled",
@@ -99,7 +102,7 @@ pub(crate) const CHARTS: &[Watched] = &[
         unit: Unit::Share,
         lines: &[Line {
             name: "",
-            of: Of::Share(
+            of: SeriesValue::Share(
                 &[("container_cpu_cfs_throttled_periods_total", &[])],
                 &[("container_cpu_cfs_periods_total", &[])],
             ),
@@ -110,14 +113,14 @@ pub(crate) const CHARTS: &[Watched] = &[
         title: "Memory of the instances",
         measure: "bytes, without cached files",
         unit: Unit::Bytes,
-        lines: &[Line { name: "", of: Of::Gauge("container_memory_rss") }],
+        lines: &[Line { name: "", of: SeriesValue::Gauge("container_memory_rss") }],
     },
     Watched {
         id: "nginx",
         title: "Requests of nginx",
         measure: "requests per second, as it counts them",
         unit: Unit::PerSecond,
-        lines: &[Line { name: "", of: Of::Rate(("nginx_http_requests_total", &[])) }],
+        lines: &[Line { name: "", of: SeriesValue::Rate(("nginx_http_requests_total", &[])) }],
     },
     Watched {
         id: "nginx-connections",
@@ -125,9 +128,9 @@ pub(crate) const CHARTS: &[Watched] = &[
         measure: "connections",
         unit: Unit::Count,
         lines: &[
-            Line { name: "active", of: Of::Gauge("nginx_connections_active") },
-            Line { name: "writing", of: Of::Gauge("nginx_connections_writing") },
-            Line { name: "idle", of: Of::Gauge("nginx_connections_waiting") },
+            Line { name: "active", of: SeriesValue::Gauge("nginx_connections_active") },
+            Line { name: "writing", of: SeriesValue::Gauge("nginx_connections_writing") },
+            Line { name: "idle", of: SeriesValue::Gauge("nginx_connections_waiting") },
         ],
     },
     Watched {
@@ -135,21 +138,24 @@ pub(crate) const CHARTS: &[Watched] = &[
         title: "Commands of Redis",
         measure: "commands per second, as it counts them",
         unit: Unit::PerSecond,
-        lines: &[Line { name: "", of: Of::Rate(("redis_commands_processed_total", &[])) }],
+        lines: &[Line { name: "", of: SeriesValue::Rate(("redis_commands_processed_total", &[])) }],
     },
     Watched {
         id: "redis-hits",
         title: "Hit ratio of Redis",
         measure: "share of look-ups that found a key",
         unit: Unit::Share,
-        lines: &[Line { name: "", of: Of::Share(&[(HITS, &[])], &[(HITS, &[]), (MISSES, &[])]) }],
+        lines: &[Line {
+            name: "",
+            of: SeriesValue::Share(&[(HITS, &[])], &[(HITS, &[]), (MISSES, &[])]),
+        }],
     },
     Watched {
         id: "redis-memory",
         title: "Memory of Redis",
         measure: "bytes that it allocated",
         unit: Unit::Bytes,
-        lines: &[Line { name: "", of: Of::Gauge("redis_memory_used_bytes") }],
+        lines: &[Line { name: "", of: SeriesValue::Gauge("redis_memory_used_bytes") }],
     },
     Watched {
         id: "memcached",
@@ -157,8 +163,8 @@ pub(crate) const CHARTS: &[Watched] = &[
         measure: "commands per second, as it counts them",
         unit: Unit::PerSecond,
         lines: &[
-            Line { name: "get", of: Of::Rate((COMMANDS, &[("command", "get")])) },
-            Line { name: "set", of: Of::Rate((COMMANDS, &[("command", "set")])) },
+            Line { name: "get", of: SeriesValue::Rate((COMMANDS, &[("command", "get")])) },
+            Line { name: "set", of: SeriesValue::Rate((COMMANDS, &[("command", "set")])) },
         ],
     },
     Watched {
@@ -168,7 +174,7 @@ pub(crate) const CHARTS: &[Watched] = &[
         unit: Unit::Share,
         lines: &[Line {
             name: "",
-            of: Of::Share(
+            of: SeriesValue::Share(
                 &[(COMMANDS, &[("command", "get"), ("status", "hit")])],
                 &[(COMMANDS, &[("command", "get")])],
             ),
@@ -179,7 +185,7 @@ pub(crate) const CHARTS: &[Watched] = &[
         title: "Items of memcached",
         measure: "items that it holds",
         unit: Unit::Count,
-        lines: &[Line { name: "", of: Of::Gauge("memcached_current_items") }],
+        lines: &[Line { name: "", of: SeriesValue::Gauge("memcached_current_items") }],
     },
     Watched {
         id: "target",
@@ -187,9 +193,9 @@ pub(crate) const CHARTS: &[Watched] = &[
         measure: "requests per second, as it counts them",
         unit: Unit::PerSecond,
         lines: &[
-            Line { name: "read", of: Of::Rate(("plimsoll_target_requests_total", &[])) },
-            Line { name: "answered", of: Of::Rate((ANSWERED, &[])) },
-            Line { name: "refused", of: Of::Rate((ANSWERED, &[("code", "503")])) },
+            Line { name: "read", of: SeriesValue::Rate(("plimsoll_target_requests_total", &[])) },
+            Line { name: "answered", of: SeriesValue::Rate((ANSWERED, &[])) },
+            Line { name: "refused", of: SeriesValue::Rate((ANSWERED, &[("code", "503")])) },
         ],
     },
     Watched {
@@ -198,8 +204,8 @@ pub(crate) const CHARTS: &[Watched] = &[
         measure: "requests",
         unit: Unit::Count,
         lines: &[
-            Line { name: "in work", of: Of::Gauge("plimsoll_target_in_work") },
-            Line { name: "waiting", of: Of::Gauge("plimsoll_target_waiting") },
+            Line { name: "in work", of: SeriesValue::Gauge("plimsoll_target_in_work") },
+            Line { name: "waiting", of: SeriesValue::Gauge("plimsoll_target_waiting") },
         ],
     },
     Watched {
@@ -208,8 +214,14 @@ pub(crate) const CHARTS: &[Watched] = &[
         measure: "bytes per second, all interfaces together",
         unit: Unit::BytesPerSecond,
         lines: &[
-            Line { name: "received", of: Of::Rate(("node_network_receive_bytes_total", &[])) },
-            Line { name: "sent", of: Of::Rate(("node_network_transmit_bytes_total", &[])) },
+            Line {
+                name: "received",
+                of: SeriesValue::Rate(("node_network_receive_bytes_total", &[])),
+            },
+            Line {
+                name: "sent",
+                of: SeriesValue::Rate(("node_network_transmit_bytes_total", &[])),
+            },
         ],
     },
     Watched {
@@ -218,8 +230,8 @@ pub(crate) const CHARTS: &[Watched] = &[
         measure: "bytes per second, all disks together",
         unit: Unit::BytesPerSecond,
         lines: &[
-            Line { name: "read", of: Of::Rate(("node_disk_read_bytes_total", &[])) },
-            Line { name: "written", of: Of::Rate(("node_disk_written_bytes_total", &[])) },
+            Line { name: "read", of: SeriesValue::Rate(("node_disk_read_bytes_total", &[])) },
+            Line { name: "written", of: SeriesValue::Rate(("node_disk_written_bytes_total", &[])) },
         ],
     },
     Watched {
@@ -230,18 +242,18 @@ pub(crate) const CHARTS: &[Watched] = &[
         lines: &[
             Line {
                 name: "segments sent again",
-                of: Of::Rate(("node_netstat_Tcp_RetransSegs", &[])),
+                of: SeriesValue::Rate(("node_netstat_Tcp_RetransSegs", &[])),
             },
             Line {
                 name: "dropped at a listener",
-                of: Of::Rate(("node_netstat_TcpExt_ListenDrops", &[])),
+                of: SeriesValue::Rate(("node_netstat_TcpExt_ListenDrops", &[])),
             },
-            Line { name: "resets sent", of: Of::Rate(("node_netstat_Tcp_OutRsts", &[])) },
+            Line { name: "resets sent", of: SeriesValue::Rate(("node_netstat_Tcp_OutRsts", &[])) },
         ],
     },
 ];
 
-impl Of {
+impl SeriesValue {
     /// The names of the series that it is made of.
     pub(crate) fn names(&self) -> Vec<&'static str> {
         match self {
@@ -328,19 +340,21 @@ impl Sampled {
     }
 
     /// The values of a line for one instance.
-    pub(crate) fn values(&self, of: &Of, instance: &str) -> Vec<Value> {
+    pub(crate) fn values(&self, of: &SeriesValue, instance: &str) -> Vec<Value> {
         let per_second = |(from, to, by): (u64, u64, f64)| {
             (from, to, by / (to.saturating_sub(from).max(1) as f64 / 1e9))
         };
         let found: Vec<(u64, u64, f64)> = match of {
-            Of::Gauge(name) => {
+            SeriesValue::Gauge(name) => {
                 let samples: Vec<(u64, f64)> =
                     self.sum(&[(name, &[])], instance).into_iter().collect();
                 let before = |at: usize| samples[at.saturating_sub(1)].0;
                 samples.iter().enumerate().map(|(at, (to, of))| (before(at), *to, *of)).collect()
             }
-            Of::Rate(part) => self.rises(&[*part], instance).into_iter().map(per_second).collect(),
-            Of::Share(part, all) => {
+            SeriesValue::Rate(part) => {
+                self.rises(&[*part], instance).into_iter().map(per_second).collect()
+            }
+            SeriesValue::Share(part, all) => {
                 let part = self.rises(part, instance);
                 let all = self.rises(all, instance);
                 let of = |from: u64, to: u64| part.iter().find(|of| (of.0, of.1) == (from, to));
@@ -348,7 +362,7 @@ impl Sampled {
                     |(from, to, by): (u64, u64, f64)| Some((from, to, of(from, to)?.2 / by));
                 all.into_iter().filter(|(_, _, by)| *by > 0.0).filter_map(share).collect()
             }
-            Of::Quota => {
+            SeriesValue::Quota => {
                 let at = |name| self.sum(&[(name, &[])], instance);
                 let (quota, period) = (at(QUOTA), at(PERIOD));
                 let cores = |to: u64| {
@@ -377,7 +391,7 @@ mod tests {
         Sampled { known: known.into(), ..Sampled::default() }
     }
 
-    fn shown(of: &Sampled, line: &Of, instance: &str) -> Vec<f64> {
+    fn shown(of: &Sampled, line: &SeriesValue, instance: &str) -> Vec<f64> {
         of.values(line, instance).iter().map(|of| (of.value * 1e6).round() / 1e6).collect()
     }
 
@@ -404,11 +418,11 @@ mod tests {
             of(QUOTA, &[4000.0; 4]),
             of(PERIOD, &[10_000.0; 4]),
         ]);
-        assert_eq!(shown(&all, &Of::Quota, "web-1"), [0.25, 0.5]);
-        assert_eq!(shown(&all, &Of::Rate((USED, &[])), "web-1"), [0.1, 0.2]);
-        assert_eq!(shown(&all, &Of::Gauge(QUOTA), "web-1"), [4000.0; 4]);
+        assert_eq!(shown(&all, &SeriesValue::Quota, "web-1"), [0.25, 0.5]);
+        assert_eq!(shown(&all, &SeriesValue::Rate((USED, &[])), "web-1"), [0.1, 0.2]);
+        assert_eq!(shown(&all, &SeriesValue::Gauge(QUOTA), "web-1"), [4000.0; 4]);
         let without = sampled([of(USED, &[1.0, 1.1])]);
-        assert_eq!(shown(&without, &Of::Quota, "web-1"), [0.1], "of one core");
+        assert_eq!(shown(&without, &SeriesValue::Quota, "web-1"), [0.1], "of one core");
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Where an address is.
 
 mod countries;
+mod geo_data;
 mod mmdb;
 mod record;
 mod source;
 mod sphere;
 mod table;
-mod told;
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -54,7 +54,7 @@ impl Place {
     pub fn told(&self) -> &Arc<[u8]> {
         self.written.0.get_or_init(|| {
             let mut text = Vec::new();
-            told::geo_data(&mut text, self);
+            geo_data::geo_data(&mut text, self);
             text.into()
         })
     }

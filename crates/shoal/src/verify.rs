@@ -23,7 +23,7 @@ pub use allowed::{Allowed, AllowedError, NotAllowed, PORTS};
 pub use object::{Object, ObjectError};
 pub use outcome::{Outcome, Weight, judge};
 pub use probe::probe;
-pub use turns::{Found, Joined, Turns};
+pub use turns::{Finding, Joined, Turns};
 
 use crate::heartbeat::Kind;
 

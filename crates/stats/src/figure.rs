@@ -21,7 +21,7 @@ mod unit;
 
 pub use counted::{counted, counts};
 pub(crate) use families::candidates;
-pub use families::{FAMILIES, Family, Member, Of, family, fits};
+pub use families::{FAMILIES, Family, Member, SeriesOwner, family, fits};
 pub use registry::*;
 pub use rounds::{Means, Round, Rounds, is_of_collectors};
 pub use subjects::{of_subject, subject_of};

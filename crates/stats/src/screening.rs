@@ -54,10 +54,10 @@
 //! ```
 
 mod contest;
-mod found;
+mod end;
 mod surface;
 
-pub use found::{Best, Found, Second};
+pub use end::{Best, ScreeningEnd, Second};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -124,7 +124,7 @@ pub enum Next {
         runs: Vec<Run>,
     },
     /// It is over.
-    Done(Box<Found>),
+    Done(Box<ScreeningEnd>),
 }
 
 /// Why there can be no screening.
@@ -224,7 +224,7 @@ impl Screening {
     /// What follows from the outcomes so far. Outcomes of runs that were not asked for are ignored.
     #[must_use]
     pub fn next(&self, outcomes: &Outcomes) -> Next {
-        let mut told = Told { outcomes, budget: self.budget(), runs: BTreeSet::new() };
+        let mut told = ReplayedOutcomes { outcomes, budget: self.budget(), runs: BTreeSet::new() };
         match self.replay(&mut told) {
             Ok(best) => Next::Done(Box::new(self.found(&told, best))),
             Err(open) => Next::Run { stage: open.stage, runs: open.runs },
@@ -233,7 +233,7 @@ impl Screening {
 
     /// Goes through the stages as far as there are outcomes: to the leader at the end, if any
     /// combination holds, or to the first runs that have none.
-    fn replay(&self, told: &mut Told<'_>) -> Result<Option<usize>, Open> {
+    fn replay(&self, told: &mut ReplayedOutcomes<'_>) -> Result<Option<usize>, Open> {
         told.take(Stage::Screen, 0, &self.first)?;
         while let batch = self.refinement(told)
             && !batch.is_empty()
@@ -262,7 +262,7 @@ impl Screening {
     /// The next combinations to be looked at for the first time: half of those that still may be,
     /// of which the best values are predicted. Where none so far holds the SLO, looking goes on
     /// for as long as the budget lasts.
-    fn refinement(&self, told: &Told<'_>) -> Vec<usize> {
+    fn refinement(&self, told: &ReplayedOutcomes<'_>) -> Vec<usize> {
         let most = if told.held().is_empty() { told.budget } else { self.looked_at };
         let rest = most.saturating_sub(told.runs.len());
         if rest == 0 || told.runs.len() >= self.combinations.len() {
@@ -300,7 +300,7 @@ impl Screening {
     /// Those of `kept` that may still be the best, the leader first: not broken, not significantly
     /// worse, and no more than the budget can replicate twice. Where all that were kept broke, the
     /// best of the others that hold.
-    fn contenders(&self, told: &Told<'_>, kept: &[usize]) -> Vec<usize> {
+    fn contenders(&self, told: &ReplayedOutcomes<'_>, kept: &[usize]) -> Vec<usize> {
         let contest = Contest::of(told, Some(kept), self.sign);
         let mut order = contest.ranked();
         if let [leader, others @ ..] = &order[..] {
@@ -328,13 +328,13 @@ struct Open {
 }
 
 /// The outcomes that the replay has gone through.
-struct Told<'a> {
+struct ReplayedOutcomes<'a> {
     outcomes: &'a Outcomes,
     budget: usize,
     runs: BTreeSet<Run>,
 }
 
-impl Told<'_> {
+impl ReplayedOutcomes<'_> {
     /// How many runs the budget still has.
     fn left(&self) -> usize {
         self.budget.saturating_sub(self.runs.len())

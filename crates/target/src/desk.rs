@@ -6,8 +6,8 @@ use crate::counters::AtHand;
 use crate::draws::Draws;
 use crate::error::TargetError;
 use crate::http::answer::Status;
-use crate::http::asked::Asked;
 use crate::http::head::Link;
+use crate::http::request_head::RequestHead;
 use crate::log::{Log, Record};
 use crate::options::Options;
 use crate::queue::{Admission, Queue};
@@ -59,7 +59,7 @@ impl Desk {
     /// A request has been read to its last byte, just now; what it asks for, where that makes a
     /// difference.
     #[inline]
-    pub(crate) fn arrive(&mut self, asked: Option<&Asked>) -> Result<Fate, TargetError> {
+    pub(crate) fn arrive(&mut self, asked: Option<&RequestHead>) -> Result<Fate, TargetError> {
         self.stats.requests += 1;
         if let Some(body) = self.at_once {
             self.stats.succeeded += 1;
@@ -69,7 +69,11 @@ impl Desk {
         self.arrive_at(clock::now_ns(), asked)
     }
 
-    fn arrive_at(&mut self, arrived_ns: u64, asked: Option<&Asked>) -> Result<Fate, TargetError> {
+    fn arrive_at(
+        &mut self,
+        arrived_ns: u64,
+        asked: Option<&RequestHead>,
+    ) -> Result<Fate, TargetError> {
         let origin = *self.origin_ns.get_or_insert(arrived_ns);
         let at = arrived_ns - origin;
         let draw = self.draws.next_of(at, asked.map(|asked| &*asked.path));
@@ -87,7 +91,7 @@ impl Desk {
     }
 
     /// As [`Self::arrive`] where the work is really done: when it departs is not known yet.
-    pub(crate) fn arrive_to_burn(&mut self, is_full: bool, asked: Option<&Asked>) -> Fate {
+    pub(crate) fn arrive_to_burn(&mut self, is_full: bool, asked: Option<&RequestHead>) -> Fate {
         self.stats.requests += 1;
         let arrived_ns = clock::now_ns();
         let origin = *self.origin_ns.get_or_insert(arrived_ns);
@@ -112,7 +116,7 @@ impl Desk {
     }
 
     /// The status of a request that is served.
-    fn status_of(&self, asked: Option<&Asked>) -> Status {
+    fn status_of(&self, asked: Option<&RequestHead>) -> Status {
         let is_refused = |sessions: &Sessions| asked.is_none_or(|asked| !sessions.admits(asked));
         match self.sessions.as_ref().is_some_and(is_refused) {
             true => Status::Forbidden,
@@ -124,7 +128,7 @@ impl Desk {
     /// no error was drawn and the queue was not full.
     pub(crate) fn page(
         &mut self,
-        asked: Option<&Asked>,
+        asked: Option<&RequestHead>,
         fate: &Fate,
         link: Link,
         is_head: bool,
@@ -134,7 +138,7 @@ impl Desk {
         is_served.then(|| sessions.answer(asked, fate.status, link, is_head, fate.body))
     }
 
-    fn count(&mut self, status: Status, asked: Option<&Asked>) {
+    fn count(&mut self, status: Status, asked: Option<&RequestHead>) {
         if let Some(asked) = asked {
             self.stats.by_path.count(&asked.path, status);
         }

@@ -10,8 +10,8 @@
 use plimsoll_workload::random::Stream;
 
 use crate::http::answer::Status;
-use crate::http::asked::Asked;
 use crate::http::head::Link;
+use crate::http::request_head::RequestHead;
 
 /// The name of the cookie.
 pub const COOKIE: &str = "plimsoll";
@@ -44,12 +44,12 @@ impl Sessions {
     }
 
     /// Whether a request may have what it asks for.
-    pub(crate) fn admits(&self, asked: &Asked) -> bool {
+    pub(crate) fn admits(&self, asked: &RequestHead) -> bool {
         asked.path == LOGIN || self.session_of(asked).is_some()
     }
 
     /// The session of a request that has its newest token.
-    fn session_of(&self, asked: &Asked) -> Option<usize> {
+    fn session_of(&self, asked: &RequestHead) -> Option<usize> {
         let cookie = std::str::from_utf8(asked.cookie(COOKIE.as_bytes())?).ok()?;
         let (place, secret) = cookie.split_once('-')?;
         let place = usize::from_str_radix(place, 16).ok()?;
@@ -63,7 +63,7 @@ impl Sessions {
     /// HEAD. What is admitted gets its next token.
     pub(crate) fn answer(
         &mut self,
-        asked: &Asked,
+        asked: &RequestHead,
         status: Status,
         link: Link,
         is_head: bool,
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     fn text(sessions: &mut Sessions, head: &str) -> String {
-        let asked = Asked::of(head.as_bytes());
+        let asked = RequestHead::of(head.as_bytes());
         let status = if sessions.admits(&asked) { Status::Ok } else { Status::Forbidden };
         let answer = sessions.answer(&asked, status, Link::Keep, false, 0);
         String::from_utf8(answer).unwrap()
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn the_oldest_session_gives_way() {
         let mut sessions = Sessions::new(1);
-        let login = Asked::of(b"POST /login HTTP/1.1\r\n\r\n");
+        let login = RequestHead::of(b"POST /login HTTP/1.1\r\n\r\n");
         for _ in 0..=MOST {
             sessions.answer(&login, Status::Ok, Link::Keep, true, 0);
         }

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::command::is_there;
 use crate::error::TestbedError;
-use crate::flow::{Class, Deed, Flow, Outputs, Step, Told};
+use crate::flow::{ActionListener, Class, Deed, Flow, Outputs, Step};
 use crate::gone::{Gone, watched};
 use crate::launch::Launcher;
 use crate::ledger::{Held, Ledger, Owner, Serves};
 use crate::links::{self, Link};
-use crate::making::{Making, Of};
+use crate::making::{BedContext, Making};
 use crate::op::Op;
 use crate::outline::{Outline, Planned};
 use crate::provider::{Provider, Shared, Spot};
@@ -194,8 +194,8 @@ impl Bed {
     }
 
     /// What an instance of a bed of this id is made with.
-    pub(crate) fn of<'a>(&'a self, id: &'a str) -> Of<'a> {
-        Of { id, provider: &*self.provider, launcher: &self.launcher }
+    pub(crate) fn of<'a>(&'a self, id: &'a str) -> BedContext<'a> {
+        BedContext { id, provider: &*self.provider, launcher: &self.launcher }
     }
 
     pub(crate) fn instance(
@@ -257,7 +257,7 @@ impl<'a> Standing<'a> {
     pub(crate) fn up(
         outline: &'a Outline,
         worker: &'a Worker<'a>,
-        told: Told<'a>,
+        told: ActionListener<'a>,
         is_ended: &'a (dyn Fn() -> bool + Sync),
     ) -> Result<Self, TestbedError> {
         let flow = flow_of(&outline.steps, worker, told, is_ended);
@@ -303,7 +303,7 @@ pub(crate) fn step<'a>(planned: Planned, worker: &'a Worker<'a>) -> Step<'a> {
 pub(crate) fn flow_of<'a>(
     steps: &[Planned],
     worker: &'a Worker<'a>,
-    told: Told<'a>,
+    told: ActionListener<'a>,
     is_ended: &'a (dyn Fn() -> bool + Sync),
 ) -> Flow<'a> {
     let mut flow = Flow::new(told, is_ended);
@@ -317,7 +317,7 @@ pub(crate) fn flow_of<'a>(
 #[derive(Clone, Copy)]
 pub struct Hears<'a> {
     /// Is told of every action.
-    pub told: Told<'a>,
+    pub told: ActionListener<'a>,
     /// Takes what each instance said, when it has ended: up to 1 MiB of it, without secrets.
     pub outputs: Outputs<'a>,
     /// Is told of each server that ends by itself while the bed is used.

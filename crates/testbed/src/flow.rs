@@ -78,7 +78,7 @@ pub struct Action {
 }
 
 /// Is told of every action, from any thread.
-pub type Told<'a> = &'a (dyn Fn(&Action) + Sync);
+pub type ActionListener<'a> = &'a (dyn Fn(&Action) + Sync);
 
 /// Takes the name of an instance, and what it said.
 pub type Outputs<'a> = &'a (dyn Fn(&str, &str) + Sync);
@@ -86,7 +86,7 @@ pub type Outputs<'a> = &'a (dyn Fn(&str, &str) + Sync);
 /// A graph of steps.
 pub struct Flow<'a> {
     steps: Vec<Step<'a>>,
-    told: Told<'a>,
+    told: ActionListener<'a>,
     /// Whether the user has ended it.
     is_ended: &'a (dyn Fn() -> bool + Sync),
     /// What the limits of its steps are counted by.
@@ -106,7 +106,7 @@ struct Progress {
 impl<'a> Flow<'a> {
     /// A flow without a step. `is_ended` tells whether the user has ended it.
     #[must_use]
-    pub fn new(told: Told<'a>, is_ended: &'a (dyn Fn() -> bool + Sync)) -> Self {
+    pub fn new(told: ActionListener<'a>, is_ended: &'a (dyn Fn() -> bool + Sync)) -> Self {
         Self { steps: Vec::new(), told, is_ended, time: Time::HOST }
     }
 

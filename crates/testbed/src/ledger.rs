@@ -138,7 +138,7 @@ pub struct Ledger {
 
 /// A ledger that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundLedger {
     /// The bed's id.
     pub bed: String,
     /// The cell that it is of, where it is of one.
@@ -304,7 +304,7 @@ impl Ledger {
     /// # Errors
     /// Where the folder cannot be read, or it, or what is in it, is not ours alone: who could write
     /// a ledger would have us do what it says.
-    pub fn all(root: &Path) -> Result<Vec<Found>, TestbedError> {
+    pub fn all(root: &Path) -> Result<Vec<FoundLedger>, TestbedError> {
         let mut found = Vec::new();
         let Some(root) = OwnFolder::open(root)? else { return Ok(found) };
         for name in root.names()? {
@@ -325,7 +325,7 @@ impl Ledger {
             };
             let serving = serving.into_values().filter(lives).collect();
             let falls = falls && is_held;
-            found.push(Found { bed, of, serving, is_held, falls, stood, things, cut });
+            found.push(FoundLedger { bed, of, serving, is_held, falls, stood, things, cut });
         }
         found.sort_by(|a, b| a.bed.cmp(&b.bed));
         Ok(found)
@@ -344,7 +344,7 @@ impl Drop for Ledger {
 /// What this host has of our names that stands in none of these ledgers: it is told, and left
 /// alone, as nothing proves it ours.
 #[must_use]
-pub fn without_ledger(found: &[Found]) -> Vec<String> {
+pub fn without_ledger(found: &[FoundLedger]) -> Vec<String> {
     // Each of these names has the id of its bed behind the prefix.
     let places = [
         ("network namespace", "/run/netns", "pl-"),

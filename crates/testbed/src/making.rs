@@ -32,7 +32,7 @@ pub(crate) const OWN_PROGRAM: &str = "plimsoll";
 
 /// The bed that an instance is of.
 #[derive(Clone, Copy)]
-pub(crate) struct Of<'a> {
+pub(crate) struct BedContext<'a> {
     /// The bed's id, which stands in all names.
     pub(crate) id: &'a str,
     /// What gives instances their places.
@@ -43,7 +43,7 @@ pub(crate) struct Of<'a> {
 
 /// What is done for one instance.
 pub(crate) struct Making<'a> {
-    of: Of<'a>,
+    of: BedContext<'a>,
     role: &'a Role,
     instance: &'a Instance,
     texts: Texts<'a>,
@@ -55,7 +55,7 @@ impl<'a> Making<'a> {
     /// # Errors
     /// A parameter that the recipe does not have, or that cannot be filled in.
     pub(crate) fn new(
-        of: Of<'a>,
+        of: BedContext<'a>,
         role: &'a Role,
         instance: &'a Instance,
         stand: &'a BTreeMap<String, Stands>,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::command::{Deadline, run};
 use crate::error::TestbedError;
 use crate::folder::{self, Manner};
-use crate::making::{Making, Of, program};
+use crate::making::{BedContext, Making, program};
 use crate::op::Op;
 use crate::output;
 use crate::provider::Provider;
@@ -33,7 +33,7 @@ const SHARED: usize = 252;
 /// An instance that stands.
 #[derive(Clone)]
 pub struct Reach<'a> {
-    pub(crate) of: Of<'a>,
+    pub(crate) of: BedContext<'a>,
     pub(crate) role: &'a Role,
     pub(crate) instance: Instance,
     pub(crate) worker: &'a Worker<'a>,

@@ -293,7 +293,7 @@ impl Default for Stop {
 
 /// A recipe, and where it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct LocatedRecipe {
     /// The recipe.
     pub recipe: Recipe,
     /// Its text.
@@ -318,7 +318,7 @@ pub fn is_shipped(name: &str) -> bool {
 ///
 /// # Errors
 /// A name without a recipe; a text that is none.
-pub fn find(name: &str, folder: &Path) -> Result<Found, TestbedError> {
+pub fn find(name: &str, folder: &Path) -> Result<LocatedRecipe, TestbedError> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || !name.chars().all(is_name) {
         let text = format!("find the recipe `{name}`: expected letters, digits, - and _");
@@ -341,7 +341,7 @@ pub fn find(name: &str, folder: &Path) -> Result<Found, TestbedError> {
         Err(error) => return Err(TestbedError::file("read", own)(error)),
     };
     let recipe = parse(name, &text)?;
-    Ok(Found { recipe, text, is_own })
+    Ok(LocatedRecipe { recipe, text, is_own })
 }
 
 /// Reads the text of a recipe.
@@ -418,7 +418,7 @@ fn check_reload(reload: &Reload) -> Result<(), String> {
     }
 }
 
-impl Found {
+impl LocatedRecipe {
     /// What two recipes must have in common for an instance of one to become one of the other by
     /// its files alone: all but what is written, and but parameters that are no secrets.
     #[must_use]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::agent::Agent;
 use crate::image::Start;
-use crate::recipe::{Found, Scalar};
+use crate::recipe::{LocatedRecipe, Scalar};
 
 /// The limits of each instance of a role.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +43,7 @@ pub struct Role {
     /// Its name.
     pub name: String,
     /// How its instances are made.
-    pub recipe: Found,
+    pub recipe: LocatedRecipe,
     /// How many there are.
     pub count: u32,
     /// What each may use.

@@ -3,11 +3,11 @@
 //! `## [Unreleased]` first, then releases `## [1.2.3] - 2026-01-31` from the newest to the oldest;
 //! in each, sections by kind of change, and in each of these a list that is not empty.
 
-use super::{File, Found, Tree};
+use super::{File, Remark, Tree};
 
 const KINDS: [&str; 6] = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"];
 
-pub(super) fn check(_: &Tree, file: &File) -> Vec<Found> {
+pub(super) fn check(_: &Tree, file: &File) -> Vec<Remark> {
     if file.path != "CHANGELOG.md" {
         return Vec::new();
     }
@@ -27,7 +27,7 @@ pub(super) fn check(_: &Tree, file: &File) -> Vec<Found> {
 
 #[derive(Default)]
 struct Reader {
-    found: Vec<Found>,
+    found: Vec<Remark>,
     titled: bool,
     releases: usize,
     /// The version above, as far as one was read.

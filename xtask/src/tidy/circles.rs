@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::rust::{line_of, words_with_place};
-use super::{File, Found, Tree};
+use super::{File, Remark, Tree};
 
 /// The crates that have to be free of circles.
 const FREE: &[&str] = &["experiment", "load", "plan", "report", "runs", "testbed"];
@@ -22,7 +22,7 @@ pub(crate) struct Circle {
     pub(crate) imports: Vec<(String, String, (String, usize))>,
 }
 
-pub(super) fn check(tree: &Tree) -> Vec<(String, Found)> {
+pub(super) fn check(tree: &Tree) -> Vec<(String, Remark)> {
     let circles = by_crate(tree);
     let kept = circles.iter().filter(|(name, _)| FREE.contains(&name.as_str()));
     let imports = kept

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Found, Tree};
+use super::{Remark, Tree};
 
 /// From the lowest to the highest: the floor's name, the crates on it.
 const FLOORS: &[(&str, &[&str])] = &[
@@ -30,7 +30,7 @@ const TESTING: &str = "testing";
 
 const PAGE: &str = "docs/architecture.md";
 
-pub(super) fn check(tree: &Tree) -> Vec<(String, Found)> {
+pub(super) fn check(tree: &Tree) -> Vec<(String, Remark)> {
     let Some(metadata) = &tree.metadata else { return Vec::new() };
     let mut found = imports(FLOORS, APPLICATIONS, metadata);
     match tree.file(PAGE) {
@@ -64,7 +64,7 @@ fn imports(
     floors: &Floors<'_>,
     (applications, known): Applications<'_>,
     metadata: &Value,
-) -> Vec<(String, Found)> {
+) -> Vec<(String, Remark)> {
     let mut found = Vec::new();
     let none = Vec::new();
     for package in metadata["packages"].as_array().unwrap_or(&none) {
@@ -113,7 +113,7 @@ fn imports(
 }
 
 /// Compares the page's table, rows `| floor | `crate` … |`, with the list.
-fn table(floors: &Floors<'_>, page: &str) -> Vec<Found> {
+fn table(floors: &Floors<'_>, page: &str) -> Vec<Remark> {
     let mut shown: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
     for (index, line) in page.lines().enumerate() {
         let mut cells = line.split('|').skip(1).map(str::trim);

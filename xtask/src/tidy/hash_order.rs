@@ -1,9 +1,9 @@
 //! No collection whose order differs from run to run: it would break replay by seed.
 
 use super::rust::{line_of, words_with_place};
-use super::{File, Found, Tree};
+use super::{File, Remark, Tree};
 
-pub(super) fn check(_: &Tree, file: &File) -> Vec<Found> {
+pub(super) fn check(_: &Tree, file: &File) -> Vec<Remark> {
     let Some(rust) = &file.rust else { return Vec::new() };
     let mut found = Vec::new();
     for (at, word) in words_with_place(&rust.code) {

@@ -1,11 +1,11 @@
 //! Every Rust file begins with a `//!` header that says what it is.
 
-use super::{File, Found, Tree};
+use super::{File, Remark, Tree};
 
 /// A name repeated is no header.
 const LEAST_WORDS: usize = 3;
 
-pub(super) fn check(_: &Tree, file: &File) -> Vec<Found> {
+pub(super) fn check(_: &Tree, file: &File) -> Vec<Remark> {
     if file.rust.is_none() {
         return Vec::new();
     }

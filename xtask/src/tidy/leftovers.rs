@@ -1,9 +1,9 @@
 //! What was left to do: `todo!`, `unimplemented!`, `dbg!`, and tests ignored without a reason.
 
 use super::rust::{line_of, words_with_place};
-use super::{File, Found, Tree};
+use super::{File, Remark, Tree};
 
-pub(super) fn check(_: &Tree, file: &File) -> Vec<Found> {
+pub(super) fn check(_: &Tree, file: &File) -> Vec<Remark> {
     let Some(rust) = &file.rust else { return Vec::new() };
     let code = &rust.code;
     let mut found = Vec::new();

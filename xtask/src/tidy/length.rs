@@ -3,13 +3,13 @@
 //! rustfmt keeps the width of code but not of strings and comments, and clippy counts a function's
 //! statements, not the screen it needs: so both are counted here, all lines included.
 
-use super::{File, Found, Tree};
+use super::{File, Remark, Tree};
 
 const FILE_LINES: usize = 600;
 const FUNCTION_LINES: usize = 70;
 const COLUMNS: usize = 100;
 
-pub(super) fn files(_: &Tree, file: &File) -> Vec<Found> {
+pub(super) fn files(_: &Tree, file: &File) -> Vec<Remark> {
     let lines = file.text.lines().count();
     if file.rust.is_none() || lines <= FILE_LINES {
         return Vec::new();
@@ -18,7 +18,7 @@ pub(super) fn files(_: &Tree, file: &File) -> Vec<Found> {
     vec![(FILE_LINES + 1, what, "give each idea a file of its own".to_owned())]
 }
 
-pub(super) fn functions(_: &Tree, file: &File) -> Vec<Found> {
+pub(super) fn functions(_: &Tree, file: &File) -> Vec<Remark> {
     let Some(rust) = &file.rust else { return Vec::new() };
     let mut found = Vec::new();
     for (first, name, last) in rust.functions() {
@@ -31,7 +31,7 @@ pub(super) fn functions(_: &Tree, file: &File) -> Vec<Found> {
     found
 }
 
-pub(super) fn lines(_: &Tree, file: &File) -> Vec<Found> {
+pub(super) fn lines(_: &Tree, file: &File) -> Vec<Remark> {
     if file.rust.is_none() || file.path.contains("golden") {
         return Vec::new();
     }
@@ -59,7 +59,7 @@ mod tests {
 
     const NONE: [usize; 0] = [];
 
-    fn of(check: fn(&Tree, &File) -> Vec<Found>, path: &str, text: &str) -> Vec<usize> {
+    fn of(check: fn(&Tree, &File) -> Vec<Remark>, path: &str, text: &str) -> Vec<usize> {
         let file = File::new(path, text);
         check(&Tree::default(), &file).into_iter().map(|(line, ..)| line).collect()
     }

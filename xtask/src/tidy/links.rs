@@ -5,9 +5,9 @@
 //! Code blocks and code spans hold no links. Addresses with a scheme are not looked up: the check
 //! needs no network. Anchors are formed as GitHub forms them.
 
-use super::{File, Found, Tree};
+use super::{File, Remark, Tree};
 
-pub(super) fn check(tree: &Tree, file: &File) -> Vec<Found> {
+pub(super) fn check(tree: &Tree, file: &File) -> Vec<Remark> {
     let faults: Vec<(usize, String)> = match &file.rust {
         Some(rust) => named_pages(&rust.comments)
             .into_iter()

@@ -5,7 +5,7 @@
 //! for. Lock files are cargo's, not ours.
 
 use super::rust::line_of;
-use super::{File, Found, Tree};
+use super::{File, Remark, Tree};
 
 /// Hosts of package registries: a mirror must do as well, so none is named.
 const REGISTRIES: [(&str, &str); 12] = [
@@ -46,7 +46,7 @@ const MAKING: [(&str, &str); 16] = [
 /// Folders of one machine.
 const PLACES: [(&str, &str); 3] = [("/wo", "rk/"), ("/tmp/", "work"), ("/ro", "ot/")];
 
-pub(super) fn check(_: &Tree, file: &File) -> Vec<Found> {
+pub(super) fn check(_: &Tree, file: &File) -> Vec<Remark> {
     if file.path.ends_with(".lock") || file.path.ends_with("-lock.json") {
         return Vec::new();
     }

@@ -6,7 +6,7 @@
 //! uses `OwnFolder`, or says in an excuse who does, or why nothing is made or obeyed there.
 
 use super::rust::line_of;
-use super::{File, Found, Tree};
+use super::{File, Remark, Tree};
 
 /// What names such a place, as it begins in the text.
 const PLACES: [&str; 8] = [
@@ -20,7 +20,7 @@ const PLACES: [&str; 8] = [
     "env::temp_dir()",
 ];
 
-pub(super) fn check(_: &Tree, file: &File) -> Vec<Found> {
+pub(super) fn check(_: &Tree, file: &File) -> Vec<Remark> {
     let is_shipped = ["crates/", "apps/"].iter().any(|of| file.path.starts_with(of))
         && file.path.contains("/src/")
         && !file.path.starts_with("crates/testing/")

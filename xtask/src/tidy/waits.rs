@@ -2,7 +2,7 @@
 //! with the machine: it needs a reason, and there may only be fewer of those.
 
 use super::rust::{line_of, words_with_place};
-use super::{File, Found, Tree};
+use super::{File, Remark, Tree};
 
 /// So many reasons there are at most. The number is made smaller when one goes.
 const MOST: usize = 23;
@@ -13,13 +13,13 @@ const REASON: &str = "tidy: allow(waits,";
 /// How a length stands on a command line of a test.
 const FLAG: &str = "\"--for\", \"";
 
-pub(super) fn check(tree: &Tree) -> Vec<(String, Found)> {
+pub(super) fn check(tree: &Tree) -> Vec<(String, Remark)> {
     let tests = || tree.files.iter().filter(|file| is_test(&file.path));
     let found = tests().flat_map(|file| {
         let waits = sleeps(file).into_iter().chain(lengths(file));
         waits.map(|(line, what)| (file.path.clone(), (line, what.to_owned(), remedy())))
     });
-    let mut found: Vec<(String, Found)> = found.collect();
+    let mut found: Vec<(String, Remark)> = found.collect();
     let reasons = || tests().flat_map(|file| file.text.matches(REASON).map(|_| &file.path));
     if let Some(path) = reasons().nth(MOST) {
         let what = format!("{} tests have a reason to wait, more than {MOST}", reasons().count());

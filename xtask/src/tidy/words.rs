@@ -7,7 +7,7 @@
 //! `--thing` are passed over: they are named by the program that has them.
 
 use super::rust::words_with_place;
-use super::{File, Found, Tree};
+use super::{File, Remark, Tree};
 
 const LIST: &str = include_str!("../../words.txt");
 
@@ -24,11 +24,11 @@ struct Entry {
     instead: String,
 }
 
-pub(super) fn check(_: &Tree, file: &File) -> Vec<Found> {
+pub(super) fn check(_: &Tree, file: &File) -> Vec<Remark> {
     found_in(&entries_of(LIST), file)
 }
 
-fn found_in(entries: &[Entry], file: &File) -> Vec<Found> {
+fn found_in(entries: &[Entry], file: &File) -> Vec<Remark> {
     if file.rust.is_none() && !file.is_page() {
         return Vec::new();
     }
@@ -54,7 +54,7 @@ fn found_in(entries: &[Entry], file: &File) -> Vec<Found> {
     found
 }
 
-fn fault(line: usize, what: &str, entry: &Entry) -> Found {
+fn fault(line: usize, what: &str, entry: &Entry) -> Remark {
     (line, format!("{what} `{}`", entry.words.join(" ")), format!("use {}", entry.instead))
 }
 

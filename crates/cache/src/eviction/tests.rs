@@ -24,7 +24,7 @@ pub(super) struct Case {
 
 /// What was seen of one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct RequestOutcome {
     hit: bool,
     /// Whether the object was taken in.
     inserted: bool,
@@ -34,7 +34,7 @@ pub(super) struct Seen {
     inside: Vec<u32>,
 }
 
-pub(super) type Watched = fn(&Case) -> Vec<Seen>;
+pub(super) type Watched = fn(&Case) -> Vec<RequestOutcome>;
 
 impl Case {
     fn new(requests: &[u32], sizes: &[u64], capacity: u64) -> Self {
@@ -70,7 +70,7 @@ fn inside<P: Eviction>(policy: &P, case: &Case) -> Vec<u32> {
 }
 
 /// Replays a case, and checks at each request what holds for every policy.
-pub(super) fn watched<P: Eviction>(case: &Case) -> Vec<Seen> {
+pub(super) fn watched<P: Eviction>(case: &Case) -> Vec<RequestOutcome> {
     let next = case.next();
     let sizes = Wide(&case.sizes);
     let input = Input { requests: &case.requests, sizes, next: &next, seconds: &case.seconds };
@@ -100,7 +100,7 @@ pub(super) fn watched<P: Eviction>(case: &Case) -> Vec<Seen> {
         assert!(case.total(&after) <= case.capacity, "{} at {at}: {case:?}", P::NAME);
         assert!(!inserted || case.size(object) <= case.capacity, "{} at {at}", P::NAME);
         before.clone_from(&after);
-        all.push(Seen { hit, inserted, gone, inside: after });
+        all.push(RequestOutcome { hit, inserted, gone, inside: after });
     }
     assert!(policy.memory_bytes() > 0);
     all
@@ -128,7 +128,7 @@ fn equal_cases() -> impl Strategy<Value = Case> {
     })
 }
 
-fn see(name: &str, case: &Case) -> Vec<Seen> {
+fn see(name: &str, case: &Case) -> Vec<RequestOutcome> {
     (Kind::named(name).unwrap().watched)(case)
 }
 

@@ -20,7 +20,7 @@ use plimsoll_workload::access_log::{self, Answered, Format as LogFormat, LogLine
 use super::collect::{Collector, Has, Row};
 use super::input::Input;
 use super::read::Limits;
-use super::{Format, Told, Trace, TraceError, address};
+use super::{Format, ReadSummary, Trace, TraceError, address};
 
 /// Statuses of answers that a cache may keep without being told so, and 304.
 const CACHEABLE: [u16; 13] = [200, 203, 204, 206, 300, 301, 304, 308, 404, 405, 410, 414, 501];
@@ -36,7 +36,7 @@ pub fn read(
     input: Input,
     format: Option<LogFormat>,
     limits: &Limits,
-) -> Result<(Trace, Told), TraceError> {
+) -> Result<(Trace, ReadSummary), TraceError> {
     let path = input.path().to_owned();
     let mut log =
         LogReader::new(input, &path.display().to_string(), format.map(Into::into).as_ref())?;
@@ -45,7 +45,7 @@ pub fn read(
         _ => return Err(TraceError::Json { path }),
     };
     let has = Has { sizes: true, seconds: true, clients: true };
-    let told = Told::new(Format::Log(format));
+    let told = ReadSummary::new(Format::Log(format));
     let mut collector = Collector::new(has, *limits, told);
     let mut name = Vec::new();
     while let Some(line) = log.next_line()? {
@@ -71,7 +71,11 @@ pub fn read(
 }
 
 /// The request to a cache, or `None`, and why in `told`.
-fn row<'a>(answered: &Answered<'a>, told: &mut Told, name: &'a mut Vec<u8>) -> Option<Row<'a>> {
+fn row<'a>(
+    answered: &Answered<'a>,
+    told: &mut ReadSummary,
+    name: &'a mut Vec<u8>,
+) -> Option<Row<'a>> {
     if answered.method != b"GET" {
         told.skipped.methods.count(answered.method);
         return None;
@@ -104,7 +108,7 @@ mod tests {
     use std::io::Cursor;
     use std::path::Path;
 
-    fn read_text(text: &str) -> Result<(Trace, Told), TraceError> {
+    fn read_text(text: &str) -> Result<(Trace, ReadSummary), TraceError> {
         let reader = Cursor::new(text.as_bytes().to_vec());
         let input = Input::new(reader, Path::new("access.log"), Some(text.len() as u64))?;
         read(input, None, &Limits { requests: 10, ..Limits::default() })

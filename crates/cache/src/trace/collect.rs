@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use super::largest_size::{self, LargestSize};
 use super::names::{NameIndex, NoRoom, TextIndex};
 use super::read::Limits;
-use super::seen::{self, Seen};
-use super::{MAX_OBJECT_BYTES, Told, Trace, TraceError, UnreadableLine};
+use super::{MAX_OBJECT_BYTES, ReadSummary, Trace, TraceError, UnreadableLine};
 
 /// One request.
 #[derive(Debug, Clone, Copy)]
@@ -32,11 +32,11 @@ pub(super) struct Collector {
     limits: Limits,
     names: NameIndex,
     requests: Vec<u32>,
-    seen: Vec<Seen>,
+    seen: Vec<LargestSize>,
     clock: Clock,
     clients: TextIndex,
     client_of: Vec<u32>,
-    pub told: Told,
+    pub told: ReadSummary,
 }
 
 /// What stops a reader.
@@ -57,7 +57,7 @@ impl Full {
 }
 
 impl Collector {
-    pub(super) fn new(has: Has, limits: Limits, told: Told) -> Self {
+    pub(super) fn new(has: Has, limits: Limits, told: ReadSummary) -> Self {
         Self {
             has,
             limits,
@@ -91,7 +91,7 @@ impl Collector {
         self.requests.push(object);
         if self.has.sizes {
             if object as usize >= self.seen.len() {
-                self.seen.push(Seen::default());
+                self.seen.push(LargestSize::default());
             }
             let size = row.size.unwrap_or(0);
             self.told.requests_without_size += u64::from(size == 0);
@@ -113,7 +113,7 @@ impl Collector {
     }
 
     /// The trace.
-    pub(super) fn finish(mut self, path: &Path) -> Result<(Trace, Told), TraceError> {
+    pub(super) fn finish(mut self, path: &Path) -> Result<(Trace, ReadSummary), TraceError> {
         let told = &mut self.told;
         if let Some(first) = told.first_unreadable.as_ref()
             && told.unreadable > told.lines / super::read::MAX_UNREADABLE_ONE_IN
@@ -137,7 +137,7 @@ impl Collector {
         told.out_of_order = self.clock.out_of_order;
         let mut trace = Trace::new(self.requests, self.names.finish()).map_err(misfit)?;
         if self.has.sizes
-            && let Some(sizes) = seen::table(self.seen.iter().copied(), told)
+            && let Some(sizes) = largest_size::table(self.seen.iter().copied(), told)
         {
             trace = trace.with_size_table(sizes).map_err(misfit)?;
         }

@@ -40,7 +40,7 @@ use std::path::Path;
 use self::section::Sections;
 use super::input::Input;
 use super::read::Limits;
-use super::{Format, Names, SizeTable, Told, Trace, TraceError};
+use super::{Format, Names, ReadSummary, SizeTable, Trace, TraceError};
 
 pub use write::{write, write_file};
 
@@ -78,7 +78,7 @@ struct Parts {
 /// the limits; a reader that fails.
 ///
 /// *Cost*: the memory of the trace; a plain file's own length bounds what is made for it.
-pub fn read(input: Input, limits: &Limits) -> Result<(Trace, Told), TraceError> {
+pub fn read(input: Input, limits: &Limits) -> Result<(Trace, ReadSummary), TraceError> {
     let path = input.path().to_owned();
     let mut sections = Sections::begin(input)?;
     let head = sections.head();
@@ -90,7 +90,7 @@ pub fn read(input: Input, limits: &Limits) -> Result<(Trace, Told), TraceError> 
         parts.take(&mut sections, limits)?;
     }
     sections.end()?;
-    let mut told = Told::new(Format::Compiled);
+    let mut told = ReadSummary::new(Format::Compiled);
     told.lines = head.requests;
     let trace = parts.trace(&sections)?;
     if trace.is_empty() {

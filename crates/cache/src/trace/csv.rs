@@ -25,12 +25,12 @@ mod value;
 use plimsoll_workload::access_log::{Line, Lines};
 
 use self::columns::{Columns, TimeUnit};
-use self::fields::{Fields, Found};
+use self::fields::{Fields, LineFields};
 use self::value::Size;
 use super::collect::{Collector, Full, Has, Row};
 use super::input::Input;
 use super::read::Limits;
-use super::{Format, Told, Trace, TraceError, address};
+use super::{Format, ReadSummary, Trace, TraceError, address};
 
 /// What look-ups are called, in lower case.
 const LOOKUPS: [&str; 13] = [
@@ -74,7 +74,7 @@ pub fn read(
     input: Input,
     columns: Option<&Columns>,
     limits: &Limits,
-) -> Result<(Trace, Told), TraceError> {
+) -> Result<(Trace, ReadSummary), TraceError> {
     let path = input.path().to_owned();
     let is_given = columns.is_some();
     let mut lines = Lines::new(input);
@@ -88,7 +88,7 @@ pub fn read(
         seconds: columns.time.is_some(),
         clients: columns.client.is_some(),
     };
-    let mut told = Told::new(Format::Csv);
+    let mut told = ReadSummary::new(Format::Csv);
     (told.passed_over, told.taken) = (layout.passed_over, layout.taken);
     let mut rows = Rows {
         // A table of one column that nobody named is taken for text where it has blanks.
@@ -161,7 +161,7 @@ impl Rows {
 }
 
 fn row<'a>(
-    found: &Found<'a>,
+    found: &LineFields<'a>,
     unit: TimeUnit,
     name: &'a mut Vec<u8>,
 ) -> Result<Row<'a>, &'static str> {

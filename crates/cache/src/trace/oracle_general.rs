@@ -3,18 +3,19 @@
 //! to the object, from 1, or -1.
 //!
 //! `next` is not read: a trace knows its own ([`Trace::next_uses`]). libCacheSim leaves requests
-//! of zero bytes out; here they count, and are told of ([`super::Told::requests_without_size`]).
+//! of zero bytes out; here they count, and are told of
+//! ([`super::ReadSummary::requests_without_size`]).
 
 use std::io::Write;
 use std::path::Path;
 
 use super::collect::{Clock, Full};
 use super::input::Input;
+use super::largest_size;
 use super::read::Limits;
 use super::save::save;
-use super::seen;
 use super::table::{BATCH, Record, Table};
-use super::{Format, NEVER, Names, Told, Trace, TraceError};
+use super::{Format, NEVER, Names, ReadSummary, Trace, TraceError};
 
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 24;
@@ -28,9 +29,9 @@ const BLOCK_RECORDS: usize = 64 * BATCH;
 /// fails.
 ///
 /// *Cost*: 8 bytes a request; while reading, 24 to 43 bytes an object more.
-pub fn read(mut input: Input, limits: &Limits) -> Result<(Trace, Told), TraceError> {
+pub fn read(mut input: Input, limits: &Limits) -> Result<(Trace, ReadSummary), TraceError> {
     let path = input.path().to_owned();
-    let mut told = Told::new(Format::OracleGeneral);
+    let mut told = ReadSummary::new(Format::OracleGeneral);
     let (mut table, mut clock) = (Table::new(), Clock::default());
     let mut requests: Vec<u32> = Vec::new();
     if let Some(length) = input.length() {
@@ -74,7 +75,7 @@ fn take(
     table: &mut Table,
     clock: &mut Clock,
     requests: &mut Vec<u32>,
-    told: &mut Told,
+    told: &mut ReadSummary,
 ) {
     let mut records = [Record::default(); BATCH];
     let mut numbers = [0; BATCH];
@@ -94,16 +95,16 @@ fn finish(
     requests: Vec<u32>,
     table: Table,
     seconds: Vec<u32>,
-    mut told: Told,
+    mut told: ReadSummary,
     path: &Path,
-) -> Result<(Trace, Told), TraceError> {
+) -> Result<(Trace, ReadSummary), TraceError> {
     if requests.is_empty() {
         return Err(TraceError::Empty { path: path.to_owned(), of: String::new() });
     }
     let misfit = |source| TraceError::Misfit { path: path.to_owned(), source };
     let entries = table.into_entries();
     let names = Names::Numbers(entries.iter().map(|entry| entry.id).collect());
-    let sizes = seen::table(entries.iter().map(|entry| entry.seen), &mut told);
+    let sizes = largest_size::table(entries.iter().map(|entry| entry.seen), &mut told);
     drop(entries);
     let mut trace = Trace::new(requests, names).map_err(misfit)?;
     trace = trace.with_seconds(seconds).map_err(misfit)?;
@@ -218,7 +219,7 @@ mod tests {
         .concat()
     }
 
-    fn read_bytes(bytes: &[u8], limits: &Limits) -> Result<(Trace, Told), TraceError> {
+    fn read_bytes(bytes: &[u8], limits: &Limits) -> Result<(Trace, ReadSummary), TraceError> {
         let length = Some(bytes.len() as u64);
         read(Input::new(Cursor::new(bytes.to_vec()), Path::new("t"), length)?, limits)
     }

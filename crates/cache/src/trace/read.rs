@@ -12,7 +12,7 @@ use plimsoll_workload::access_log::Format as LogFormat;
 use super::collect::excerpt;
 use super::csv::columns::Columns;
 use super::input::Input;
-use super::{Format, Told, Trace, TraceError, access_log, compiled, csv, oracle_general};
+use super::{Format, ReadSummary, Trace, TraceError, access_log, compiled, csv, oracle_general};
 
 /// One line in this many may be unreadable; with more, the file is taken not to be what it was
 /// read as.
@@ -49,14 +49,17 @@ impl Default for Limits {
 /// Reads a file.
 ///
 /// *Errors*: a file that cannot be read, or is no trace; each says where.
-pub fn read(path: &Path, options: &ReadOptions) -> Result<(Trace, Told), TraceError> {
+pub fn read(path: &Path, options: &ReadOptions) -> Result<(Trace, ReadSummary), TraceError> {
     read_input(Input::open(path)?, options)
 }
 
 /// Reads what is open already.
 ///
 /// *Errors*: as [`read`].
-pub fn read_input(mut input: Input, options: &ReadOptions) -> Result<(Trace, Told), TraceError> {
+pub fn read_input(
+    mut input: Input,
+    options: &ReadOptions,
+) -> Result<(Trace, ReadSummary), TraceError> {
     // A packed file that cannot be unpacked says so before any reader takes a part of it.
     input.head()?;
     let format = match options.format {
@@ -144,7 +147,7 @@ mod tests {
     use plimsoll_units::failure::told;
     use std::io::Cursor;
 
-    fn read_named(name: &str, bytes: &[u8]) -> Result<(Trace, Told), TraceError> {
+    fn read_named(name: &str, bytes: &[u8]) -> Result<(Trace, ReadSummary), TraceError> {
         let input = Input::new(Cursor::new(bytes.to_vec()), Path::new(name), None)?;
         read_input(input, &ReadOptions::default())
     }

@@ -10,7 +10,7 @@
 //! its numbers being hashed again.
 
 use super::hash;
-use super::seen::Seen;
+use super::largest_size::LargestSize;
 use crate::prefetch;
 
 /// How many are looked up at once: enough to hide what memory takes, few enough that nothing asked
@@ -23,7 +23,7 @@ pub(super) struct Entry {
     /// Its number in the trace.
     pub id: u64,
     /// Its size.
-    pub seen: Seen,
+    pub seen: LargestSize,
 }
 
 /// One request to look up.
@@ -119,7 +119,7 @@ impl Table {
             at = (at + 1) & mask;
         }
         // A trace has at most 2^32 - 2 requests, so its objects leave slots of 2^32 free.
-        self.entries.push(Entry { id, seen: Seen::default() });
+        self.entries.push(Entry { id, seen: LargestSize::default() });
         let count = self.entries.len() as u64;
         self.slots[at] = u64::from(hash) << 32 | count;
         if count * 5 > self.slots.len() as u64 * 3 && self.shift > 0 {

@@ -12,7 +12,9 @@ use flate2::write::GzEncoder;
 use plimsoll_cache::trace::input::Input;
 use plimsoll_cache::trace::read::{Limits, ReadOptions, read_input};
 use plimsoll_cache::trace::reference::Reference;
-use plimsoll_cache::trace::{Format, Names, Told, Trace, TraceError, compiled, oracle_general};
+use plimsoll_cache::trace::{
+    Format, Names, ReadSummary, Trace, TraceError, compiled, oracle_general,
+};
 use plimsoll_workload::random::Stream;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
@@ -96,7 +98,11 @@ pub(crate) fn check(format: &str, seed: u64) -> Result<(), String> {
     }
 }
 
-fn read(bytes: &[u8], format: Option<Format>, long: bool) -> Result<(Trace, Told), TraceError> {
+fn read(
+    bytes: &[u8],
+    format: Option<Format>,
+    long: bool,
+) -> Result<(Trace, ReadSummary), TraceError> {
     let length = long.then_some(bytes.len() as u64);
     let input = Input::new(Cursor::new(bytes.to_vec()), Path::new("t"), length)?;
     read_input(input, &ReadOptions { format, columns: None, limits: LIMITS })

@@ -1,10 +1,10 @@
 //! Real traces, read where they lie; what they hold, their own page says.
 
 use plimsoll_cache::trace::read::{ReadOptions, read};
-use plimsoll_cache::trace::{Format, Names, Told, Trace};
+use plimsoll_cache::trace::{Format, Names, ReadSummary, Trace};
 
 /// A trace of the shared folder; `None`, said by name, where it is not there.
-fn shared(test: &str, name: &str) -> Option<(Trace, Told)> {
+fn shared(test: &str, name: &str) -> Option<(Trace, ReadSummary)> {
     let path = plimsoll_testing::shared(test, &format!("data/cache/{name}"))?;
     Some(read(&path, &ReadOptions::default()).expect("a trace"))
 }

@@ -8,12 +8,12 @@ use std::path::Path;
 use plimsoll_cache::trace::csv::is_lookup;
 use plimsoll_cache::trace::input::Input;
 use plimsoll_cache::trace::read::{ReadOptions, read_input};
-use plimsoll_cache::trace::{Told, Trace, TraceError};
+use plimsoll_cache::trace::{ReadSummary, Trace, TraceError};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
-fn read(text: &str, columns: Option<&str>) -> Result<(Trace, Told), TraceError> {
+fn read(text: &str, columns: Option<&str>) -> Result<(Trace, ReadSummary), TraceError> {
     let input = Input::new(Cursor::new(text.as_bytes().to_vec()), Path::new("t.txt"), None)?;
     let columns = columns.map(|columns| columns.parse().expect("columns"));
     read_input(input, &ReadOptions { columns, ..ReadOptions::default() })
@@ -42,7 +42,7 @@ const WORDS: [&str; 9] = ["once", "upon", "time", "key", "the", "id", "17", "a:b
 
 /// One row, whatever columns a table has of it.
 #[derive(Debug, Clone)]
-struct Asked {
+struct TableRow {
     object: u8,
     host: u8,
     client: u8,
@@ -77,12 +77,18 @@ struct Table {
     separator: &'static str,
     clock: Clock,
     hashed: bool,
-    rows: Vec<Asked>,
+    rows: Vec<TableRow>,
 }
 
 fn table() -> impl Strategy<Value = Table> {
     let asked = (0u8..6, 0u8..3, 0u8..3, select(&OPERATIONS[..]), 0u64..90).prop_map(
-        |(object, host, client, operation, since)| Asked { object, host, client, operation, since },
+        |(object, host, client, operation, since)| TableRow {
+            object,
+            host,
+            client,
+            operation,
+            since,
+        },
     );
     let kinds = vec![
         Kind::Time,
@@ -140,7 +146,7 @@ impl Table {
         if self.is_between_blanks() { name.replace(' ', "") } else { name }
     }
 
-    fn field(&self, kind: Kind, asked: &Asked, second: u64) -> String {
+    fn field(&self, kind: Kind, asked: &TableRow, second: u64) -> String {
         match kind {
             Kind::Time => match self.clock {
                 Clock::Number(_, from, unit) => (from + second * unit).to_string(),
@@ -183,26 +189,26 @@ impl Table {
     }
 
     /// Objects of hosts of their own, where hosts are not clients.
-    fn object(&self, asked: &Asked) -> (u8, u8) {
+    fn object(&self, asked: &TableRow) -> (u8, u8) {
         let of_host = self.has(Kind::Host) && self.has(Kind::Path);
         (if of_host { asked.host } else { 0 }, asked.object)
     }
 
     /// The look-ups, each with its second.
-    fn lookups(&self) -> Vec<(&Asked, u64)> {
+    fn lookups(&self) -> Vec<(&TableRow, u64)> {
         let mut second = 0;
         let all = self.rows.iter().map(|asked| {
             second += asked.since;
             (asked, second)
         });
         let counts =
-            |asked: &Asked| !self.has(Kind::Operation) || is_lookup(asked.operation.as_bytes());
+            |asked: &TableRow| !self.has(Kind::Operation) || is_lookup(asked.operation.as_bytes());
         all.filter(|(asked, _)| counts(asked)).collect()
     }
 }
 
 /// The same for all requests to an object, whatever its host.
-fn size(asked: &Asked) -> u64 {
+fn size(asked: &TableRow) -> u64 {
     10 + u64::from(asked.object)
 }
 

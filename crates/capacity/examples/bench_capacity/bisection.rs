@@ -1,7 +1,7 @@
 //! The baseline: doubling, then bisection, in windows of five seconds, for a given load time.
 
 use plimsoll_capacity::hold::Hold;
-use plimsoll_capacity::search::{Check, Found, Search, Step};
+use plimsoll_capacity::search::{Check, Search, SearchEstimate, Step};
 use plimsoll_capacity::window::{Offer, Phase, Verdict, Window};
 
 const WINDOW_S: f64 = 5.0;
@@ -58,9 +58,9 @@ impl Search for Bisection {
         self.verdict
     }
 
-    fn so_far(&self) -> Found {
+    fn so_far(&self) -> SearchEstimate {
         // It holds nothing: what it claims is taken as it is.
         let holds = vec![Hold { rate_per_s: self.middle(), check: Check::Held }];
-        Found { estimate_per_s: Some(self.middle()), holds, ..Found::default() }
+        SearchEstimate { estimate_per_s: Some(self.middle()), holds, ..SearchEstimate::default() }
     }
 }

@@ -17,7 +17,7 @@ use crate::bracket::Bracket;
 use crate::goal::Clause;
 use crate::hold::{self, Hold};
 use crate::pooled::Pooled;
-use crate::search::{Check, Found};
+use crate::search::{Check, SearchEstimate};
 use crate::window::{Phase, SLICE_S, Window};
 
 /// So many holds at most break, and so many are made in all.
@@ -381,23 +381,23 @@ impl Adaptive {
     }
 
     /// What has been found so far, as far as the windows do not contradict it.
-    pub(super) fn found(&self) -> Found {
+    pub(super) fn found(&self) -> SearchEstimate {
         let mut found = self.found_near_the_line();
         let windows = self.windows.iter().chain(&self.set_aside);
         Pooled::of(windows, self.goal()).bind(&mut found);
         found
     }
 
-    fn found_near_the_line(&self) -> Found {
+    fn found_near_the_line(&self) -> SearchEstimate {
         let (telling, pauses) = (self.telling(), self.without_curve.and_then(|of| of.pauses));
         let bracket = Bracket::of(&telling, &self.holds, &self.goal());
-        let mut found = Found {
+        let mut found = SearchEstimate {
             lower_bound_per_s: if pauses.is_some() { bracket.held_per_s } else { self.kept },
             held_per_s: bracket.held_per_s,
             broken_per_s: bracket.broken_per_s,
             holds: self.holds.clone(),
             check: self.check,
-            ..Found::default()
+            ..SearchEstimate::default()
         };
         if self.reached_most {
             found.estimate_per_s = self.settings.max_rate_per_s;

@@ -61,7 +61,8 @@ pub(super) struct Local {
 impl Local {
     /// The line of the clause that is broken first; `None` where none is broken anywhere.
     pub(super) fn of(windows: &[Window], goal: &Goal, steepness: (f64, f64)) -> Option<Self> {
-        let lines = goal.clauses().filter_map(|clause| Seen::of(windows, clause)?.fit(steepness));
+        let lines =
+            goal.clauses().filter_map(|clause| ClausePoints::of(windows, clause)?.fit(steepness));
         lines.min_by(|a, b| a.line_per_s.total_cmp(&b.line_per_s))
     }
 
@@ -91,7 +92,7 @@ struct Point {
 }
 
 /// What was seen of a clause.
-struct Seen {
+struct ClausePoints {
     points: Vec<Point>,
     clause: Clause,
     allowed: f64,
@@ -105,7 +106,7 @@ fn logistic(y: f64) -> f64 {
     1.0 / (1.0 + libm::exp(-y))
 }
 
-impl Seen {
+impl ClausePoints {
     /// Windows that were not cut: to end where many are slow is to choose. `None` where the clause
     /// is not broken anywhere.
     fn of(windows: &[Window], clause: Clause) -> Option<Self> {

@@ -52,7 +52,7 @@ pub(super) struct Pauses {
 impl Pauses {
     /// Those that windows show, in the order of their time.
     pub(super) fn of(windows: &[Window], goal: &Goal) -> Option<Self> {
-        let starts = Seen::of(windows, goal)?.starts();
+        let starts = IdleWindows::of(windows, goal)?.starts();
         let (first, last) = (starts.first()?, starts.last()?);
         (starts.len() >= LEAST).then(|| {
             let every_s = (last - first) / (starts.len() - 1) as f64;
@@ -62,7 +62,7 @@ impl Pauses {
 
     /// Whether windows may show some.
     pub(super) fn may_be(windows: &[Window], goal: &Goal) -> bool {
-        Seen::of(windows, goal).is_some_and(|seen| seen.starts().len() >= FEW)
+        IdleWindows::of(windows, goal).is_some_and(|seen| seen.starts().len() >= FEW)
     }
 
     /// Clumps that come more often than windows of so many seconds.
@@ -82,12 +82,12 @@ impl Pauses {
 }
 
 /// Windows at which a queue would have nothing to wait for.
-struct Seen<'a> {
+struct IdleWindows<'a> {
     windows: Vec<&'a Window>,
     slow: Clause,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> IdleWindows<'a> {
     /// `None` where what is beyond the SLO in them comes in no clumps.
     fn of(windows: &'a [Window], goal: &Goal) -> Option<Self> {
         let slow = goal.clauses().next()?;

@@ -84,7 +84,7 @@ pub fn probe(
     plimsoll_load::sys::give_way();
     session.offer(0, &Times::Schedule(Arc::new(schedule), Arrivals::Poisson));
     session.end_at(length_ns.min(nanoseconds(sending.seconds)));
-    let mut seen = Seen::default();
+    let mut seen = ProbeResults::default();
     let mut step = probing.next(None);
     while let Step::Probe(more) = step {
         listener.probes(probing.probes(), probing.probes() + more);
@@ -127,7 +127,7 @@ pub fn probe(
 
 /// What has come back.
 #[derive(Default)]
-struct Seen {
+struct ProbeResults {
     /// Not shown yet.
     waiting: Vec<Probe>,
     ended: u64,
@@ -137,7 +137,7 @@ struct Seen {
     stopped: bool,
 }
 
-impl Seen {
+impl ProbeResults {
     fn take(&mut self, sample: &Sample) {
         self.ended += 1;
         if sample.error.is_some_and(|kind| !is_targets(kind)) {

@@ -2,7 +2,7 @@
 
 use crate::hand::window;
 use plimsoll_capacity::ladder::{Ladder, Settings, StepOf};
-use plimsoll_capacity::search::{Found, Search, Step};
+use plimsoll_capacity::search::{Search, SearchEstimate, Step};
 use plimsoll_capacity::window::{Phase, Verdict};
 use plimsoll_stats::slo::Comparison;
 
@@ -20,7 +20,10 @@ fn settings() -> Settings {
 }
 
 /// What it offers, where responses take `ms(rate)` milliseconds over a round trip of 5 ms.
-fn climb(settings: Settings, ms: impl Fn(f64) -> f64) -> (Vec<(u64, Phase, Verdict)>, Found) {
+fn climb(
+    settings: Settings,
+    ms: impl Fn(f64) -> f64,
+) -> (Vec<(u64, Phase, Verdict)>, SearchEstimate) {
     let mut ladder = Ladder::new(settings);
     let (mut steps, mut step) = (Vec::new(), ladder.next(None));
     loop {

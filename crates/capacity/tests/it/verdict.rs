@@ -4,7 +4,7 @@ use plimsoll_capacity::adaptive::{Adaptive, Settings};
 use plimsoll_capacity::conduct::{Ended, Limits, Outcome, Site, conduct};
 use plimsoll_capacity::hold::{CONFIRMS, Hold};
 use plimsoll_capacity::result::CapacityResult;
-use plimsoll_capacity::search::{Check, Found};
+use plimsoll_capacity::search::{Check, SearchEstimate};
 use plimsoll_capacity::simulated::Simulated;
 use plimsoll_capacity::simulated::admission::Admission;
 use plimsoll_capacity::verdict::{ending, settle};
@@ -23,17 +23,17 @@ fn holds() -> impl Strategy<Value = Vec<Hold>> {
     vec(hold, 0..5)
 }
 
-fn found() -> impl Strategy<Value = Found> {
+fn found() -> impl Strategy<Value = SearchEstimate> {
     let rate = || proptest::option::of(1.0..200.0_f64);
     (rate(), rate(), rate(), holds(), any::<bool>()).prop_map(
-        |(estimate_per_s, held_per_s, broken_per_s, holds, disagrees)| Found {
+        |(estimate_per_s, held_per_s, broken_per_s, holds, disagrees)| SearchEstimate {
             estimate_per_s,
             ci95: estimate_per_s.map(|rate| (0.95 * rate, 1.05 * rate)),
             held_per_s,
             broken_per_s,
             holds,
             disagrees,
-            ..Found::default()
+            ..SearchEstimate::default()
         },
     )
 }

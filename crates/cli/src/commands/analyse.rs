@@ -4,7 +4,7 @@ use super::compare::{Later, Shown, say_against, with_baseline, with_comparison};
 use super::runs::show_path;
 use super::simulate::types;
 use crate::exit::Exit;
-use crate::found;
+use crate::named_record;
 use crate::run_args::Analyse;
 use crate::terminal::align::align;
 use crate::terminal::error::Result;
@@ -24,7 +24,7 @@ use std::path::Path;
 /// Runs the command.
 pub(crate) fn run(args: &Analyse) -> Result<Exit> {
     args.ci.check()?;
-    let path = found::one(args.experiment.as_deref())?;
+    let path = named_record::one(args.experiment.as_deref())?;
     let against = with_baseline(&args.against, || Later::of(&path))?;
     let exit = show(&path, args.json, against.as_ref())?;
     let compared = against.as_ref().map(|against| &against.compared);

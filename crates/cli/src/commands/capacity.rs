@@ -71,7 +71,7 @@ fn perform(args: &Capacity) -> Result<Exit> {
         let ready = Ready::searched(plan, &place(&here))?;
         return super::check::show(&ready, &touches, &here, args.json);
     }
-    let asked = Asked::new(args, plan)?;
+    let asked = ReadySearch::new(args, plan)?;
     if let Some(path) = &args.model_out {
         crate::files::check_place("the service model", path)?;
     }
@@ -86,7 +86,7 @@ fn perform(args: &Capacity) -> Result<Exit> {
 }
 
 /// Searches once.
-fn once(asked: &Asked<'_>) -> Result<Exit> {
+fn once(asked: &ReadySearch<'_>) -> Result<Exit> {
     let args = asked.args;
     let (interrupts, id) = (Interrupts::watch()?, run_id(unix_ns()));
     let web = Web::start(&args.web, (&id, asked.name()))?;
@@ -136,18 +136,18 @@ fn once(asked: &Asked<'_>) -> Result<Exit> {
 }
 
 /// A search that was asked for, read and ready.
-pub(super) struct Asked<'a> {
+pub(super) struct ReadySearch<'a> {
     args: &'a Capacity,
     plan: Plan,
-    search: search::Asked,
+    search: search::SearchSettings,
     prepared: Prepared,
     locks: Locks,
     here: PathBuf,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> ReadySearch<'a> {
     fn new(args: &'a Capacity, plan: Plan) -> Result<Self> {
-        let search = search::Asked::of(&plan)?;
+        let search = search::SearchSettings::of(&plan)?;
         let here = std::env::current_dir()?;
         let prepared = prepare(&plan, &place(&here), true)?;
         // tidy: allow(shared-folder, `Locks` opens it)

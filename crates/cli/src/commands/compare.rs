@@ -10,7 +10,7 @@ mod shown;
 use crate::args::Compare;
 use crate::exit::Exit;
 use crate::figures;
-use crate::found;
+use crate::named_record;
 use crate::terminal::error::{FlagError, NotValid, Result, UsageError};
 pub(crate) use baseline::{Later, say_against, with_baseline, with_comparison};
 pub(crate) use loads::others;
@@ -183,12 +183,12 @@ fn sides(args: &Compare) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
         for path in side {
             if is_baseline(&path) {
                 all.push(path);
-            } else if path.is_file() && found::journal(&path).is_none() {
+            } else if path.is_file() && named_record::journal(&path).is_none() {
                 let text =
                     format!("compare {}: it is neither a run nor a baseline", path.display());
                 return Err(UsageError(text).into());
             } else {
-                all.extend(found::all(&path)?);
+                all.extend(named_record::all(&path)?);
             }
         }
         Ok(all)

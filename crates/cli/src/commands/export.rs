@@ -2,7 +2,7 @@
 
 use crate::args::Export;
 use crate::exit::Exit;
-use crate::found::{self, Found};
+use crate::named_record::{self, NamedRecord};
 use crate::terminal::error::{Context, FlagError, Result, UsageError, read};
 use crate::terminal::{print, say};
 use plimsoll_runs::experiment::{Experiment, cell_folder};
@@ -17,9 +17,9 @@ pub(crate) fn run(args: &Export) -> Result<Exit> {
     let format: Format =
         args.format.parse().map_err(|error| FlagError::new("--format", &args.format, error))?;
     let found = if args.run.as_os_str().is_empty() {
-        Found::Run(args.run.clone())
+        NamedRecord::Run(args.run.clone())
     } else {
-        found::what(Some(&args.run))?
+        named_record::what(Some(&args.run))?
     };
     if let Some(folder) = &args.figures {
         return figures(folder, found);
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Export) -> Result<Exit> {
         return periods(args, format, text, found);
     }
     match found {
-        Found::Experiment(_) if !matches!(format, Format::Csv | Format::Json) => {
+        NamedRecord::Experiment(_) if !matches!(format, Format::Csv | Format::Json) => {
             let what = match format {
                 Format::Hgrm => "response times",
                 Format::NamesCsv => "figures by name",
@@ -41,12 +41,12 @@ pub(crate) fn run(args: &Export) -> Result<Exit> {
             );
             Err(UsageError(text).into())
         }
-        Found::Experiment(path) => {
+        NamedRecord::Experiment(path) => {
             let experiment = Experiment::open(&path)?;
             write(args.output.as_deref(), |out| export_cells(&experiment, format, out))
         }
-        Found::Cell(path, number) => of_run(args, &cell_folder(&path, number), format),
-        Found::Run(path) => of_run(args, &path, format),
+        NamedRecord::Cell(path, number) => of_run(args, &cell_folder(&path, number), format),
+        NamedRecord::Run(path) => of_run(args, &path, format),
     }
 }
 
@@ -73,7 +73,7 @@ fn of_run(args: &Export, path: &Path, format: Format) -> Result<Exit> {
 }
 
 /// Exports series in periods.
-fn periods(args: &Export, format: Format, every: &str, found: Found) -> Result<Exit> {
+fn periods(args: &Export, format: Format, every: &str, found: NamedRecord) -> Result<Exit> {
     let every = read("--every", every, |text| match duration(text)? {
         every if every.is_zero() => {
             Err(ParseError::new("a duration above zero", text, 0, text.len()))
@@ -86,15 +86,15 @@ fn periods(args: &Export, format: Format, every: &str, found: Found) -> Result<E
     }
     let output = args.output.as_deref();
     match found {
-        Found::Experiment(path) => {
+        NamedRecord::Experiment(path) => {
             let experiment = Experiment::open(&path)?;
             write(output, |out| export_cell_periods(&experiment, every, out))
         }
-        Found::Cell(path, number) => {
+        NamedRecord::Cell(path, number) => {
             let run = Run::open(&cell_folder(&path, number))?;
             write(output, |out| export_periods(&run, every, out))
         }
-        Found::Run(path) => {
+        NamedRecord::Run(path) => {
             let run = Run::open(&path)?;
             write(output, |out| export_periods(&run, every, out))
         }
@@ -102,15 +102,15 @@ fn periods(args: &Export, format: Format, every: &str, found: Found) -> Result<E
 }
 
 /// Writes each chart of the page of a run or an experiment into a folder.
-fn figures(folder: &Path, found: Found) -> Result<Exit> {
+fn figures(folder: &Path, found: NamedRecord) -> Result<Exit> {
     let shown = folder.display();
     if folder.exists() && !folder.is_dir() {
         let text = format!("write figures into {shown}: it is a file; choose another place");
         return Err(UsageError(text).into());
     }
     let of = match found {
-        Found::Experiment(path) | Found::Run(path) => path,
-        Found::Cell(path, number) => cell_folder(&path, number),
+        NamedRecord::Experiment(path) | NamedRecord::Run(path) => path,
+        NamedRecord::Cell(path, number) => cell_folder(&path, number),
     };
     let pictures = super::report::page(&of)?.pictures();
     if pictures.is_empty() {

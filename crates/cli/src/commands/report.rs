@@ -2,7 +2,7 @@
 
 use crate::args::Report;
 use crate::exit::Exit;
-use crate::found;
+use crate::named_record;
 use crate::terminal::error::{Context, Result, UsageError};
 use crate::terminal::print;
 use plimsoll_analysis::analyse;
@@ -22,14 +22,14 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
     // The journal of replications stands beside their folders.
     let beside = match &args.runs[..] {
         [] => {
-            folders.push(found::one(None)?);
+            folders.push(named_record::one(None)?);
             None
         }
-        [named] => found::journal(named),
+        [named] => named_record::journal(named),
         _ => None,
     };
     for named in args.runs.iter().filter(|_| beside.is_none()) {
-        folders.extend(found::all(named)?);
+        folders.extend(named_record::all(named)?);
     }
     if folders.iter().any(|path| is_experiment(path)) && folders.len() > 1 {
         return worlds(args, &folders);

@@ -5,7 +5,7 @@ mod trend;
 
 use crate::args::RunsCommand;
 use crate::exit::Exit;
-use crate::found::{self, Found};
+use crate::named_record::{self, NamedRecord};
 use crate::tag_args::tag;
 use crate::terminal::error::Result;
 use crate::terminal::paint::Paint;
@@ -96,19 +96,19 @@ fn entry(run: &Entry) -> serde_json::Value {
 /// Shows what is meant: a run, an experiment, or one of its cells.
 fn show(named: Option<&Path>, figures: &[String], json: bool) -> Result<Exit> {
     let columns = crate::figures::named(figures)?;
-    show_what(found::what(named)?, &columns, json)
+    show_what(named_record::what(named)?, &columns, json)
 }
 
 /// Shows the run or experiment of a path.
 pub(crate) fn show_path(path: &Path, columns: &[&'static Figure], json: bool) -> Result<Exit> {
-    show_what(found::what(Some(path))?, columns, json)
+    show_what(named_record::what(Some(path))?, columns, json)
 }
 
-fn show_what(found: Found, columns: &[&'static Figure], json: bool) -> Result<Exit> {
+fn show_what(found: NamedRecord, columns: &[&'static Figure], json: bool) -> Result<Exit> {
     match found {
-        Found::Run(path) => show_run(&path, json),
-        Found::Experiment(path) => experiment::show(&path, columns, json),
-        Found::Cell(path, number) => experiment::show_cell(&path, number, json),
+        NamedRecord::Run(path) => show_run(&path, json),
+        NamedRecord::Experiment(path) => experiment::show(&path, columns, json),
+        NamedRecord::Cell(path, number) => experiment::show_cell(&path, number, json),
     }
 }
 

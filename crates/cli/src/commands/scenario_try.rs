@@ -9,7 +9,7 @@ use crate::terminal::{pretty, print};
 use plimsoll_experiment::plans;
 use plimsoll_experiment::prepare::scenario::read as read_file;
 use plimsoll_experiment::prepare::tls::dialled;
-use plimsoll_experiment::walk::{Asked, Ending, Said, Walk, Walked};
+use plimsoll_experiment::walk::{Ending, Exchange, Said, Walk, Walked};
 use plimsoll_net::http::client::{Answer, Dial};
 use plimsoll_plan::{Environment, Http, Setting, Target, Written};
 use plimsoll_units::secret::hidden;
@@ -182,7 +182,7 @@ fn header(name: &str, value: &str) -> String {
 }
 
 /// The headers that were sent.
-fn sent(asked: &Asked) -> Vec<(String, String)> {
+fn sent(asked: &Exchange) -> Vec<(String, String)> {
     let lines = String::from_utf8_lossy(&asked.message.head).into_owned();
     let pairs = lines.lines().filter_map(|line| line.split_once(": "));
     pairs.map(|(name, value)| (name.to_owned(), header(name, value))).collect()
@@ -226,7 +226,7 @@ fn text(walked: &Walked) -> String {
     }
 }
 
-fn asked_text(asked: &Asked) -> String {
+fn asked_text(asked: &Exchange) -> String {
     let name = match asked.is_redirect {
         true => format!("{}, redirected", asked.name),
         false => asked.name.clone(),
@@ -306,7 +306,7 @@ fn document(walked: &Walked) -> Value {
     }
 }
 
-fn asked_document(asked: &Asked) -> Value {
+fn asked_document(asked: &Exchange) -> Value {
     let pairs = |headers: Vec<(String, String)>| -> Vec<Value> {
         headers.into_iter().map(|(name, value)| json!([name, value])).collect()
     };

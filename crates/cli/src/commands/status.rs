@@ -2,15 +2,15 @@
 //! terminal, and steered.
 
 use crate::exit::Exit;
-use crate::found;
 use crate::interrupt::Interrupts;
+use crate::named_record;
 use crate::place::unix_ns;
 use crate::run_args::{Follow, Status as Args, Stop as StopArgs};
 use crate::terminal::error::{Result, UsageError};
 use crate::terminal::{pretty, print, say};
 use plimsoll_experiment::locks::pause;
 use plimsoll_experiment::plans::is_for_ever;
-use plimsoll_experiment::status::{Course, Follower, Status, Told, status};
+use plimsoll_experiment::status::{Course, Follower, Status, StatusEvent, status};
 use plimsoll_runs::experiment::{Experiment, Stop, ask_to_stop, place};
 use plimsoll_runs::{Kind, Run, World, ask_to_end};
 use plimsoll_units::show_duration;
@@ -23,14 +23,14 @@ const STEP: Duration = Duration::from_millis(250);
 
 /// Runs `plimsoll status`.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let status = status_of(&found::executed(args.experiment.as_deref(), &args.out)?)?;
+    let status = status_of(&named_record::executed(args.experiment.as_deref(), &args.out)?)?;
     print(&if args.json { pretty(&status)? } else { shown(&status) })?;
     Ok(exit(&status))
 }
 
 /// Runs `plimsoll follow`.
 pub(crate) fn follow(args: &Follow) -> Result<Exit> {
-    let folder = found::executed(args.experiment.as_deref(), &args.out)?;
+    let folder = named_record::executed(args.experiment.as_deref(), &args.out)?;
     let interrupts = Interrupts::watch()?;
     let mut follower = Follower::default();
     loop {
@@ -53,7 +53,7 @@ pub(crate) fn follow(args: &Follow) -> Result<Exit> {
 
 /// Runs `plimsoll stop`.
 pub(crate) fn stop(args: &StopArgs) -> Result<Exit> {
-    let folder = found::executed(args.experiment.as_deref(), &args.out)?;
+    let folder = named_record::executed(args.experiment.as_deref(), &args.out)?;
     let status = status_of(&folder)?;
     if !status.state.goes_on() {
         let (folder, state) = (folder.display(), status.state.name());
@@ -83,7 +83,7 @@ fn stop_run(folder: &Path, now: bool, status: &Status) -> Result<Exit> {
     let refuse = |why: String| Err(UsageError(format!("stop {shown}: {why}")).into());
     let run = Run::open(folder)?;
     let meta = run.meta();
-    if let Some(experiment) = found::experiment_of(folder, meta.cell) {
+    if let Some(experiment) = named_record::experiment_of(folder, meta.cell) {
         let of = experiment.display();
         return refuse(format!("it is a cell of {of}; stop that one: plimsoll stop {of}"));
     }
@@ -166,7 +166,7 @@ fn outcome(of: &Status) -> String {
 }
 
 /// Something that happened, with its moment and its cell.
-fn line(of: &Told) -> String {
+fn line(of: &StatusEvent) -> String {
     let cell = of.cell.map(|cell| format!("cell {cell}: ")).unwrap_or_default();
     let kind = if ["warning"].contains(&of.kind.as_str()) { "note: " } else { "" };
     format!("{:>9.1} s  {cell}{kind}{}", of.at_s, of.text)

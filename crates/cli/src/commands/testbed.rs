@@ -16,7 +16,7 @@ use plimsoll_testbed::cloud::Where;
 use plimsoll_testbed::down::Means;
 use plimsoll_testbed::far::serve;
 use plimsoll_testbed::launch::{Launcher, wait_and_become};
-use plimsoll_testbed::ledger::{Found, Ledger, without_ledger};
+use plimsoll_testbed::ledger::{FoundLedger, Ledger, without_ledger};
 use plimsoll_testbed::links::carry;
 use plimsoll_testbed::rented::{Stray, lasting, strays};
 use plimsoll_testbed::self_test::Score;
@@ -106,7 +106,7 @@ fn up(args: &TestbedUp, here: &Path) -> Result<Exit> {
 }
 
 /// How a bed is: by a word for programs, and a clause for people.
-fn state(of: &Found) -> (&'static str, &'static str) {
+fn state(of: &FoundLedger) -> (&'static str, &'static str) {
     match (of.is_held, &of.stood) {
         (true, _) if of.falls => ("falls", "being taken down"),
         (true, _) => ("used", "its experiment goes on"),
@@ -116,7 +116,7 @@ fn state(of: &Found) -> (&'static str, &'static str) {
 }
 
 /// The ledgers below some folders, each with its folder.
-fn all_of<'a>(ledgers: &[&'a Path]) -> Result<Vec<(&'a Path, Found)>> {
+fn all_of<'a>(ledgers: &[&'a Path]) -> Result<Vec<(&'a Path, FoundLedger)>> {
     let mut all = Vec::new();
     for folder in ledgers {
         all.extend(Ledger::all(folder)?.into_iter().map(|of| (*folder, of)));
@@ -125,7 +125,7 @@ fn all_of<'a>(ledgers: &[&'a Path]) -> Result<Vec<(&'a Path, Found)>> {
 }
 
 /// Says which lines of a ledger were cut.
-fn tell_cut(of: &Found) {
+fn tell_cut(of: &FoundLedger) {
     if of.cut.is_empty() {
         return;
     }
@@ -139,12 +139,12 @@ fn tell_cut(of: &Found) {
 }
 
 fn status(ledgers: &[&Path], as_json: bool) -> Result<Exit> {
-    let (folders, all): (Vec<&Path>, Vec<Found>) = all_of(ledgers)?.into_iter().unzip();
+    let (folders, all): (Vec<&Path>, Vec<FoundLedger>) = all_of(ledgers)?.into_iter().unzip();
     let ledgers = folders.iter().zip(&all).map(|(folder, of)| folder.join(&of.bed));
     let ledgers: Vec<PathBuf> = ledgers.collect();
     let others = without_ledger(&all);
     if as_json {
-        let bed = |(of, ledger): (&Found, &PathBuf)| {
+        let bed = |(of, ledger): (&FoundLedger, &PathBuf)| {
             let experiment = of.of.as_ref().map(|of| &of.experiment);
             json!({
                 "id": of.bed, "experiment": experiment, "is_running": of.is_held,
@@ -229,7 +229,7 @@ fn down(ledgers: &[&Path], args: &TestbedDown, means: &Means) -> Result<Exit> {
 }
 
 /// The clouds that a bed has rented from.
-fn clouds_of(of: &Found) -> impl Iterator<Item = Where> {
+fn clouds_of(of: &FoundLedger) -> impl Iterator<Item = Where> {
     of.things.iter().filter_map(|thing| match thing {
         Thing::Rented { cloud, .. } => Some(cloud.clone()),
         _ => None,

@@ -4,7 +4,7 @@
 use super::by_name::Named;
 use super::paint::Paint;
 use super::table::us;
-use super::{say, seen};
+use super::{say, visible};
 use crate::metrics::Metrics;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plimsoll_experiment::control::PoolNow;
@@ -100,7 +100,7 @@ impl Live {
             bar.set_position(now.min(self.total_ns) / 1_000_000);
             bar.set_prefix(self.clock(now));
             if complete || second.len_ns >= 500_000_000 {
-                bar.set_message(seen(&self.figures(second, Paint::stderr())).into_owned());
+                bar.set_message(visible(&self.figures(second, Paint::stderr())).into_owned());
             }
         } else if !self.is_quiet && complete && (now / 1_000_000_000).is_multiple_of(LINE_EVERY_S) {
             let figures = self.figures(second, Paint::stderr()).replace('\n', "; ");

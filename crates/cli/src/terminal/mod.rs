@@ -7,22 +7,22 @@ pub(crate) mod error;
 pub(crate) mod live;
 pub(crate) mod paint;
 pub(crate) mod screen;
-mod seen;
 mod slowest;
 pub(crate) mod table;
 pub(crate) mod verdict;
+mod visible;
 
 use plimsoll_units::secret::hidden;
 use serde::Serialize;
 use std::io::{self, Write};
 
-pub(crate) use seen::seen;
+pub(crate) use visible::visible;
 
 /// Prints a text to standard output, without what is secret, and without what would steer a
 /// terminal. A reader that has gone away (`| head`) is no fault.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    match out.write_all(seen(&hidden(text)).as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(visible(&hidden(text)).as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
     }
@@ -36,5 +36,5 @@ pub(crate) fn pretty(document: &impl Serialize) -> error::Result<String> {
 
 /// Says something beside the result, on standard error.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{}", seen(&hidden(text)));
+    let _ = writeln!(io::stderr().lock(), "{}", visible(&hidden(text)));
 }

@@ -13,7 +13,7 @@ use super::setup::Setup;
 use crate::books::{Books, OfTick};
 use crate::controller::{Controller, Plant};
 use crate::demand::Demand;
-use crate::observation::Instance as Seen;
+use crate::observation::Instance as ObservedInstance;
 use crate::outcome::Outcome;
 use crate::policy::Decider;
 use crate::pool::{Instance, Pool};
@@ -284,7 +284,7 @@ impl Plant for World<'_> {
         self.now_ns
     }
 
-    fn instances(&self) -> Vec<Seen> {
+    fn instances(&self) -> Vec<ObservedInstance> {
         self.pool.seen(self.now_ns)
     }
 

@@ -1,6 +1,6 @@
 //! What is offered: the plan's rate as a schedule, its warm-up before it.
 
-use super::requests::Asked;
+use super::requests::PreparedRequests;
 use super::{nanoseconds, recorded};
 use crate::error::ExperimentError;
 use plimsoll_load::Times;
@@ -42,7 +42,7 @@ pub(super) fn peak_of(offer: &Offer) -> f64 {
 /// The offer of a plan.
 pub(super) fn make(
     plan: &Plan,
-    asked: &Asked,
+    asked: &PreparedRequests,
     notes: &mut Vec<String>,
 ) -> Result<Offer, ExperimentError> {
     let warmup_ns = nanoseconds(plan.load.longest_warm_up());

@@ -4,7 +4,7 @@
 use super::Place;
 use super::traces::Traces;
 use crate::error::ExperimentError;
-use plimsoll_plan::{Asked as Way, Auth, Body, Plan, Replay as ReplayPlan, Target};
+use plimsoll_plan::{Auth, Body, Plan, Replay as ReplayPlan, RequestSource as Way, Target};
 use plimsoll_runs::{NameKind, Names, Naming};
 use plimsoll_units::failure::FileError;
 use plimsoll_units::{secret, show_count};
@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// What is asked, and when where a log says so.
-pub(super) struct Asked {
+pub(super) struct PreparedRequests {
     /// What is asked.
     pub(super) requests: Requests,
     /// The order of a log, as indices into the list.
@@ -56,7 +56,7 @@ pub(super) fn read(
     place: &Place<'_>,
     traces: &Traces,
     notes: &mut Vec<String>,
-) -> Result<Asked, ExperimentError> {
+) -> Result<PreparedRequests, ExperimentError> {
     let target = &plan.target;
     let body = read_body(&target.body, notes)?;
     // A store is told by its own commands who asks.
@@ -66,16 +66,16 @@ pub(super) fn read(
             let url = target.url.clone().ok_or(ExperimentError::NoTarget)?;
             let request = Request { method: target.method.clone(), body, ..Request::new(url) };
             let (requests, called) = (Requests::one(request), Called::default());
-            Asked { requests, sequence: None, times: None, called }
+            PreparedRequests { requests, sequence: None, times: None, called }
         }
         Way::List(file) => {
             let (requests, called) = read_list(file, target, body.as_ref(), notes)?;
-            Asked { requests, sequence: None, times: None, called }
+            PreparedRequests { requests, sequence: None, times: None, called }
         }
         Way::Scenario(_) => {
             let url = target.url.clone().ok_or(ExperimentError::NoTarget)?;
             let requests = Requests::one(Request::new(url));
-            Asked { requests, sequence: None, times: None, called: Called::default() }
+            PreparedRequests { requests, sequence: None, times: None, called: Called::default() }
         }
         // A log has methods of its own, and no bodies.
         Way::Replay(replay) => read_log(replay, target, notes)?,
@@ -157,7 +157,7 @@ fn read_log(
     replay: &ReplayPlan,
     target: &Target,
     notes: &mut Vec<String>,
-) -> Result<Asked, ExperimentError> {
+) -> Result<PreparedRequests, ExperimentError> {
     let base = target.url.as_ref().ok_or(ExperimentError::NoTarget)?;
     let options = ReplayOptions {
         format: replay.format.clone(),
@@ -186,7 +186,7 @@ fn read_log(
     let name = |of: &Request| called(&of.method, &pattern(&of.url.target));
     let called = Called::by(requests.list.iter().map(name));
     let (sequence, times) = (Some(sequence.into()), Some(times.into()));
-    Ok(Asked { requests, sequence, times, called })
+    Ok(PreparedRequests { requests, sequence, times, called })
 }
 
 /// What a reader of the run must know of the logs of these names.

@@ -9,7 +9,8 @@ use crate::error::ExperimentError;
 use plimsoll_load::{Endpoint, Protocol, Tls, Users};
 use plimsoll_net::tls::CertificateEnd;
 use plimsoll_plan::{
-    Asked, Connections, Environment, Http, LoadShape, Places, Plan, WrittenScenario, read_scenario,
+    Connections, Environment, Http, LoadShape, Places, Plan, RequestSource, WrittenScenario,
+    read_scenario,
 };
 use plimsoll_runs::{NameKind, Naming};
 use plimsoll_units::failure::FileError;
@@ -48,7 +49,7 @@ pub fn read(
 /// by whoever executes it.
 pub(crate) fn files_of(plan: &Plan) -> Vec<PathBuf> {
     let mut files = plan.files();
-    let Asked::Scenario(file) = &plan.target.asked else { return files };
+    let RequestSource::Scenario(file) = &plan.target.asked else { return files };
     let Ok(text) = open(file).map(|bytes| String::from_utf8(bytes).unwrap_or_default()) else {
         return files;
     };
@@ -94,7 +95,7 @@ pub(super) fn users(
     end: &CertificateEnd,
     notes: &mut Vec<String>,
 ) -> Result<Option<Users>, ExperimentError> {
-    let Asked::Scenario(file) = &plan.target.asked else { return Ok(None) };
+    let RequestSource::Scenario(file) = &plan.target.asked else { return Ok(None) };
     let places = (!plan.places.is_empty()).then_some(&plan.places);
     let scenario = read(file, Environment::Of(place.environment), places)?;
     if scenario.channels() > 0 && protocol == Protocol::Http2 {

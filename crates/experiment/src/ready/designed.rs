@@ -11,7 +11,7 @@ use plimsoll_stats::figure::Figure;
 use plimsoll_testbed::outline::Planned;
 
 use super::execute::execute_designed;
-use super::{Ask, Of, PARTS, Ready, Scaled, With, clusters, figures, pools};
+use super::{Ask, PARTS, PlanWork, Ready, Scaled, With, clusters, figures, pools};
 use crate::adaptive;
 use crate::bench::{self, Bench, Text};
 use crate::between;
@@ -27,7 +27,7 @@ use crate::servers;
 use crate::world::pool::live::{self, Live};
 use crate::world::pool::shadow::{self, Shadow};
 use crate::world::pool::{simulate, simulates};
-use crate::world::search::Asked;
+use crate::world::search::SearchSettings;
 use crate::world::simulated::{Instance, live_only};
 use crate::world::watch::sources;
 
@@ -193,7 +193,7 @@ impl Design {
             steps: Vec::new(),
             cell_s: 0.0,
             budget,
-            of: Of::Designed(Box::new(designed)),
+            of: PlanWork::Designed(Box::new(designed)),
         }
     }
 }
@@ -266,13 +266,13 @@ pub(super) fn bench(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError
         Kind::Bench(text, Box::new(plan.clone()), is_simulated),
     );
     ready.steps = steps;
-    if let Of::Designed(of) = &mut ready.of {
+    if let PlanWork::Designed(of) = &mut ready.of {
         of.responds = responds;
     }
     match &plan.search {
         Some(_) => {
-            let quantile = Some(Asked::of(plan)?.method.slo().0);
-            if let Of::Designed(of) = &mut ready.of {
+            let quantile = Some(SearchSettings::of(plan)?.method.slo().0);
+            if let PlanWork::Designed(of) = &mut ready.of {
                 of.quantile = quantile;
             }
         }
@@ -313,7 +313,7 @@ fn whole(ask: &Ask<'_>, plan: &Plan) -> Result<Prepared, ExperimentError> {
         false => outlined(plan, &ask.place)?,
     };
     if let Some(search) = &plan.search {
-        Asked::of(plan)?;
+        SearchSettings::of(plan)?;
         let conflict = |text: &str| Err(ExperimentError::Conflict(text.to_owned()));
         if search.restarts.is_some() || search.every.is_some() {
             return conflict(
@@ -410,7 +410,7 @@ pub(super) fn live_pool(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentE
         cell_s: lengths.iter().copied().fold(0.0, f64::max),
         ..design.ready(subject, &notes, varied, of)
     };
-    if let Of::Designed(of) = &mut ready.of {
+    if let PlanWork::Designed(of) = &mut ready.of {
         of.scaled = first.as_ref().and_then(|bed| Scaled::of(plan, bed));
     }
     Ok(ready)

@@ -10,7 +10,7 @@ use plimsoll_plan::Varied;
 use plimsoll_runs::Kind;
 use plimsoll_runs::experiment::Cell;
 
-use super::{Of, PoolCase, Ready, Sought};
+use super::{PlanWork, PoolCase, Ready, Sought};
 use crate::adaptive;
 use crate::control::Control;
 use crate::engine::{self, World};
@@ -90,7 +90,7 @@ impl Ready {
         };
         let place = with.place;
         match &self.of {
-            Of::Load(of) => {
+            PlanWork::Load(of) => {
                 let (plan, prepared) = &**of;
                 go(&load::Load {
                     plan,
@@ -102,17 +102,17 @@ impl Ready {
                     sources: &sources(plan, &[], place.system)?,
                 })
             }
-            Of::Search(of) => execute_search(of, with, &go),
-            Of::SimulatedLoad(of) => {
+            PlanWork::Search(of) => execute_search(of, with, &go),
+            PlanWork::SimulatedLoad(of) => {
                 let (plan, prepared, instance) = &**of;
                 go(&simulated::Load { plan, prepared, instance, place })
             }
-            Of::SimulatedSearch(of) => {
+            PlanWork::SimulatedSearch(of) => {
                 let (plan, prepared, asked, instance) = &**of;
                 go(&simulated::Search { plan, prepared, asked, instance, place })
             }
-            Of::Pools(cases) => execute_pools(cases, cells, with),
-            Of::Caches(of) => {
+            PlanWork::Pools(cases) => execute_pools(cases, cells, with),
+            PlanWork::Caches(of) => {
                 let (comparison, bounds, requests) = &**of;
                 let world = Policies::new(&requests.trace, (comparison, bounds), with.cpu_ns)?;
                 let executed = go(&world);
@@ -121,7 +121,7 @@ impl Ready {
                 }
                 executed
             }
-            Of::Clusters(of) => {
+            PlanWork::Clusters(of) => {
                 let (plan, clusters, requests) = &**of;
                 let world = Clusters::new(plan, clusters, requests, with.cpu_ns);
                 let executed = go(&world);
@@ -130,8 +130,8 @@ impl Ready {
                 }
                 executed
             }
-            Of::Designed(of) => of.execute(cells, with),
-            Of::Tune(tuning) => {
+            PlanWork::Designed(of) => of.execute(cells, with),
+            PlanWork::Tune(tuning) => {
                 let tuned = tuning.tune(with.record, with.control, with.threads)?;
                 let Some(tuned) = tuned else { return Ok(()) };
                 write_tuned(with.path, &tuned)?;

@@ -4,11 +4,11 @@ use std::ops::RangeInclusive;
 
 use plimsoll_plan::Plan;
 
-use super::{Ask, Of, Ready, Sought, designed};
+use super::{Ask, PlanWork, Ready, Sought, designed};
 use crate::error::ExperimentError;
 use crate::prepare::{Place, Prepared, outlined};
 use crate::series::Pace;
-use crate::world::search::Asked;
+use crate::world::search::SearchSettings;
 use crate::world::simulated::{self, Instance};
 use crate::world::{load, search};
 
@@ -24,12 +24,12 @@ impl Ready {
         let Some(instance) = instance else {
             return Self::sought(plan, prepared, &ask.place);
         };
-        let asked = Asked::of(&plan)?;
+        let asked = SearchSettings::of(&plan)?;
         let subject = search::subject(&plan, &prepared, &asked, &ask.place);
         // A simulated server is the same at any time: another search is another sample.
         let cells = load::cells(&plan).collect();
         let notes = prepared.notes.clone();
-        let of = Of::SimulatedSearch(Box::new((plan, prepared, asked, instance)));
+        let of = PlanWork::SimulatedSearch(Box::new((plan, prepared, asked, instance)));
         Ok(Self::new(simulated::subject(subject), cells, notes, of))
     }
 
@@ -52,21 +52,21 @@ impl Ready {
         prepared: Prepared,
         place: &Place<'_>,
     ) -> Result<Self, ExperimentError> {
-        let asked = Asked::of(&plan)?;
+        let asked = SearchSettings::of(&plan)?;
         let subject = search::subject(&plan, &prepared, &asked, place);
         let cells = search::cells(1..=plan.repeat, plan.seed).collect();
         let notes = prepared.notes.clone();
         let every_s = plan.search.as_ref().and_then(|search| search.every);
         let pace = Pace::new(every_s.map(|every| every.as_secs_f64()));
         let of = Sought { plan, prepared, asked, killed: 0, pace };
-        Ok(Self::new(subject, cells, notes, Of::Search(Box::new(of))))
+        Ok(Self::new(subject, cells, notes, PlanWork::Search(Box::new(of))))
     }
 
     /// The searches of a series that is gone on with: those of these numbers, so many searches of
     /// it having been killed, at this pace.
     #[must_use]
     pub fn going_on(mut self, numbers: RangeInclusive<u32>, killed: u32, pace: Pace) -> Self {
-        if let Of::Search(of) = &mut self.of {
+        if let PlanWork::Search(of) = &mut self.of {
             self.cells = search::cells(numbers, of.plan.seed).collect();
             (of.killed, of.pace) = (killed, pace);
         }

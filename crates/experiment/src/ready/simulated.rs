@@ -7,7 +7,7 @@ use plimsoll_cache::bound::Bound;
 use plimsoll_cache::simulate::Comparison;
 use plimsoll_plan::{CacheComparison, CachePlan, Plan, TYPE};
 
-use super::{Ask, Of, PARTS, Ready, designed};
+use super::{Ask, PARTS, PlanWork, Ready, designed};
 use crate::error::ExperimentError;
 use crate::plans;
 use crate::world::caches::{self, Requests};
@@ -69,7 +69,7 @@ impl Ready {
         }
         let pairs: Vec<_> = all.iter().map(|of| (&of.plan, &of.model)).collect();
         let subject = pool::subject_of(whole, &pairs, here);
-        Ok(Self::new(subject, cells, notes, Of::Pools(all)))
+        Ok(Self::new(subject, cells, notes, PlanWork::Pools(all)))
     }
 
     pub(super) fn caches(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
@@ -89,7 +89,12 @@ impl Ready {
         let subject = caches::subject_of_comparison(plan, &about)?;
         let cells = caches::policy_cells(&comparison).collect();
         let notes = requests.notes.clone();
-        Ok(Self::new(subject, cells, notes, Of::Caches(Box::new((comparison, bounds, requests)))))
+        Ok(Self::new(
+            subject,
+            cells,
+            notes,
+            PlanWork::Caches(Box::new((comparison, bounds, requests))),
+        ))
     }
 
     pub(super) fn clusters(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
@@ -111,7 +116,12 @@ impl Ready {
         let subject = caches::subject(&plan, &clusters, &requests.trace)?;
         let cells = caches::cluster_cells(&plan, &clusters).collect();
         let notes = requests.notes.clone();
-        Ok(Self::new(subject, cells, notes, Of::Clusters(Box::new((plan, clusters, requests)))))
+        Ok(Self::new(
+            subject,
+            cells,
+            notes,
+            PlanWork::Clusters(Box::new((plan, clusters, requests))),
+        ))
     }
 
     pub(super) fn tune(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
@@ -127,14 +137,14 @@ impl Ready {
     pub fn tuning(plan: &Plan, here: &Path) -> Result<Self, ExperimentError> {
         let tuning = Tuning::of(plan)?;
         let (subject, notes) = (tuning.subject(here), tuning.notes().to_vec());
-        Ok(Self::new(subject, Vec::new(), notes, Of::Tune(Box::new(tuning))))
+        Ok(Self::new(subject, Vec::new(), notes, PlanWork::Tune(Box::new(tuning))))
     }
 
     /// The pools that are simulated; none of any other plan.
     #[must_use]
     pub fn pool_cases(&self) -> &[PoolCase] {
         match &self.of {
-            Of::Pools(cases) => cases,
+            PlanWork::Pools(cases) => cases,
             _ => &[],
         }
     }
@@ -144,7 +154,7 @@ impl Ready {
     #[must_use]
     pub fn comparison(&self) -> Option<&(Comparison, Vec<Bound>, Requests)> {
         match &self.of {
-            Of::Caches(of) => Some(of),
+            PlanWork::Caches(of) => Some(of),
             _ => None,
         }
     }
@@ -153,7 +163,7 @@ impl Ready {
     #[must_use]
     pub fn clusters_of(&self) -> Option<&(CachePlan, Vec<caches::Cell>, Requests)> {
         match &self.of {
-            Of::Clusters(of) => Some(of),
+            PlanWork::Clusters(of) => Some(of),
             _ => None,
         }
     }

@@ -3,7 +3,7 @@
 //! list is one of right answers.
 
 use plimsoll_load::Config;
-use plimsoll_plan::{Asked, LoadShape, Plan};
+use plimsoll_plan::{LoadShape, Plan, RequestSource};
 use plimsoll_runs::{Event, Interval, Sample, Sink, SinkError};
 use plimsoll_units::failure::FileError;
 use plimsoll_workload::distribution::Distribution;
@@ -53,7 +53,7 @@ pub fn clean(
     out: &Path,
     control: &dyn Control,
 ) -> Result<Cleaned, ExperimentError> {
-    let Asked::List(list) = &plan.target.asked else {
+    let RequestSource::List(list) = &plan.target.asked else {
         let text = "clean a list of URLs: there is none; name one by --urls";
         return Err(ExperimentError::Conflict(text.to_owned()));
     };

@@ -30,7 +30,7 @@ use crate::prepare::{Place, Prepared};
 use crate::record::Subject;
 use crate::world::load::execute::{Setting, meta};
 use crate::world::pool::parts::Server;
-use crate::world::search::{Asked, limited, write_result, write_windows};
+use crate::world::search::{SearchSettings, limited, write_result, write_windows};
 
 /// One second.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -236,7 +236,7 @@ pub struct Search<'a> {
     /// The plan, ready to be executed.
     pub prepared: &'a Prepared,
     /// How to search.
-    pub asked: &'a Asked,
+    pub asked: &'a SearchSettings,
     /// The server.
     pub instance: &'a Instance,
     /// Where it is executed.
@@ -249,7 +249,7 @@ impl Search<'_> {
     /// # Errors
     /// What cannot be kept.
     pub(crate) fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<bool, ExperimentError> {
-        let Asked { method, limits, .. } = self.asked;
+        let SearchSettings { method, limits, .. } = self.asked;
         let setting =
             Setting { slo: Some(self.asked.slo.clone()), ..setting(self.plan, cell, &self.place) };
         let mut writer = begin(to, cell, self.prepared, &setting, Kind::Search)?;

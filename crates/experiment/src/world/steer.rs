@@ -100,7 +100,7 @@ fn hooks(plan: &Plan) -> Vec<Option<Url>> {
 }
 
 /// What is watched beside a load, as far as its steering takes part in it.
-pub(crate) struct Seen {
+pub(crate) struct WatchedRounds {
     /// The figures of each period.
     pub(crate) rounds: Receiver<Round>,
     /// Where the run's time begins.
@@ -130,7 +130,7 @@ struct Start {
 }
 
 /// A rule that is told.
-struct Told {
+struct RuleCourse {
     name: String,
     rule: Rule,
     state: RuleState,
@@ -151,13 +151,13 @@ struct Reachable {
 /// The rules of a load, and the user's wishes.
 pub(crate) struct Steering<'a> {
     control: &'a dyn Control,
-    seen: Option<Seen>,
+    seen: Option<WatchedRounds>,
     /// Takes events for the run.
     events: Option<Sender<Event>>,
     stop: Option<(Rule, RuleState)>,
     ends: Option<(Rule, RuleState)>,
     start: Option<Start>,
-    watches: Vec<Told>,
+    watches: Vec<RuleCourse>,
     webhooks: Option<Webhooks>,
     reachable: Option<Reachable>,
     pub(crate) stopped: Option<Stopped>,
@@ -191,12 +191,12 @@ impl<'a> Steering<'a> {
     pub(crate) fn by(
         control: &'a dyn Control,
         rules: &Rules,
-        seen: Option<Seen>,
+        seen: Option<WatchedRounds>,
         (events, asked): (Sender<Event>, Arc<AtomicBool>),
     ) -> Self {
         let state = |rule: &Rule| RuleState::new(rule, rules.period);
         let with_state = |rule: &Rule| (rule.clone(), state(rule));
-        let told = |((name, watch), hook): (&(String, WatchPlan), &Option<Url>)| Told {
+        let told = |((name, watch), hook): (&(String, WatchPlan), &Option<Url>)| RuleCourse {
             name: name.clone(),
             rule: watch.when.clone(),
             state: state(&watch.when),

@@ -22,7 +22,7 @@ use plimsoll_units::{failure, secret};
 
 use crate::error::ExperimentError;
 use crate::hosts::{CGROUP, HOST};
-use crate::world::steer::Seen;
+use crate::world::steer::WatchedRounds;
 use crate::world::webhook;
 
 /// Where lines of StatsD are listened for by default.
@@ -328,7 +328,7 @@ impl Watching {
         sources: &[(String, Source)],
         plan: &Plan,
         seed: u64,
-    ) -> Result<Option<(Self, Seen)>, ExperimentError> {
+    ) -> Result<Option<(Self, WatchedRounds)>, ExperimentError> {
         if sources.is_empty() {
             return Ok(None);
         }
@@ -347,7 +347,7 @@ impl Watching {
         };
         let now = Arc::new(move || clock.now());
         let sampler = Sampler::start(watched, sampling, now, hand)?;
-        let seen = Seen { rounds, zero: zero.clone() };
+        let seen = WatchedRounds { rounds, zero: zero.clone() };
         let away = BTreeMap::new();
         Ok(Some((Self { taken, zero, away, sources: count, sampler }, seen)))
     }

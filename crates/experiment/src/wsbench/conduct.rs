@@ -37,7 +37,7 @@ pub(super) fn all(
     let load = Load::Open { limit: None };
     let session = Session::start_unless(config, &load, interrupted).map_err(RunError::from)?;
     plimsoll_load::sys::give_way();
-    let mut conduct = Conduct { session, settings, control, seen: Seen::default() };
+    let mut conduct = Conduct { session, settings, control, seen: Observations::default() };
     let ended = conduct.steps()?;
     let seconds = conduct.seen.now_ns as f64 / 1e9;
     let closed = conduct.finish(ended)?;
@@ -48,7 +48,7 @@ struct Conduct<'a> {
     session: Session,
     settings: &'a Settings,
     control: &'a dyn Control,
-    seen: Seen,
+    seen: Observations,
 }
 
 impl Conduct<'_> {
@@ -87,7 +87,7 @@ impl Conduct<'_> {
             return Ok(ended);
         }
         let until_ns = self.seen.now_ns + STRAGGLERS_NS;
-        let is_over = |seen: &Seen| seen.is_whole(kind) || seen.now_ns >= until_ns;
+        let is_over = |seen: &Observations| seen.is_whole(kind) || seen.now_ns >= until_ns;
         self.until(is_over)
     }
 
@@ -105,7 +105,10 @@ impl Conduct<'_> {
     }
 
     /// Waits until something holds; how all has ended, where it has before.
-    fn until(&mut self, is: impl Fn(&Seen) -> bool) -> Result<Option<Ended>, ExperimentError> {
+    fn until(
+        &mut self,
+        is: impl Fn(&Observations) -> bool,
+    ) -> Result<Option<Ended>, ExperimentError> {
         while !is(&self.seen) {
             self.slice()?;
             if self.control.wish() != Wish::Continue {
@@ -194,7 +197,7 @@ impl Counted {
 
 /// What has been observed.
 #[derive(Default)]
-struct Seen {
+struct Observations {
     now_ns: u64,
     steps: Vec<Counted>,
     all: WebSocketCounts,
@@ -205,7 +208,7 @@ struct Seen {
     reasons: Reasons,
 }
 
-impl Seen {
+impl Observations {
     fn take(&mut self, slice: &Interval) {
         self.now_ns = slice.start_ns + slice.len_ns;
         self.all.add(&slice.websocket);
@@ -303,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_spread_counts_to_the_step_whose_broadcast_it_is() {
-        let mut seen = Seen::default();
+        let mut seen = Observations::default();
         seen.steps.push(Counted { speaks_from_ns: 1_000, ..Counted::default() });
         seen.take(&slice(2_000, None));
         seen.steps.push(Counted { speaks_from_ns: 5_000, ..Counted::default() });

@@ -167,12 +167,12 @@ impl Connection {
 
     /// Reads heads from `bytes` until one is final. Interim answers (1xx) are passed over (RFC
     /// 9110, section 15.2), and bounded together with the final head: there may be no end to them.
-    fn read_head<'a>(&mut self, mut bytes: &'a [u8]) -> Result<Found<'a>, head::Malformed> {
+    fn read_head<'a>(&mut self, mut bytes: &'a [u8]) -> Result<HeadRead<'a>, head::Malformed> {
         loop {
             let before = usize::try_from(self.bytes).map_err(|_| head::Malformed)?;
             let most = head::MAX_HEAD.saturating_sub(before);
             let Some(head) = head::read_within(bytes, most)? else {
-                return Ok(Found::Part(bytes));
+                return Ok(HeadRead::Part(bytes));
             };
             self.bytes += head.len as u64;
             let text = &bytes[..head.len];
@@ -194,7 +194,7 @@ impl Connection {
                     Length::Chunked => State::Chunks(Chunked::START),
                     Length::UntilClose => State::UntilClose,
                 };
-                return Ok(Found::Body(bytes));
+                return Ok(HeadRead::Body(bytes));
             }
         }
     }
@@ -242,9 +242,9 @@ impl Connection {
                 Fate::Close
             }
             State::Head if self.partial.is_empty() => match self.read_head(self.answer_in(bytes)) {
-                Ok(Found::Part([])) if self.bytes == 0 => Fate::Keep,
-                Ok(Found::Body(body)) => self.receive_body(body, once, events, words),
-                Ok(Found::Part(part)) => {
+                Ok(HeadRead::Part([])) if self.bytes == 0 => Fate::Keep,
+                Ok(HeadRead::Body(body)) => self.receive_body(body, once, events, words),
+                Ok(HeadRead::Part(part)) => {
                     self.partial.extend_from_slice(part);
                     self.announce(events)
                 }
@@ -258,8 +258,8 @@ impl Connection {
                 }
                 let mut joined = std::mem::take(&mut self.partial);
                 match self.read_head(&joined) {
-                    Ok(Found::Body(body)) => self.receive_body(body, once, events, words),
-                    Ok(Found::Part(part)) => {
+                    Ok(HeadRead::Body(body)) => self.receive_body(body, once, events, words),
+                    Ok(HeadRead::Part(part)) => {
                         let read = joined.len() - part.len();
                         joined.drain(..read);
                         self.partial = joined;
@@ -335,7 +335,7 @@ fn bad_chunk(before: State, bytes: &[u8]) -> Vec<u8> {
 }
 
 /// What reading heads has come to.
-enum Found<'a> {
+enum HeadRead<'a> {
     /// The final head is complete; this follows it.
     Body(&'a [u8]),
     /// It is not; this is what there is of it.

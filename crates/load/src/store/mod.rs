@@ -188,19 +188,22 @@ pub trait Heard: Send {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum KeyCommand {
     Greeting,
     Read,
     Write,
 }
 
 /// The code of an answer; `None` where it does not fit what was asked.
-fn code(asked: Asked, reply: Reply) -> Option<u16> {
+fn code(asked: KeyCommand, reply: Reply) -> Option<u16> {
     match (asked, reply) {
-        (Asked::Greeting, Reply::Greeted) => Some(200),
-        (Asked::Read, Reply::Found) | (Asked::Write | Asked::Greeting, Reply::Done) => Some(200),
-        (Asked::Read, Reply::Missing) | (Asked::Write, Reply::Unmatched) => Some(204),
-        (Asked::Read | Asked::Write, Reply::Error(code) | Reply::Final(code)) => Some(code),
+        (KeyCommand::Greeting, Reply::Greeted) => Some(200),
+        (KeyCommand::Read, Reply::Found)
+        | (KeyCommand::Write | KeyCommand::Greeting, Reply::Done) => Some(200),
+        (KeyCommand::Read, Reply::Missing) | (KeyCommand::Write, Reply::Unmatched) => Some(204),
+        (KeyCommand::Read | KeyCommand::Write, Reply::Error(code) | Reply::Final(code)) => {
+            Some(code)
+        }
         // Refused at the door: nothing that follows is what was wanted.
         _ => None,
     }

@@ -5,7 +5,7 @@
 //! There is no way to take a command back. The answer to one that timed out is awaited and passed
 //! over, so that those behind it keep theirs; a connection with nothing else on it is closed.
 
-use super::{Asked, Heard, NUMBERS, Reply, Speech, code, shown};
+use super::{Heard, KeyCommand, NUMBERS, Reply, Speech, code, shown};
 use crate::driver::{Driver, Event, Fate, Slot, Words, quoted};
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::store::{Kind, Operations};
@@ -45,7 +45,7 @@ pub struct Connection<S: Speech> {
 struct Awaited {
     /// Whose; `None` for a greeting, and for a request that was given up.
     slot: Option<Slot>,
-    asked: Asked,
+    asked: KeyCommand,
     /// The number it was sent with.
     number: u16,
 }
@@ -150,7 +150,7 @@ impl<S: Speech> Connection<S> {
             return self.fail(received, events, words);
         };
         self.awaited.remove(place);
-        self.greetings -= u32::from(awaited.asked == Asked::Greeting);
+        self.greetings -= u32::from(awaited.asked == KeyCommand::Greeting);
         if let Some(slot) = awaited.slot {
             if let Reply::Error(_) | Reply::Final(_) = reply {
                 words.say(slot, self.state.said());
@@ -160,7 +160,7 @@ impl<S: Speech> Connection<S> {
         if let Reply::Final(_) = reply {
             return self.give_back(events);
         }
-        if once && awaited.asked != Asked::Greeting {
+        if once && awaited.asked != KeyCommand::Greeting {
             self.closed = true;
             return Fate::Close;
         }
@@ -187,7 +187,7 @@ impl<S: Speech> Driver for Pipeline<S> {
 
     fn open(&mut self, out: &mut Vec<u8>) -> Self::Connection {
         let (state, greetings) = self.speech.open(out);
-        let greeting = Awaited { slot: None, asked: Asked::Greeting, number: 0 };
+        let greeting = Awaited { slot: None, asked: KeyCommand::Greeting, number: 0 };
         Connection {
             state,
             awaited: (0..greetings).map(|_| greeting).collect(),
@@ -237,7 +237,7 @@ impl<S: Speech> Driver for Pipeline<S> {
         out: &'a mut Vec<u8>,
     ) -> &'a [u8] {
         let operation = self.operations.at(u64::from(index));
-        let asked = if operation.kind == Kind::Read { Asked::Read } else { Asked::Write };
+        let asked = if operation.kind == Kind::Read { KeyCommand::Read } else { KeyCommand::Write };
         let number = connection.number();
         connection.awaited.push_back(Awaited { slot: Some(slot), asked, number });
         connection.used = true;

@@ -1,6 +1,6 @@
 //! Answers of every shape, right and wrong.
 
-use crate::drive::{Seen, closed, drive, get, open, to};
+use crate::drive::{Output, closed, drive, get, open, to};
 use crate::server::{Gate, OK, Server};
 use plimsoll_load::{Expected, Pacing};
 use plimsoll_runs::{ErrorKind, Sample};
@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 /// Six requests by `method` to a server that answers so; it closes behind an answer if told.
-fn ask(method: &str, answer: &[u8], closes: bool) -> Seen {
+fn ask(method: &str, answer: &[u8], closes: bool) -> Output {
     let (answer, most) = (answer.to_vec(), if closes { 1 } else { usize::MAX });
     let server = Server::tcp(move |mut peer| peer.serve(&answer, most));
     let mut config = to(server.address());
@@ -18,18 +18,18 @@ fn ask(method: &str, answer: &[u8], closes: bool) -> Seen {
     drive(&config, &closed(2, 20_000, Some(6)))
 }
 
-fn all(seen: &Seen, is: impl Fn(&Sample) -> bool) -> bool {
+fn all(seen: &Output, is: impl Fn(&Sample) -> bool) -> bool {
     seen.samples.len() == 6 && seen.samples.iter().all(is)
 }
 
 /// Whether six were answered so, in so many bytes, on two connections or on six.
-fn good(seen: &Seen, status: u16, bytes: usize, connections: u64) {
+fn good(seen: &Output, status: u16, bytes: usize, connections: u64) {
     let right = |one: &Sample| (one.status, one.error, one.bytes) == (status, None, bytes as u64);
     assert!(all(seen, right), "{:?}", seen.samples);
     assert_eq!(seen.sum(|interval| interval.opened), connections);
 }
 
-fn bad(seen: &Seen, kind: ErrorKind) {
+fn bad(seen: &Output, kind: ErrorKind) {
     assert!(all(seen, |one| (one.status, one.error) == (0, Some(kind))), "{:?}", seen.samples);
 }
 

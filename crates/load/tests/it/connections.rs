@@ -1,6 +1,6 @@
 //! How many connections there are, and for what.
 
-use crate::drive::{MS, Seen, closed, drive, open, to};
+use crate::drive::{MS, Output, closed, drive, open, to};
 use crate::server::{Gate, OK, Server};
 use plimsoll_load::Times;
 use plimsoll_load::run::Offer;
@@ -91,7 +91,7 @@ fn with_workers(workers: usize) -> Server {
     })
 }
 
-fn used(seen: &Seen) -> Vec<u32> {
+fn used(seen: &Output) -> Vec<u32> {
     let mut used: Vec<u32> = seen.samples.iter().map(|sample| sample.connection).collect();
     used.sort_unstable();
     used.dedup();

@@ -78,14 +78,14 @@ pub(crate) fn closed(users: u32, ms: u64, limit: Option<u64>) -> Offer {
 
 /// All that a run gave out.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct Output {
     pub(crate) intervals: Vec<Interval>,
     pub(crate) samples: Vec<Sample>,
     pub(crate) events: Vec<Event>,
     pub(crate) ended: Ended,
 }
 
-impl Seen {
+impl Output {
     /// One phase, summed up over time.
     pub(crate) fn phase(&self, phase: Phase) -> PhaseSlice {
         let mut sum = PhaseSlice::default();
@@ -116,7 +116,7 @@ impl Seen {
     }
 }
 
-impl Sink for Seen {
+impl Sink for Output {
     fn interval(&mut self, interval: &Interval) -> Result<(), SinkError> {
         self.intervals.push(interval.clone());
         Ok(())
@@ -139,13 +139,13 @@ impl Watch for Silent {
 }
 
 /// Runs a load and checks its books.
-pub(crate) fn drive(config: &Config, offer: &Offer) -> Seen {
+pub(crate) fn drive(config: &Config, offer: &Offer) -> Output {
     watched(config, offer, &mut Silent)
 }
 
 /// The same with a watcher.
-pub(crate) fn watched(config: &Config, offer: &Offer, watch: &mut dyn Watch) -> Seen {
-    let mut seen = Seen::default();
+pub(crate) fn watched(config: &Config, offer: &Offer, watch: &mut dyn Watch) -> Output {
+    let mut seen = Output::default();
     match run(config, offer, &mut seen, watch) {
         Ok(ended) => seen.ended = ended,
         Err(error) => panic!("the run ends well, not by {error:?}"),
@@ -156,7 +156,7 @@ pub(crate) fn watched(config: &Config, offer: &Offer, watch: &mut dyn Watch) -> 
 
 /// Why a run does not start; nothing has been observed by then.
 pub(crate) fn refused(config: &Config) -> plimsoll_load::SessionError {
-    let mut seen = Seen::default();
+    let mut seen = Output::default();
     match run(config, &open(100.0, 100), &mut seen, &mut Silent) {
         Err(RunError::Session(error)) => {
             assert!(seen.intervals.is_empty() && seen.samples.is_empty());
@@ -172,7 +172,11 @@ pub(crate) fn session(config: &Config) -> Session {
 }
 
 /// Takes slices, numbered without a gap, until one is enough or the session has ended.
-pub(crate) fn take(session: &mut Session, seen: &mut Seen, mut enough: impl FnMut(&Slice) -> bool) {
+pub(crate) fn take(
+    session: &mut Session,
+    seen: &mut Output,
+    mut enough: impl FnMut(&Slice) -> bool,
+) {
     let mut empty = 0;
     while !session.has_ended() {
         let Some(slice) = session.next_slice(Duration::from_millis(100)) else {
@@ -190,7 +194,7 @@ pub(crate) fn take(session: &mut Session, seen: &mut Seen, mut enough: impl FnMu
 }
 
 /// Takes the rest of a session's slices and checks its books.
-pub(crate) fn finish(mut session: Session, mut seen: Seen, config: &Config) -> Seen {
+pub(crate) fn finish(mut session: Session, mut seen: Output, config: &Config) -> Output {
     take(&mut session, &mut seen, |_| false);
     books::balance(&seen.intervals, &seen.samples, config);
     seen

@@ -2,7 +2,7 @@
 //! whatever connection and in whatever protocol. And servers that close as a request comes, which
 //! is nobody's failure where it may be sent again.
 
-use crate::drive::{Seen, closed, drive, get, to};
+use crate::drive::{Output, closed, drive, get, to};
 use crate::server::{Gate, OK, Peer, Server};
 use crate::tls::Identity;
 use plimsoll_load::{Config, Protocol};
@@ -96,7 +96,7 @@ impl Dropping {
     }
 
     /// Drives it; returns what was seen, how many it took, and how many it dropped.
-    fn drive(&self, method: &str, requests: u64) -> (Seen, u64, u64) {
+    fn drive(&self, method: &str, requests: u64) -> (Output, u64, u64) {
         let seen = drive(&self.config(method), &closed(2, 60_000, Some(requests)));
         let count = |of: &AtomicU64| of.load(Ordering::SeqCst);
         (seen, count(&self.taken), count(&self.dropped))
@@ -121,7 +121,7 @@ fn headers(peer: &mut Peer) -> Option<u32> {
     }
 }
 
-fn stale(seen: &Seen) -> u64 {
+fn stale(seen: &Output) -> u64 {
     seen.sum(|interval| interval.stale)
 }
 

@@ -1,7 +1,7 @@
 //! A target that is not there, or goes away in mid-run.
 
 use crate::drive::{
-    MS, Seen, closed, config, drive, finish, open, refused, session, take, times, to,
+    MS, Output, closed, config, drive, finish, open, refused, session, take, times, to,
 };
 use crate::server::{Gate, OK, Peer, Server};
 use plimsoll_load::{Endpoint, SessionError};
@@ -57,7 +57,7 @@ fn a_target_that_dies_and_comes_back_fails_what_is_due_between() {
     let config = to(address);
     let mut session = session(&config);
     session.offer(0, &times(200.0, 60_000));
-    let mut seen = Seen::default();
+    let mut seen = Output::default();
     let mut now = take_until(&mut session, &mut seen, |seen| seen.counts().succeeded > 20);
     kill(server, &living);
     now = now.max(take_until(&mut session, &mut seen, |seen| seen.errors(ErrorKind::Connect) > 20));
@@ -79,8 +79,8 @@ fn a_target_that_dies_and_comes_back_fails_what_is_due_between() {
 
 fn take_until(
     session: &mut plimsoll_load::Session,
-    seen: &mut Seen,
-    enough: impl Fn(&Seen) -> bool,
+    seen: &mut Output,
+    enough: impl Fn(&Output) -> bool,
 ) -> u64 {
     while !enough(seen) {
         take(session, seen, |_| true);

@@ -1,11 +1,11 @@
 //! Both ways to keep time.
 
-use crate::drive::{MS, Seen, drive, open, to};
+use crate::drive::{MS, Output, drive, open, to};
 use crate::server::{Gate, OK, Server};
 use plimsoll_load::Pacing;
 use std::time::Duration;
 
-pub(crate) fn paced(pacing: Pacing, server: &Server, per_s: f64) -> Seen {
+pub(crate) fn paced(pacing: Pacing, server: &Server, per_s: f64) -> Output {
     let mut config = to(server.address());
     config.pacing = pacing;
     drive(&config, &open(per_s, 500))

@@ -1,6 +1,6 @@
 //! Every failure has a cause in words: what the peer sent, or what the system said.
 
-use crate::drive::{Seen, closed, drive, get, to};
+use crate::drive::{Output, closed, drive, get, to};
 use crate::server::Server;
 use plimsoll_runs::{ErrorKind, Phase, Reason};
 use plimsoll_workload::request::Requests;
@@ -8,13 +8,13 @@ use std::net::TcpListener;
 use std::sync::Arc;
 
 /// Six requests by two users to a server that answers so, and closes behind it if told.
-fn ask(answer: &[u8], closes: bool) -> Seen {
+fn ask(answer: &[u8], closes: bool) -> Output {
     let (answer, most) = (answer.to_vec(), if closes { 1 } else { usize::MAX });
     let server = Server::tcp(move |mut peer| peer.serve(&answer, most));
     drive(&to(server.address()), &closed(2, 20_000, Some(6)))
 }
 
-fn only(seen: &Seen) -> Reason {
+fn only(seen: &Output) -> Reason {
     let slice = seen.phase(Phase::Measured);
     let found: Vec<Reason> = slice.reasons.first().into_iter().cloned().collect();
     assert_eq!(found.len(), 1, "{found:?}");

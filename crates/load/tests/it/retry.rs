@@ -3,7 +3,7 @@
 //!
 //! TLS is what makes one connection slow to open while others are quick.
 
-use crate::drive::{MS, Seen, drive};
+use crate::drive::{MS, Output, drive};
 use crate::server::{Gate, OK, Server};
 use crate::tls::Identity;
 use plimsoll_load::Times;
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Which targets the server was asked for, in order.
-type Asked = Arc<Mutex<Vec<String>>>;
+type AskedTargets = Arc<Mutex<Vec<String>>>;
 
 /// How the server behaves.
 struct Play {
@@ -33,8 +33,8 @@ fn drive_it(
     play: &Play,
     gate: &Arc<Gate>,
     act: impl Fn(&str) -> Act + Send + Sync + 'static,
-) -> (Seen, Vec<String>) {
-    let asked: Asked = Arc::default();
+) -> (Output, Vec<String>) {
+    let asked: AskedTargets = Arc::default();
     let identity = Arc::new(Identity::new());
     let (gate, log, own) = (gate.clone(), asked.clone(), identity.clone());
     let Play { gated, told, .. } = *play;

@@ -1,6 +1,6 @@
 //! A session: the rate changes without draining, what waits can be discarded, and every way to end.
 
-use crate::drive::{MS, Seen, closed, finish, open, session, take, times, to, watched};
+use crate::drive::{MS, Output, closed, finish, open, session, take, times, to, watched};
 use crate::server::{Gate, OK, Server};
 use plimsoll_load::run::{Offer, Watch, Wish};
 use plimsoll_load::session::Load;
@@ -8,7 +8,7 @@ use plimsoll_load::{SLICE_NS, Session, Times};
 use plimsoll_runs::{ErrorKind, Interval};
 use plimsoll_workload::distribution::Distribution;
 
-fn due_between(seen: &Seen, from: u64, to: u64) -> usize {
+fn due_between(seen: &Output, from: u64, to: u64) -> usize {
     seen.samples.iter().filter(|one| from <= one.due_ns && one.due_ns < to).count()
 }
 
@@ -21,7 +21,7 @@ fn rates_change_on_time_and_counts_are_those_of_the_schedules() {
         session.offer(at * MS, &times(rate, 10_000));
     }
     session.end_at(700 * MS);
-    let seen = finish(session, Seen::default(), &config);
+    let seen = finish(session, Output::default(), &config);
     let counts = [(0, 300), (300, 500), (500, 600), (600, 700)]
         .map(|(from, to)| due_between(&seen, from * MS, to * MS));
     assert_eq!(counts, [30, 80, 2, 100]);
@@ -43,7 +43,7 @@ fn a_rate_that_holds_from_now_on_loses_nothing_and_sends_nothing_early() {
     let config = to(server.address());
     let mut session = session(&config);
     session.offer(0, &times(2000.0, 60_000));
-    let mut seen = Seen::default();
+    let mut seen = Output::default();
     for _ in 0..4 {
         take(&mut session, &mut seen, |_| true);
         // Twenty milliseconds ago, as a slow caller would say it.
@@ -67,7 +67,7 @@ fn slices_are_of_250_ms_and_have_no_gaps() {
         let mut session = session(&config);
         session.offer(0, &times(100.0, 900));
         session.end_at(900 * MS);
-        let seen = finish(session, Seen::default(), &config);
+        let seen = finish(session, Output::default(), &config);
         let (last, whole) = seen.intervals.split_last().unwrap();
         assert!(whole.iter().all(|slice| slice.len_ns == SLICE_NS));
         assert!(whole.len() >= 3 && last.start_ns == whole.len() as u64 * SLICE_NS);
@@ -87,7 +87,7 @@ fn what_waits_can_be_discarded_and_the_rest_goes_on() {
     let config = to(server.address());
     let mut session = session(&config);
     session.offer(0, &times(100.0, 300));
-    let mut seen = Seen::default();
+    let mut seen = Output::default();
     take(&mut session, &mut seen, |slice| slice.interval.waiting == 28);
     session.discard_waiting();
     take(&mut session, &mut seen, |slice| slice.interval.waiting == 0);
@@ -116,10 +116,10 @@ fn users_whose_request_was_discarded_ask_again() {
     let think = Distribution::parse("const:20ms").unwrap();
     let load = Load::Closed { users: 10, think, end_ns: u64::MAX, limit: None };
     let mut session = Session::start(&config, &load).unwrap();
-    let mut seen = Seen::default();
+    let mut seen = Output::default();
     take(&mut session, &mut seen, |slice| slice.interval.waiting == 8);
     session.discard_waiting();
-    let cut = |seen: &Seen| seen.errors(ErrorKind::Cut);
+    let cut = |seen: &Output| seen.errors(ErrorKind::Cut);
     while cut(&seen) < 8 {
         take(&mut session, &mut seen, |_| true);
     }

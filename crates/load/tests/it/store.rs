@@ -3,7 +3,7 @@
 mod mutate;
 mod script;
 
-use crate::drive::{Seen, closed, drive, open, refused, to};
+use crate::drive::{Output, closed, drive, open, refused, to};
 use crate::server::{Gate, Server};
 use plimsoll_load::ask::{CheckError, check};
 use plimsoll_load::driver::{Driver, Event, Fate, Slot};
@@ -87,7 +87,7 @@ fn misses_have_a_code_of_their_own() {
 }
 
 /// Six commands by one user, each answered so.
-fn told(speaks: Speaks, answer: &'static [u8]) -> Seen {
+fn told(speaks: Speaks, answer: &'static [u8]) -> Output {
     let server = Server::tcp(move |peer| serve(speaks, peer, |_| Answer::Bytes(answer.to_vec())));
     let config = config(speaks, server.address(), Named::ReadOnly, Wanted::Mixed);
     drive(&config, &closed(1, 20_000, Some(6)))

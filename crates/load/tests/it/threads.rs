@@ -1,6 +1,6 @@
 //! Several threads: the whole is the sum of the shares, exactly.
 
-use crate::drive::{MS, Seen, closed, drive, open, to};
+use crate::drive::{MS, Output, closed, drive, open, to};
 use crate::server::{Gate, OK, Server};
 use plimsoll_load::Times;
 use plimsoll_load::run::Offer;
@@ -10,7 +10,7 @@ use plimsoll_workload::request::{Order, Request, Requests, Url};
 use plimsoll_workload::schedule::Schedule;
 use std::sync::Arc;
 
-fn dues(seen: &Seen) -> Vec<u64> {
+fn dues(seen: &Output) -> Vec<u64> {
     seen.by_due().iter().map(|sample| sample.due_ns).collect()
 }
 

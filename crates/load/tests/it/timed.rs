@@ -1,7 +1,7 @@
 //! Tests that hold upper bounds of time, which a busy machine breaks: they run with the machine to
 //! themselves.
 
-use crate::drive::{MS, Seen, drive, open, session, take, times, to};
+use crate::drive::{MS, Output, drive, open, session, take, times, to};
 use crate::pacing::paced;
 use crate::server::{Gate, OK, Server};
 use crate::tls::Identity;
@@ -33,7 +33,7 @@ fn a_thrifty_thread_that_has_nothing_to_do_hears_of_a_new_rate() {
     let server = Server::plain();
     let config = to(server.address());
     let mut session = session(&config);
-    let mut seen = Seen::default();
+    let mut seen = Output::default();
     let mut worst = Vec::new();
     for _ in 0..4 {
         take(&mut session, &mut seen, |_| true);

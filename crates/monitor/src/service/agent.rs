@@ -37,13 +37,13 @@ const EXCHANGES: usize = 16;
 const MEASURED: usize = 8;
 
 /// An agent that is asked.
-struct Asked {
+struct AgentPages {
     newest: Page,
     clock: Page,
 }
 
 struct Remote {
-    asked: Asked,
+    asked: AgentPages,
     /// Whether it tells of instances on its host too.
     has_instances: bool,
     exchanges: VecDeque<Exchange>,
@@ -51,7 +51,7 @@ struct Remote {
     last_unix_ns: Option<u64>,
 }
 
-impl Asked {
+impl AgentPages {
     fn of(source: &Source) -> Result<Self, ParseError> {
         let address = source.address.as_deref().unwrap_or_default();
         let limits = Limits { total: source.limit / 2, answer_bytes: ANSWER_BYTES };
@@ -87,7 +87,7 @@ impl Asked {
 /// Where its address is none, or it does not answer.
 pub fn offset(source: &Source, now: &(dyn Fn() -> u64 + Sync)) -> Result<Offset, CollectError> {
     let wrong = |error: ParseError| CollectError::garbage("HOST:PORT of an agent", &error.found);
-    let asked = Asked::of(source).map_err(wrong)?;
+    let asked = AgentPages::of(source).map_err(wrong)?;
     let exchanges: Result<Vec<_>, _> = (0..MEASURED).map(|_| asked.exchange(now)).collect();
     let best = exchanges?.into_iter().min_by_key(Exchange::round_trip_ns);
     best.map(|best| best.offset()).ok_or_else(|| CollectError::garbage("an exchange", ""))
@@ -110,7 +110,7 @@ impl Dial for Noting<'_> {
 impl Remote {
     fn of(source: &Source) -> Result<Self, ParseError> {
         let exchanges = VecDeque::with_capacity(EXCHANGES);
-        let (asked, has_instances) = (Asked::of(source)?, source.has_instances);
+        let (asked, has_instances) = (AgentPages::of(source)?, source.has_instances);
         Ok(Self { asked, has_instances, exchanges, last_unix_ns: None })
     }
 }

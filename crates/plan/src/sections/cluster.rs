@@ -66,7 +66,7 @@ impl Describe for Levels {
 }
 
 impl Takes for Levels {
-    type Of = String;
+    type Value = String;
 
     fn read(&self, reading: &Reading, node: &Node) -> Option<String> {
         reading.level(node)

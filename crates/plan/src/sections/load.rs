@@ -16,8 +16,8 @@ use crate::reading::Reading;
 use crate::reading::text::{exact, quoted};
 use crate::reading::tree::{Node, Value};
 use crate::section::Section;
-use crate::sections::asked::Asked;
 use crate::sections::load_shape::{LoadShape, RateSource, SHAPE};
+use crate::sections::request_source::RequestSource;
 use crate::sections::search::Search;
 use crate::sections::target::{Http, Target};
 use crate::takes::{
@@ -172,7 +172,10 @@ impl Load {
                 }
             }
             None if load.shape == LoadShape::Replay => {
-                LoadShape::check_own_times(section, matches!(target.asked, Asked::Replay(_)))?;
+                LoadShape::check_own_times(
+                    section,
+                    matches!(target.asked, RequestSource::Replay(_)),
+                )?;
             }
             None => {}
         }
@@ -302,7 +305,7 @@ fn check_fill(section: &Section<'_>, target: &Target, is_search: bool) {
     if is_search {
         let message = "`fill` goes with a load, not with a search";
         section.fault("warm_up", message, None);
-    } else if !matches!(target.asked, Asked::List(_)) {
+    } else if !matches!(target.asked, RequestSource::List(_)) {
         let message = "`fill` asks for each URL of a list once, and [target] has none";
         section.fault("warm_up", message, Some("set urls = \"urls.csv\" in [target], or --urls"));
     }
@@ -416,7 +419,7 @@ impl Describe for CountOrRange {
 }
 
 impl Takes for CountOrRange {
-    type Of = Connections;
+    type Value = Connections;
 
     fn read(&self, reading: &Reading, node: &Node) -> Option<Connections> {
         match node.value {

@@ -1,7 +1,6 @@
 //! The sections of a plan. A new section is one file with its keys, its reader and its writer, one
 //! line here, and one field of [`crate::Plan`] or [`crate::CachePlan`].
 
-pub(crate) mod asked;
 pub(crate) mod balancer;
 pub(crate) mod billing;
 pub(crate) mod cache;
@@ -26,6 +25,7 @@ pub(crate) mod policies;
 pub(crate) mod pool;
 pub(crate) mod proxy;
 pub(crate) mod replay;
+pub(crate) mod request_source;
 pub(crate) mod resolve;
 pub(crate) mod search;
 pub(crate) mod status;

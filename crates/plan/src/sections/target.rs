@@ -14,9 +14,11 @@ use crate::reading::secret::REDACTED;
 use crate::reading::text::quoted;
 use crate::reading::tree::{Node, Value};
 use crate::section::Section;
-use crate::sections::asked::{ASKED, AUTH, Asked, Auth, BODY, Body, HEADERS, VARIABLE};
 use crate::sections::header::Header;
 use crate::sections::proxy::Proxy;
+use crate::sections::request_source::{
+    ASKED, AUTH, Auth, BODY, Body, HEADERS, RequestSource, VARIABLE,
+};
 use crate::sections::resolve::Resolve;
 use crate::sections::status::Statuses;
 use crate::takes::Each;
@@ -31,7 +33,7 @@ section! {
         /// What to ask for; with `urls` or `replay`, the server of their paths; or a store.
         url: Option<Url> { URL, "http://127.0.0.1:8080/" }
         /// What is asked for.
-        asked: Asked { part }
+        asked: RequestSource { part }
         /// In which order the URLs of a list are asked for.
         order: Option<Order> { ORDER, said "weighted where the list has weights, else round-robin",
             "zipf:0.9" }
@@ -197,7 +199,7 @@ impl Target {
             }
         }
         let is_missing = !section.has("url") && !is_simulated;
-        if is_missing && !matches!(target.asked, Asked::List(_)) {
+        if is_missing && !matches!(target.asked, RequestSource::List(_)) {
             let replay = section.has("replay");
             let what = if replay { "the `url` of the server that is asked again" } else { "`url`" };
             section.missing(what, "url", "http://127.0.0.1:8080/");
@@ -214,24 +216,27 @@ impl Target {
     fn check_order(&mut self, section: &Section<'_>) {
         let Some(order) = &self.order else { return };
         match &self.asked {
-            Asked::Replay(_) if *order != Order::InOrder => {
+            RequestSource::Replay(_) if *order != Order::InOrder => {
                 let message = format!("a replay is in-order, not {order}");
                 let hint = Some("give the log's URLs as `urls`");
                 section.fault_beside("order", "replay", message, hint);
             }
-            Asked::Url if !section.has("urls") => {
+            RequestSource::Url if !section.has("urls") => {
                 let hint = "give them in a file: urls = \"urls.csv\"";
                 let message = "`order` goes with a list of URLs, found one URL";
                 section.fault("order", message, Some(hint));
             }
-            Asked::Replay(_) | Asked::Url | Asked::List(_) | Asked::Scenario(_) => {}
+            RequestSource::Replay(_)
+            | RequestSource::Url
+            | RequestSource::List(_)
+            | RequestSource::Scenario(_) => {}
         }
     }
 
     /// Whether it is users who ask, as a scenario has it.
     #[must_use]
     pub fn has_scenario(&self) -> bool {
-        matches!(self.asked, Asked::Scenario(_))
+        matches!(self.asked, RequestSource::Scenario(_))
     }
 
     /// Notes what stands in the steps of a scenario, where there is one, and what does not go with
@@ -294,11 +299,11 @@ impl Target {
     pub(crate) fn write(&self, out: &mut Writer) {
         let is_store = self.is_store();
         let is_secure = self.url.as_ref().is_some_and(|url| url.scheme.is_secure);
-        let is_replay = matches!(self.asked, Asked::Replay(_));
+        let is_replay = matches!(self.asked, RequestSource::Replay(_));
         let is_scenario = self.has_scenario();
         let is_usual = self.restart.is_none() && self.restart_timeout == RESTART_TIMEOUT;
         let left_out = [
-            ("order", !matches!(self.asked, Asked::List(_))),
+            ("order", !matches!(self.asked, RequestSource::List(_))),
             ("method", is_replay || is_store || is_scenario),
             ("headers", is_store || is_scenario),
             ("follow", self.follow == 0),
@@ -343,9 +348,9 @@ impl Target {
     /// The files that the section names.
     pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let asked = match &self.asked {
-            Asked::Url => &[],
-            Asked::List(file) | Asked::Scenario(file) => std::slice::from_ref(file),
-            Asked::Replay(replay) => &replay.files[..],
+            RequestSource::Url => &[],
+            RequestSource::List(file) | RequestSource::Scenario(file) => std::slice::from_ref(file),
+            RequestSource::Replay(replay) => &replay.files[..],
         };
         let body = match &self.body {
             Body::File(file) => Some(file),

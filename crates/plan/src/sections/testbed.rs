@@ -360,14 +360,14 @@ impl<T> Describe for Map<T> {
 }
 
 impl<T> Takes for Map<T> {
-    type Of = BTreeMap<String, T>;
+    type Value = BTreeMap<String, T>;
 
-    fn read(&self, reading: &Reading, node: &Node) -> Option<Self::Of> {
+    fn read(&self, reading: &Reading, node: &Node) -> Option<Self::Value> {
         let pairs = reading.map(node).iter();
         pairs.map(|of| Some((of.key.clone(), (self.read)(reading, &of.node)?))).collect()
     }
 
-    fn write(&self, map: &Self::Of) -> String {
+    fn write(&self, map: &Self::Value) -> String {
         let pair =
             |(name, of): (&String, &T)| format!("{} = {}", quoted(name), (self.write)(name, of));
         let pairs = map.iter().map(pair).collect::<Vec<_>>().join(", ");

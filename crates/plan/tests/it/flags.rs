@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_plan::{
-    Asked, Connections, Given, Length, LoadShape, Plan, RateSource, Setting, Written,
+    Connections, Given, Length, LoadShape, Plan, RateSource, RequestSource, Setting, Written,
 };
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
@@ -262,7 +262,7 @@ fn files_of_the_plan_are_in_its_folder_and_files_of_flags_in_the_working_folder(
 fn a_replay_has_its_own_times_unless_others_are_given() {
     let text = "[target]\nurl = 'http://h/'\nreplay = 'access.log.gz'\n";
     let plan = with(text, &[]);
-    assert!(matches!(plan.target.asked, Asked::Replay(_)));
+    assert!(matches!(plan.target.asked, RequestSource::Replay(_)));
     assert!(matches!(plan.load.shape, LoadShape::Replay));
     let plan = with(text, &[("load.users", "3"), ("load.for", "1m")]);
     assert!(matches!(plan.load.shape, LoadShape::Closed { users: 3, .. }));

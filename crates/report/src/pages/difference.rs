@@ -11,7 +11,7 @@ use plimsoll_draw::chart::unit::signed_per_cent;
 pub(crate) type Valued = (f64, Option<(f64, f64)>);
 
 /// Tells the figures of one side.
-pub(crate) type Of<'a> = &'a dyn Fn(&Figure) -> Option<Valued>;
+pub(crate) type FigureGetter<'a> = &'a dyn Fn(&Figure) -> Option<Valued>;
 
 /// What two results are called, and their difference.
 pub(crate) struct Heads<'a> {
@@ -24,7 +24,7 @@ pub(crate) struct Heads<'a> {
 /// second.
 pub(crate) fn table(
     figures: &[&'static Figure],
-    (first, second): (Of<'_>, Of<'_>),
+    (first, second): (FigureGetter<'_>, FigureGetter<'_>),
     heads: &Heads<'_>,
     currency: &str,
 ) -> Grid {

@@ -7,7 +7,7 @@ use plimsoll_runs::Summary;
 use super::tiles::{lacks_p99, tiles};
 use super::verdict::verdict;
 use super::{objectives, search};
-use crate::asked;
+use crate::asked_load;
 use crate::document::{self, Block, warnings};
 use crate::view::View;
 use plimsoll_draw::chart::unit::{micros, moment, whole};
@@ -39,7 +39,7 @@ fn of_load(s: &Summary) -> Vec<Block> {
 /// What was asked, in a sentence.
 pub(crate) fn asked(view: &View) -> String {
     let s = &view.summary;
-    let mut text = match (&view.searched, asked::load(&view.plan)) {
+    let mut text = match (&view.searched, asked_load::load(&view.plan)) {
         // Of the load itself a search uses nothing of the plan.
         (Some(searched), _) => format!("search for the capacity under {}. ", searched.slo),
         (None, Some(load)) => format!("{load}. "),

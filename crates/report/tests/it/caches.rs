@@ -7,7 +7,7 @@ use plimsoll_cache::simulate::{Cell, Comparison, Replays};
 use plimsoll_report::Document;
 use plimsoll_runs::{FigureRow, Kind, RunWriter};
 
-use crate::kept::{Kept, Of};
+use crate::kept::{CellDefaults, Kept};
 use crate::made_clusters::trace;
 use crate::page::{HOSTILE, checked};
 
@@ -54,7 +54,7 @@ fn caches(policies: &[&str], sizes: &[&str], name: &str) -> Document {
         .map(|(cell, write)| kept((cell, write as &dyn Fn(&mut _))))
         .collect();
     let about = serde_json::to_string(&About::of(&trace, name)).unwrap();
-    Of { about, ..Of::kind(Kind::Caches) }.document(&cells)
+    CellDefaults { about, ..CellDefaults::kind(Kind::Caches) }.document(&cells)
 }
 
 /// The document that its golden is of.
@@ -80,7 +80,7 @@ pub(crate) fn golden_curves() -> Document {
     let cells: Vec<Kept<'_>> = all.map(cell).collect();
     let about = About { is_curves: true, ..About::of(&trace(false), "day.csv") };
     let about = serde_json::to_string(&about).unwrap();
-    Of { about, ..Of::kind(Kind::Caches) }.document(&cells)
+    CellDefaults { about, ..CellDefaults::kind(Kind::Caches) }.document(&cells)
 }
 
 #[test]

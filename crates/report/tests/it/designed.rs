@@ -4,16 +4,20 @@
 use plimsoll_report::Document;
 use plimsoll_runs::{FigureRow, Kind};
 
-use crate::kept::{Kept, Of};
+use crate::kept::{CellDefaults, Kept};
 use crate::page::{HOSTILE, checked};
 
 /// A plan of three factors.
-fn of() -> Of {
+fn of() -> CellDefaults {
     let plan = "name = 'tuning'\nseed = 7\n[experiment]\nreplications = 2\n\
                 respond = ['p99', 'rate']\n[factor]\n\"load.users\" = [16, 256]\n\
                 \"role.web.cpu\" = ['20%', '40%']\n\"role.web.vars.workers\" = [1, 2]\n\
                 [measure]\nslo = 'p99<50ms'\n";
-    Of { name: "tuning".to_owned(), plan: plan.to_owned(), ..Of::kind(Kind::Load) }
+    CellDefaults {
+        name: "tuning".to_owned(),
+        plan: plan.to_owned(),
+        ..CellDefaults::kind(Kind::Load)
+    }
 }
 
 /// Cells of a full design: 40% of a core doubles the rate, more users make it slower, and workers

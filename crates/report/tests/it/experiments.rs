@@ -6,7 +6,7 @@ use plimsoll_report::Document;
 use plimsoll_runs::{FigureRow, Kind, RunWriter};
 
 use crate::capacity;
-use crate::kept::{Kept, Of};
+use crate::kept::{CellDefaults, Kept};
 use crate::page::{HOSTILE, checked};
 
 /// Pools of a kind of boot and of a bound, in three replications; `cost` tells what each costs.
@@ -29,8 +29,12 @@ fn cells(cost: impl Fn(usize, usize, u32) -> f64) -> Vec<Kept<'static>> {
     cells
 }
 
-fn tuned() -> Of {
-    Of { name: "better bounds".to_owned(), plan: "[tune]\n".to_owned(), ..Of::kind(Kind::Tune) }
+fn tuned() -> CellDefaults {
+    CellDefaults {
+        name: "better bounds".to_owned(),
+        plan: "[tune]\n".to_owned(),
+        ..CellDefaults::kind(Kind::Tune)
+    }
 }
 
 /// One combination is cheaper than all others, by more than chance.
@@ -38,7 +42,7 @@ pub(crate) fn golden() -> Document {
     let cost = |place: usize, upper: usize, replication: u32| {
         10.0 + 4.0 * (place * 2 + upper) as f64 + 0.1 * f64::from(replication)
     };
-    Of { warnings: vec!["a caveat".to_owned()], ..tuned() }.document(&cells(cost))
+    CellDefaults { warnings: vec!["a caveat".to_owned()], ..tuned() }.document(&cells(cost))
 }
 
 #[test]
@@ -60,7 +64,7 @@ fn the_best_combination_is_the_answer_with_its_ratio_and_whether_it_may_be_chanc
 #[test]
 fn what_was_found_over_all_cells_comes_before_all() {
     let results = vec![("best".to_owned(), "Best: threshold upper=70.".to_owned())];
-    let text = Of { results, ..tuned() }.document(&cells(|_, _, _| 1.0)).text();
+    let text = CellDefaults { results, ..tuned() }.document(&cells(|_, _, _| 1.0)).text();
     assert!(text.contains("[good] Best: threshold upper=70.\n"), "{text}");
 }
 
@@ -89,12 +93,19 @@ fn one_combination_and_none_have_a_page_and_names_stay_text() {
         let (name, subject) = (HOSTILE.to_owned(), HOSTILE.to_owned());
         let results = vec![("best".to_owned(), HOSTILE.to_owned())];
         let cells = [Kept { factors, replication: 0, figures, run: None }];
-        Of { name, subject, results, about: HOSTILE.to_owned(), ..Of::kind(kind) }.document(&cells)
+        CellDefaults {
+            name,
+            subject,
+            results,
+            about: HOSTILE.to_owned(),
+            ..CellDefaults::kind(kind)
+        }
+        .document(&cells)
     };
     for kind in Kind::ALL {
         let page = checked(&one(kind).html());
         assert_eq!((page.count("script"), page.count("img")), (1, 0), "{kind:?}");
-        checked(&Of::kind(kind).document(&[]).html());
+        checked(&CellDefaults::kind(kind).document(&[]).html());
     }
 }
 
@@ -127,7 +138,8 @@ fn repeated_searches_have_their_capacity_its_spread_and_its_course() {
     let plan = "[target]\nurl = 'http://h/'\n[load]\nrate = '1/s'\nfor = '1s'\n[measure]\n\
                 slo = 'p95<30ms'\n"
         .to_owned();
-    let found = Of { plan: plan.clone(), ..Of::kind(Kind::Search) }.document(&cells[..3]);
+    let found = CellDefaults { plan: plan.clone(), ..CellDefaults::kind(Kind::Search) }
+        .document(&cells[..3]);
     let text = found.text();
     let answer =
         "[good] Capacity under p95<30ms: 733/s (95%: 657/s to 809/s), the mean of 3 searches.";
@@ -138,7 +150,7 @@ fn repeated_searches_have_their_capacity_its_spread_and_its_course() {
     }
     assert!(text.contains("| all cells | 3, 1 a bound | 740/s |"), "{text}");
     // One that found nothing is a gap, and in no mean.
-    let text = Of { plan, ..Of::kind(Kind::Search) }.document(&cells).text();
+    let text = CellDefaults { plan, ..CellDefaults::kind(Kind::Search) }.document(&cells).text();
     assert!(text.contains("| all cells | 3 of 4, 1 a bound |"), "{text}");
     assert!(text.contains("the mean of those 3 of 4 searches that found one."), "{text}");
 }

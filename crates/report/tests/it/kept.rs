@@ -21,7 +21,7 @@ pub(crate) struct Kept<'a> {
 
 /// What all cells have in common.
 #[derive(Debug, Clone)]
-pub(crate) struct Of {
+pub(crate) struct CellDefaults {
     pub(crate) kind: Kind,
     pub(crate) name: String,
     pub(crate) subject: String,
@@ -32,7 +32,7 @@ pub(crate) struct Of {
     pub(crate) results: Vec<(String, String)>,
 }
 
-impl Of {
+impl CellDefaults {
     pub(crate) fn kind(kind: Kind) -> Self {
         let text = String::new;
         let (warnings, results) = (Vec::new(), Vec::new());

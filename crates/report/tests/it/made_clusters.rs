@@ -10,7 +10,7 @@ use plimsoll_cache::trace::{Names, Trace};
 use plimsoll_report::Document;
 use plimsoll_runs::{FigureRow, Kind, RunWriter, Tag};
 
-use crate::kept::{Kept, Of};
+use crate::kept::{CellDefaults, Kept};
 
 /// Requests of the trace, and of each part of a course.
 pub(crate) const REQUESTS: u64 = 600;
@@ -45,11 +45,11 @@ impl Made {
     pub(crate) fn document(&self) -> Document {
         let latency = Some(Latency::default());
         let about = About { latency, ..About::of(&self.trace, "day.csv") };
-        let of = Of {
+        let of = CellDefaults {
             name: self.name.clone(),
             about: serde_json::to_string(&about).unwrap(),
             warnings: self.warnings.clone(),
-            ..Of::kind(Kind::Caches)
+            ..CellDefaults::kind(Kind::Caches)
         };
         let writes: Vec<_> =
             self.all.iter().map(|one| move |writer: &mut RunWriter| one.write(writer)).collect();

@@ -5,7 +5,7 @@ use plimsoll_elastic::course::{About, Course, Decision, RevenueCurve};
 use plimsoll_report::Document;
 use plimsoll_runs::{Class, Event, FigureRow, Kind, RunWriter, Sink};
 
-use crate::kept::{Kept, Of};
+use crate::kept::{CellDefaults, Kept};
 
 /// Length of a tick, seconds.
 const TICK_S: f64 = 60.0;
@@ -180,7 +180,7 @@ fn curve(which: &str, rate_per_s: f64) -> RevenueCurve {
 /// Policies, each of a label and a kind, under the same requests.
 #[derive(Debug, Clone)]
 pub(crate) struct Made {
-    pub(crate) of: Of,
+    pub(crate) of: CellDefaults,
     pub(crate) about: About,
     pub(crate) courses: Vec<Course>,
     /// The figures of each policy in each replication.
@@ -196,14 +196,14 @@ pub(crate) fn simulation(policies: &[(&str, &str)], ticks: usize, replications: 
     Made {
         figures: courses.iter().enumerate().map(all).collect(),
         courses,
-        of: Of {
+        of: CellDefaults {
             name: "a published day".to_owned(),
             plan:
                 "[load]\nrate = '1/s'\nfor = '1h'\n[measure]\nslo = 'p99<400ms'\n[pool]\nmax = 9\n\
                    [instance]\nservice = 'exp:70ms'\n"
                     .to_owned(),
             warnings: vec!["the trace ends 3 minutes before its last hour".to_owned()],
-            ..Of::kind(Kind::Pool)
+            ..CellDefaults::kind(Kind::Pool)
         },
         about: About {
             speed: None,
@@ -225,7 +225,8 @@ pub(crate) fn simulation(policies: &[(&str, &str)], ticks: usize, replications: 
 
 impl Made {
     pub(crate) fn document(&self, title: Option<&str>) -> Document {
-        let of = Of { about: serde_json::to_string(&self.about).unwrap(), ..self.of.clone() };
+        let of =
+            CellDefaults { about: serde_json::to_string(&self.about).unwrap(), ..self.of.clone() };
         let writes: Vec<_> = self
             .courses
             .iter()

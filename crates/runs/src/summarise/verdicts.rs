@@ -19,7 +19,7 @@ use crate::{Counters, ErrorKind, LabelBooks, NameBooks, NameKind, Names, Tag};
 
 /// What the requests of a name have come to.
 #[derive(Default)]
-struct Told {
+struct NameTotals {
     counters: Counters,
     /// By tag; empty where a book has none of it.
     times: [Histogram; Tag::ALL.len()],
@@ -91,7 +91,7 @@ impl Judged<'_> {
     }
 
     /// What the requests of a subject have come to; `None` where none has that name or label.
-    fn told_of(&self, of: &Subject) -> Option<Told> {
+    fn told_of(&self, of: &Subject) -> Option<NameTotals> {
         let number = of.name.as_deref().map(|name| self.names.number(name));
         let label = of.label.as_deref().map(|label| self.labels.called(label));
         let (book, number) = match (label, number) {
@@ -103,7 +103,7 @@ impl Judged<'_> {
             (Some(Some(label)), None) => (Some(&label.requests), None),
             (None, number) => (self.books.get(number??), number?),
         };
-        let Some(book) = book else { return Some(Told::default()) };
+        let Some(book) = book else { return Some(NameTotals::default()) };
         let times = |tag| book.times(tag).map(Compact::to_histogram).unwrap_or_default();
         let (mut counters, times) = (book.counters.clone(), Tag::ALL.map(times));
         let kind = number.and_then(|number| self.names.list().get(usize::from(number)));
@@ -113,7 +113,7 @@ impl Judged<'_> {
             let known = times[Tag::Response as usize].count();
             (counters.offered, counters.succeeded) = (known, known);
         }
-        Some(Told { counters, times })
+        Some(NameTotals { counters, times })
     }
 
     /// The number of a name with an `@` in it, as runs of 0.1.0 have them in their SLOs: there it
@@ -127,7 +127,7 @@ impl Judged<'_> {
     /// generator's threads stood still, all of them may have, where that happened.
     fn of_name<'a>(
         &self,
-        told: &'a Told,
+        told: &'a NameTotals,
         none: &'a Histogram,
         watched: &'a Watched,
         answers: &'a Answers,

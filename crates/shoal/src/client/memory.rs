@@ -13,7 +13,7 @@ use plimsoll_net::url::is_host;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Memory {
-    found: BTreeMap<String, Found>,
+    found: BTreeMap<String, KnownCaches>,
     /// What was last written into the file of settings, and before that: one of both is there
     /// whenever a client is killed.
     written: Vec<String>,
@@ -23,7 +23,7 @@ pub struct Memory {
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Found {
+struct KnownCaches {
     unix_s: f64,
     caches: Vec<Remembered>,
 }
@@ -71,7 +71,7 @@ impl Memory {
             port: cache.port,
             band: cache.band,
         });
-        let found = Found { unix_s, caches: caches.collect() };
+        let found = KnownCaches { unix_s, caches: caches.collect() };
         self.found.insert(purpose.path().to_owned(), found);
     }
 

@@ -180,9 +180,9 @@ struct NameOrText<'a>(Option<&'a str>);
 impl<'de> Deserialize<'de> for NameOrText<'de> {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         Ok(match source.deserialize_any(Any::<Named<'_>>(PhantomData))? {
-            Found::Fields(named) => Self(named.english),
-            Found::Text(text) => Self(Some(text)),
-            Found::Number(_) | Found::Other => Self(None),
+            FieldValue::Fields(named) => Self(named.english),
+            FieldValue::Text(text) => Self(Some(text)),
+            FieldValue::Number(_) | FieldValue::Other => Self(None),
         })
     }
 }
@@ -208,9 +208,9 @@ impl<'a, F> MapOrCode<'a, F> {
 impl<'de, F: Fields<'de>> Deserialize<'de> for MapOrCode<'de, F> {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         Ok(match source.deserialize_any(Any::<F>(PhantomData))? {
-            Found::Fields(map) => Self::Map(map),
-            Found::Text(code) if code.len() == 2 => Self::Code(code),
-            Found::Text(_) | Found::Number(_) | Found::Other => Self::Neither,
+            FieldValue::Fields(map) => Self::Map(map),
+            FieldValue::Text(code) if code.len() == 2 => Self::Code(code),
+            FieldValue::Text(_) | FieldValue::Number(_) | FieldValue::Other => Self::Neither,
         })
     }
 }
@@ -221,8 +221,8 @@ pub(super) struct Lenient<F>(pub(super) F);
 impl<'de, F: Fields<'de>> Deserialize<'de> for Lenient<F> {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         Ok(match source.deserialize_any(Any::<F>(PhantomData))? {
-            Found::Fields(fields) => Self(fields),
-            Found::Text(_) | Found::Number(_) | Found::Other => Self(F::default()),
+            FieldValue::Fields(fields) => Self(fields),
+            FieldValue::Text(_) | FieldValue::Number(_) | FieldValue::Other => Self(F::default()),
         })
     }
 }
@@ -232,7 +232,7 @@ struct Text<'a>(Option<&'a str>);
 impl<'de> Deserialize<'de> for Text<'de> {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         Ok(match source.deserialize_any(Any::<Nothing>(PhantomData))? {
-            Found::Text(text) if !text.is_empty() => Self(Some(text)),
+            FieldValue::Text(text) if !text.is_empty() => Self(Some(text)),
             _ => Self(None),
         })
     }
@@ -250,8 +250,10 @@ impl Number {
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         Ok(match source.deserialize_any(Any::<Nothing>(PhantomData))? {
-            Found::Number(x) => Self(Some(x)),
-            Found::Text(text) => Self(text.trim().parse().ok().filter(|x: &f64| x.is_finite())),
+            FieldValue::Number(x) => Self(Some(x)),
+            FieldValue::Text(text) => {
+                Self(text.trim().parse().ok().filter(|x: &f64| x.is_finite()))
+            }
             _ => Self(None),
         })
     }
@@ -267,7 +269,7 @@ impl<'de> Fields<'de> for Nothing {
 }
 
 /// A value of a record.
-enum Found<'a, F> {
+enum FieldValue<'a, F> {
     Fields(F),
     Text(&'a str),
     Number(f64),
@@ -277,7 +279,7 @@ enum Found<'a, F> {
 struct Any<F>(PhantomData<F>);
 
 impl<'de, F: Fields<'de>> Visitor<'de> for Any<F> {
-    type Value = Found<'de, F>;
+    type Value = FieldValue<'de, F>;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("anything")
@@ -291,55 +293,55 @@ impl<'de, F: Fields<'de>> Visitor<'de> for Any<F> {
                 break;
             }
         }
-        Ok(Found::Fields(fields))
+        Ok(FieldValue::Fields(fields))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
         let first = list.next_element::<Lenient<F>>()?;
         while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(first.map_or(Found::Other, |first| Found::Fields(first.0)))
+        Ok(first.map_or(FieldValue::Other, |first| FieldValue::Fields(first.0)))
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Found::Text(text))
+        Ok(FieldValue::Text(text))
     }
 
     fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(Found::Other)
+        Ok(FieldValue::Other)
     }
 
     fn visit_f64<E>(self, x: f64) -> Result<Self::Value, E> {
-        Ok(Found::Number(x))
+        Ok(FieldValue::Number(x))
     }
 
     fn visit_f32<E>(self, x: f32) -> Result<Self::Value, E> {
-        Ok(Found::Number(shortest(x)))
+        Ok(FieldValue::Number(shortest(x)))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a code or a coordinate is small")]
     fn visit_u64<E>(self, n: u64) -> Result<Self::Value, E> {
-        Ok(Found::Number(n as f64))
+        Ok(FieldValue::Number(n as f64))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a code or a coordinate is small")]
     fn visit_i64<E>(self, n: i64) -> Result<Self::Value, E> {
-        Ok(Found::Number(n as f64))
+        Ok(FieldValue::Number(n as f64))
     }
 
     fn visit_u128<E>(self, _: u128) -> Result<Self::Value, E> {
-        Ok(Found::Other)
+        Ok(FieldValue::Other)
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Found::Other)
+        Ok(FieldValue::Other)
     }
 
     fn visit_borrowed_bytes<E>(self, _: &'de [u8]) -> Result<Self::Value, E> {
-        Ok(Found::Other)
+        Ok(FieldValue::Other)
     }
 
     fn visit_bytes<E>(self, _: &[u8]) -> Result<Self::Value, E> {
-        Ok(Found::Other)
+        Ok(FieldValue::Other)
     }
 }
 

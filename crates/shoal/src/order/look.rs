@@ -35,7 +35,7 @@ const CLASSES: usize = 11;
 #[derive(Debug, Default)]
 pub struct Looker {
     search: Search,
-    seen: Seen,
+    seen: MemberSet,
     drawn: Vec<Member>,
     candidates: Vec<(u8, Member)>,
     by_class: Vec<Member>,
@@ -331,12 +331,12 @@ pub(super) fn distance_km(from: Option<Spot>, to: Option<(f64, f64)>) -> Option<
 
 /// A set of members, cleared at no cost for its capacity beyond what the last request used.
 #[derive(Debug, Default)]
-struct Seen {
+struct MemberSet {
     /// One more than a member, 0 if empty; at most a quarter full.
     slots: Vec<u64>,
 }
 
-impl Seen {
+impl MemberSet {
     /// Empties it, for up to so many members.
     fn clear(&mut self, most: usize) {
         self.slots.clear();

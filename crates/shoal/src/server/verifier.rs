@@ -16,7 +16,7 @@ use tokio::task::LocalSet;
 
 use super::{Shared, StartError};
 use crate::registry::{Cache, Snapshot};
-use crate::verify::{Aim, Found, Joined, NotAllowed, Outcome, Settings, Turns, probe};
+use crate::verify::{Aim, Finding, Joined, NotAllowed, Outcome, Settings, Turns, probe};
 
 /// How often it is looked whose turn it is. With [`crate::verify::IN_FLIGHT`] it bounds what is
 /// asked to 1,000 a second.
@@ -195,7 +195,7 @@ impl Verifier {
     }
 
     /// Sets what was found, and says what changed by it.
-    fn tell(&self, aim: Aim, outcome: Outcome, found: &Found) {
+    fn tell(&self, aim: Aim, outcome: Outcome, found: &Finding) {
         for cache in &found.caches {
             if set(&self.shared, cache, found.good) {
                 let at = SocketAddr::new(aim.address, aim.port);

@@ -103,7 +103,7 @@ pub enum Joined {
 
 /// What was found out.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct Finding {
     /// About whom.
     pub caches: Vec<Arc<Cache>>,
     /// Whether they deliver.
@@ -232,7 +232,7 @@ impl Turns {
     }
 
     /// Takes in what came of a question, and says what it means for whom, if it means anything.
-    pub fn done(&mut self, now_ns: u64, aim: Aim, outcome: Outcome) -> Option<Found> {
+    pub fn done(&mut self, now_ns: u64, aim: Aim, outcome: Outcome) -> Option<Finding> {
         self.in_flight = self.in_flight.saturating_sub(1);
         let home = network24(aim.address);
         self.opinions.note(home, outcome);
@@ -270,7 +270,7 @@ impl Turns {
                 network.others.push_back(aim);
             }
         }
-        good.filter(|_| !caches.is_empty()).map(|good| Found { caches, good })
+        good.filter(|_| !caches.is_empty()).map(|good| Finding { caches, good })
     }
 
     /// What caches of several networks answer alike while nobody delivers, and how many networks

@@ -9,7 +9,7 @@ use plimsoll_shoal::address::network24;
 use plimsoll_shoal::heartbeat::{Echo, Heartbeat, Kind};
 use plimsoll_shoal::registry::{Cache, State};
 use plimsoll_shoal::verify::{
-    Aim, Allowed, Found, IN_FLIGHT, Joined, NotAllowed, Outcome, PORTS, Turns,
+    Aim, Allowed, Finding, IN_FLIGHT, Joined, NotAllowed, Outcome, PORTS, Turns,
 };
 use plimsoll_workload::random::Stream;
 use proptest::prelude::*;
@@ -44,7 +44,7 @@ fn asked(turns: &mut Turns, now_ns: u64) -> Vec<Aim> {
     std::iter::from_fn(|| turns.next(now_ns)).collect()
 }
 
-fn states(found: &Found) {
+fn states(found: &Finding) {
     for cache in &found.caches {
         cache.set_state(if found.good { State::Verified } else { State::Failing });
     }

@@ -10,7 +10,7 @@ use super::{Better, Figure, Unit, members};
 
 /// What a figure of series is of, and so which series it is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Of {
+pub enum SeriesOwner {
     /// The host; or another one that an agent watches, or the network that an instance has of its
     /// own, as `instance.NAME.` before the name says.
     Host,
@@ -29,7 +29,7 @@ pub enum Of {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Family {
     /// What its members are of.
-    pub of: Of,
+    pub of: SeriesOwner,
     /// A member, with `NAME` for what tells it from others.
     pub figure: Figure,
     /// How a value is made of series.
@@ -72,7 +72,7 @@ macro_rules! families {
     };
 }
 
-use Of::{Host, Instance, Part, Series, Service};
+use SeriesOwner::{Host, Instance, Part, Series, Service};
 
 // What it is of, name, label, unit, which way it is better, formula, and what it is.
 families! {
@@ -312,7 +312,7 @@ impl Family {
     #[must_use]
     pub fn name_of(&self, member: Member<'_>) -> String {
         let Member { instance, part } = member;
-        let is_instance = self.of == Of::Instance;
+        let is_instance = self.of == SeriesOwner::Instance;
         let own = self.figure.name.replace(NAME, if is_instance { instance } else { part });
         if is_instance || instance.is_empty() { own } else { format!("{INSTANCE}{instance}.{own}") }
     }
@@ -325,8 +325,10 @@ impl Family {
             !text.is_empty() && text.chars().all(may_be)
         };
         let of_instance = match self.of {
-            Of::Host | Of::Part(_) | Of::Service => word.strip_prefix(INSTANCE),
-            Of::Instance | Of::Series => None,
+            SeriesOwner::Host | SeriesOwner::Part(_) | SeriesOwner::Service => {
+                word.strip_prefix(INSTANCE)
+            }
+            SeriesOwner::Instance | SeriesOwner::Series => None,
         };
         let (instance, own) = match of_instance {
             Some(rest) => rest.split_once('.').filter(|(instance, _)| is_name(instance))?,
@@ -337,9 +339,9 @@ impl Family {
         };
         let part = own.strip_prefix(before)?.strip_suffix(after).filter(is_name)?;
         match self.of {
-            Of::Series if part.contains(['*', '.']) => None,
-            Of::Instance if part.contains('.') => None,
-            Of::Instance => Some(Member { instance: part, part: "" }),
+            SeriesOwner::Series if part.contains(['*', '.']) => None,
+            SeriesOwner::Instance if part.contains('.') => None,
+            SeriesOwner::Instance => Some(Member { instance: part, part: "" }),
             _ => Some(Member { instance, part }),
         }
     }
@@ -352,7 +354,7 @@ impl Family {
         }
         let Member { instance, part } = member;
         let label = match self.of {
-            Of::Instance => self.figure.label.replace(NAME, instance),
+            SeriesOwner::Instance => self.figure.label.replace(NAME, instance),
             _ => format!("{instance} {}", self.figure.label.replace(NAME, part)),
         };
         members::like(&self.figure, word, label.trim_start())
@@ -410,7 +412,12 @@ mod tests {
     #[test]
     fn every_formula_is_one_and_only_series_have_none() {
         for (family, formula) in FAMILIES.iter().zip(FORMULAS.iter()) {
-            assert_eq!(formula.is_none(), family.of == Of::Series, "{}", family.figure.name);
+            assert_eq!(
+                formula.is_none(),
+                family.of == SeriesOwner::Series,
+                "{}",
+                family.figure.name
+            );
         }
     }
 

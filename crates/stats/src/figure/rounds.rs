@@ -6,8 +6,9 @@
 //! times; of a counter that fell, as its source began anew, there is none in that round.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
-use super::families::{FAMILIES, FORMULAS, Family, Member, Of};
+use super::families::{FAMILIES, FORMULAS, Family, Member, SeriesOwner};
 use super::formula::{Formula, Selector};
 
 /// The labels of a series, by name.
@@ -17,18 +18,8 @@ type Labels = BTreeMap<String, String>;
 const LEAST_PERIOD_NS: u64 = 50_000_000;
 /// The label of the series of an instance.
 const INSTANCE: &str = "instance";
-/// How the names of series begin that collectors know. Others are the application's own.
-const KNOWN: [&str; 9] = [
-    "node_",
-    "container_",
-    "nginx_",
-    "redis_",
-    "memcached_",
-    "mysql_",
-    "phpfpm_",
-    "plimsoll_",
-    "host_",
-];
+/// How the names of series begin that a run writes of its own host.
+const OF_RUNS: &str = "host_";
 
 /// The figures of a round.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -135,7 +126,8 @@ impl Rounds {
 
     /// The members of a family in this round.
     fn members(&self, family: &Family, formula: &Formula) -> BTreeSet<Member<'_>> {
-        let of_all = matches!(family.of, Of::Service | Of::Host | Of::Series);
+        let of_all =
+            matches!(family.of, SeriesOwner::Service | SeriesOwner::Host | SeriesOwner::Series);
         let all = of_all.then(Member::default);
         let name = formula.selectors().first().map(|of| of.name.as_str()).unwrap_or_default();
         let tracks = self.series.get(name).into_iter().flatten();
@@ -144,11 +136,11 @@ impl Rounds {
             let label = |name: &str| labels.get(name).map(String::as_str);
             let instance = label(INSTANCE);
             match family.of {
-                Of::Series => None,
-                Of::Part(name) => {
+                SeriesOwner::Series => None,
+                SeriesOwner::Part(name) => {
                     Some(Member { instance: instance.unwrap_or_default(), part: label(name)? })
                 }
-                Of::Instance | Of::Service | Of::Host => {
+                SeriesOwner::Instance | SeriesOwner::Service | SeriesOwner::Host => {
                     Some(Member { instance: instance?, part: "" })
                 }
             }
@@ -162,10 +154,12 @@ impl Rounds {
             labels.get(name).map(String::as_str).unwrap_or_default() == text
         };
         let is_of = |labels: &Labels| match family.of {
-            Of::Part(name) => label(labels, INSTANCE, instance) && label(labels, name, part),
-            Of::Instance | Of::Host => label(labels, INSTANCE, instance),
-            Of::Service => instance.is_empty() || label(labels, INSTANCE, instance),
-            Of::Series => true,
+            SeriesOwner::Part(name) => {
+                label(labels, INSTANCE, instance) && label(labels, name, part)
+            }
+            SeriesOwner::Instance | SeriesOwner::Host => label(labels, INSTANCE, instance),
+            SeriesOwner::Service => instance.is_empty() || label(labels, INSTANCE, instance),
+            SeriesOwner::Series => true,
         };
         formula.value(&|of, is_rate| self.sum(of, is_rate, &is_of))
     }
@@ -191,15 +185,25 @@ impl Rounds {
     }
 }
 
-/// Whether a series is one that collectors know, by its name: not the application's own.
+/// Whether a series is one that collectors know, by the first word of its name: as those have of
+/// which figures are made, and what a run writes of its own host. Others are the application's own.
 #[must_use]
 pub fn is_of_collectors(name: &str) -> bool {
-    KNOWN.iter().any(|known| name.starts_with(known))
+    static KNOWN: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
+        let used = FORMULAS.iter().flatten().flat_map(Formula::selectors);
+        used.map(|of| first_word(&of.name)).chain([OF_RUNS]).collect()
+    });
+    KNOWN.contains(first_word(name))
+}
+
+/// The name of a series up to its first `_`, with it; all of a name without one.
+fn first_word(name: &str) -> &str {
+    name.find('_').map_or(name, |at| &name[..=at])
 }
 
 /// Whether any formula is made of the series of a name.
 fn is_used(name: &str) -> bool {
-    static USED: std::sync::LazyLock<BTreeSet<String>> = std::sync::LazyLock::new(|| {
+    static USED: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
         let formulas = FORMULAS.iter().flatten();
         formulas.flat_map(Formula::selectors).map(|of| of.name.clone()).collect()
     });
@@ -245,6 +249,18 @@ mod tests {
         rounds.take("container_spec_cpu_quota", [("instance", of)], at_ns, 2_000.0);
         rounds.take("container_spec_cpu_period", [("instance", of)], at_ns, 10_000.0);
         first
+    }
+
+    #[test]
+    fn series_of_collectors_are_told_by_their_first_word_and_others_are_the_applications_own() {
+        let words = "node container nginx redis memcached mysql phpfpm plimsoll host";
+        for word in words.split(' ') {
+            assert!(is_of_collectors(&format!("{word}_any_total")), "{word}");
+            assert!(!is_of_collectors(&format!("{word}js_any_total")), "{word}");
+        }
+        assert!(
+            ["up", "", "_", "node", "http_requests_total"].iter().all(|own| !is_of_collectors(own))
+        );
     }
 
     #[test]

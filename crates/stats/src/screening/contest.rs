@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Told;
+use super::ReplayedOutcomes;
 use crate::holm;
 use crate::interval::{Estimate, LEVEL, p_of_difference, student};
 
@@ -35,7 +35,11 @@ pub(super) fn mean(values: &BTreeMap<u32, f64>) -> f64 {
 impl Contest {
     /// The values in all replications of those of these combinations, or of all, that have one and
     /// never broke the SLO.
-    pub(super) fn of(told: &Told<'_>, combinations: Option<&[usize]>, sign: f64) -> Self {
+    pub(super) fn of(
+        told: &ReplayedOutcomes<'_>,
+        combinations: Option<&[usize]>,
+        sign: f64,
+    ) -> Self {
         let mut values = told.held();
         if let Some(wanted) = combinations {
             let wanted: BTreeSet<&usize> = wanted.iter().collect();

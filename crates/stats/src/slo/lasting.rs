@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::evaluate::Counted;
-use super::watched::Found;
+use super::watched::ClauseValue;
 use super::{Clause, Metric, NOT_RESOLVABLE, OwnPart, Slo, SloInputs, Verdict};
 use plimsoll_units::show_duration;
 
@@ -49,7 +49,7 @@ impl Answers {
                 let clause = Clause { lasting: None, ..course.clause.clone() };
                 let value = clause.on(counted).value;
                 let figure = clause.word().to_owned();
-                let found = value.map(|value| Found { figure, value, of: 1 });
+                let found = value.map(|value| ClauseValue { figure, value, of: 1 });
                 course.take(at_ns, found, true);
             }
         }
@@ -99,7 +99,7 @@ pub(super) struct AtEnd {
     /// Whether it had held for as long as it asks.
     pub(super) holds: bool,
     /// The worst of what it asks for.
-    pub(super) worst: Option<Found>,
+    pub(super) worst: Option<ClauseValue>,
     /// How many samples of what it asks for have no value.
     pub(super) without_value: usize,
     /// What is to be said where the samples are of a shorter time than it asks for.
@@ -111,7 +111,7 @@ pub(super) struct AtEnd {
 #[derive(Debug, Clone, PartialEq)]
 struct Looked {
     at_ns: u64,
-    worst: Option<Found>,
+    worst: Option<ClauseValue>,
     is_whole: bool,
 }
 
@@ -120,7 +120,7 @@ impl Course {
         Self { clause: clause.clone(), period_ns, samples: Vec::new() }
     }
 
-    pub(super) fn take(&mut self, at_ns: u64, worst: Option<Found>, is_whole: bool) {
+    pub(super) fn take(&mut self, at_ns: u64, worst: Option<ClauseValue>, is_whole: bool) {
         self.samples.push(Looked { at_ns, worst, is_whole });
     }
 
@@ -134,14 +134,14 @@ impl Course {
         let lasting_ns = nanoseconds(clause.lasting.unwrap_or_default());
         let period_ns = self.period_ns.unwrap_or_else(|| self.usual_gap_ns());
         let mut streak = Streak::of(period_ns);
-        let (mut worst, mut without_value) = (None::<&Found>, 0);
+        let (mut worst, mut without_value) = (None::<&ClauseValue>, 0);
         for Looked { at_ns, worst: found, is_whole } in &self.samples {
             streak.observe(*at_ns, *is_whole && clause.holds_of(found.as_ref()));
             match found {
                 _ if at_ns.saturating_add(lasting_ns) <= end_ns => {}
                 None => without_value += 1,
                 Some(found) => {
-                    let is_worse = |than: &Found| clause.is_worse(found.value, than.value);
+                    let is_worse = |than: &ClauseValue| clause.is_worse(found.value, than.value);
                     worst = worst.filter(|worst| !is_worse(worst)).or(Some(found));
                 }
             }

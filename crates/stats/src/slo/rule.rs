@@ -142,12 +142,12 @@ impl std::fmt::Display for Rule {
 #[derive(Debug, Clone)]
 pub struct RuleState {
     rule: Rule,
-    seen: Vec<Seen>,
+    seen: Vec<ClauseState>,
 }
 
 /// What was seen of a clause.
 #[derive(Debug, Clone)]
-struct Seen {
+struct ClauseState {
     streak: Streak,
     members: Members,
     /// The figure that was seen last, and its value.
@@ -165,7 +165,7 @@ impl RuleState {
         let seen = |clause: &Clause| {
             let is_watched = matches!(clause.metric, Metric::Watched(_));
             let streak = Streak::of(if is_watched { period_ns } else { SECOND_NS });
-            Seen { streak, members: Members::default(), last: None }
+            ClauseState { streak, members: Members::default(), last: None }
         };
         Self { seen: rule.clauses.iter().map(seen).collect(), rule: rule.clone() }
     }
@@ -209,7 +209,7 @@ impl RuleState {
     /// The last value of each clause, for a person.
     #[must_use]
     pub fn values(&self) -> String {
-        let of = |(clause, seen): (&Clause, &Seen)| match &seen.last {
+        let of = |(clause, seen): (&Clause, &ClauseState)| match &seen.last {
             Some((figure, value)) => format!("{figure} {}", clause.unit().show(*value)),
             None => format!("{} has no value", clause.word()),
         };

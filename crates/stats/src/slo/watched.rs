@@ -13,7 +13,7 @@ use crate::figure::{Means, Round, fits};
 
 /// What was found of a clause.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Found {
+pub(super) struct ClauseValue {
     /// The figure that speaks for all that fit: the one farthest from holding.
     pub(super) figure: String,
     /// Its value, in its unit.
@@ -93,12 +93,12 @@ impl Clause {
         Verdict { expr: self.expr.clone(), value: found.map(|found| found.value), pass, note }
     }
 
-    pub(super) fn holds_of(&self, found: Option<&Found>) -> bool {
+    pub(super) fn holds_of(&self, found: Option<&ClauseValue>) -> bool {
         found.is_some_and(|found| self.comparison.holds(found.value, self.bound.value()))
     }
 
     /// Of some figures with their values, the one that fits and is farthest from holding.
-    fn worst(&self, figures: &BTreeMap<String, f64>) -> Option<Found> {
+    fn worst(&self, figures: &BTreeMap<String, f64>) -> Option<ClauseValue> {
         let word = match self.metric {
             Metric::Counted(figure) => figure.name,
             _ => self.word(),
@@ -111,7 +111,7 @@ impl Clause {
                 worst = Some((name, *value));
             }
         }
-        worst.map(|(figure, value)| Found { figure: figure.clone(), value, of })
+        worst.map(|(figure, value)| ClauseValue { figure: figure.clone(), value, of })
     }
 
     pub(super) fn is_worse(&self, value: f64, than: f64) -> bool {
@@ -128,7 +128,7 @@ pub(super) struct Members(BTreeSet<String>);
 
 impl Members {
     /// The worst of a round, and whether none that was seen before is missing in it.
-    pub(super) fn look(&mut self, clause: &Clause, round: &Round) -> (Option<Found>, bool) {
+    pub(super) fn look(&mut self, clause: &Clause, round: &Round) -> (Option<ClauseValue>, bool) {
         let here = round.figures.keys().filter(|name| fits(clause.word(), name));
         self.0.extend(here.cloned());
         let is_whole = self.0.iter().all(|name| round.figures.contains_key(name));

@@ -45,14 +45,14 @@ fn shuffled(count: usize, random: &mut Xorshift) -> Vec<usize> {
 }
 
 /// An effect as it was found: how far from the truth, and its standard error.
-struct Found {
+struct EstimatedEffect {
     off: f64,
     error: f64,
     holds: bool,
 }
 
 /// Runs the design block by block, and computes its effects, as logarithms of ratios.
-fn experiment(factors: usize, is_random: bool, drift: f64, seed: u32) -> Vec<Found> {
+fn experiment(factors: usize, is_random: bool, drift: f64, seed: u32) -> Vec<EstimatedEffect> {
     let mut order = Xorshift(plimsoll_units::hash::mix(u64::from(seed) + 1) | 1);
     let mut noise = Xorshift(plimsoll_units::hash::mix(u64::from(seed) + 1001) | 1);
     let level = |run: usize, factor: usize| {
@@ -78,7 +78,7 @@ fn experiment(factors: usize, is_random: bool, drift: f64, seed: u32) -> Vec<Fou
         let error =
             (e.high / e.low).ln() / 2.0 / student::quantile(f64::midpoint(1.0, LEVEL), e.df);
         let holds = e.low.ln() <= truth && truth <= e.high.ln();
-        Found { off: effect.ratio.ln() - truth, error, holds }
+        EstimatedEffect { off: effect.ratio.ln() - truth, error, holds }
     };
     true_effects(factors).into_iter().map(of).collect()
 }

@@ -2,7 +2,7 @@
 
 use plimsoll_stats::figure::Better;
 use plimsoll_stats::screening::{
-    Best, Found, Next, Outcome, Outcomes, Run, Screening, ScreeningError,
+    Best, Next, Outcome, Outcomes, Run, Screening, ScreeningEnd, ScreeningError,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ impl Surface {
     }
 
     /// Screens it. Each replication has something in common, twice as great as the noise.
-    fn screened(&self, replications: u32, noise: Noise, random: &mut Xorshift) -> Found {
+    fn screened(&self, replications: u32, noise: Noise, random: &mut Xorshift) -> ScreeningEnd {
         let screening =
             Screening::new(self.combinations.clone(), replications, self.better).unwrap();
         let mut outcomes = Outcomes::new();
@@ -179,7 +179,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, surface: &Surface, found: &Found) {
+    fn add(&mut self, surface: &Surface, found: &ScreeningEnd) {
         let Best { combination, estimate, second, .. } = found.best.as_ref().unwrap();
         let truth = |at: usize| surface.truth[at];
         self.hits += u32::from(*combination == surface.best().0);

@@ -3,7 +3,7 @@
 //! noted beside.
 
 pub(crate) mod answer;
-pub mod asked;
 pub(crate) mod chunked;
 pub mod head;
 pub mod reader;
+pub mod request_head;

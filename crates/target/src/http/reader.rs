@@ -3,9 +3,9 @@
 //! Idle it holds no buffer: the bytes of a head that has not come whole are kept until it has,
 //! bodies are dropped as they come.
 
-use super::asked::Asked;
 use super::chunked::Chunked;
 use super::head::{self, Framing, Head, Link, MAX_HEAD, Reject};
+use super::request_head::RequestHead;
 
 /// What the bytes amounted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct Reader {
     /// Whether it is noted what each request asks for.
     notes: bool,
     /// What the request that is being read asks for, where that is noted.
-    asked: Option<Box<Asked>>,
+    asked: Option<Box<RequestHead>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Reader {
     }
 
     /// What the request that was read last asks for, where that is noted.
-    pub fn take_asked(&mut self) -> Option<Box<Asked>> {
+    pub fn take_asked(&mut self) -> Option<Box<RequestHead>> {
         self.asked.take()
     }
 
@@ -170,7 +170,7 @@ impl Reader {
     #[inline]
     fn note(&mut self, head: &[u8]) {
         if self.notes {
-            self.asked = Some(Box::new(Asked::of(head)));
+            self.asked = Some(Box::new(RequestHead::of(head)));
         }
     }
 

@@ -73,7 +73,7 @@ fn one() -> f64 {
 
 /// How an instance stands, and what it did since it was added.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Told {
+pub struct InstanceStatus {
     /// Its name.
     pub name: String,
     /// Where it listens.
@@ -120,7 +120,7 @@ pub struct Listing {
     /// Requests that were lost, by cause.
     pub lost: Lost,
     /// The instances, in the order in which they were added.
-    pub instances: Vec<Told>,
+    pub instances: Vec<InstanceStatus>,
     /// Where they are taken: response times, nanoseconds, and how many answers took them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<Vec<(u64, u64)>>,
@@ -232,7 +232,7 @@ async fn drain(shared: &Rc<Shared>, instance: &Instance, within: Duration) {
 
 /// How all stands.
 pub(crate) fn list(shared: &Shared) -> Listing {
-    let told = |of: &Rc<Instance>| Told {
+    let told = |of: &Rc<Instance>| InstanceStatus {
         name: of.name.clone(),
         address: of.address,
         state: of.state.get(),

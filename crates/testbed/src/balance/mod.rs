@@ -35,7 +35,7 @@ use tokio::time::sleep;
 
 pub use check::Check;
 pub use choose::{Candidate, Chooser};
-pub use control::{Listing, Order, Told};
+pub use control::{InstanceStatus, Listing, Order};
 pub use forward::Limits;
 pub use frames::{Frames, GOING_AWAY, GOING_AWAY_MASKED};
 pub(crate) use health::Health;

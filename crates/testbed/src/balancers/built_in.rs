@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Balances, Member, Newcomer, Seen};
-use crate::balance::{Listing, Order, Orders, Told};
+use super::{BalancerCounts, Balances, Member, Newcomer};
+use crate::balance::{InstanceStatus, Listing, Order, Orders};
 use crate::error::TestbedError;
 
 /// The file of its control socket, in its folder.
@@ -41,17 +41,17 @@ impl Balances for BuiltIn {
         Ok(())
     }
 
-    fn look(&self) -> Result<Seen, TestbedError> {
+    fn look(&self) -> Result<BalancerCounts, TestbedError> {
         self.orders.list().map(seen)
     }
 
-    fn take(&self) -> Result<Seen, TestbedError> {
+    fn take(&self) -> Result<BalancerCounts, TestbedError> {
         self.orders.take().map(seen)
     }
 }
 
-fn seen(of: Listing) -> Seen {
-    let member = |of: &Told| Member {
+fn seen(of: Listing) -> BalancerCounts {
+    let member = |of: &InstanceStatus| Member {
         name: of.name.clone(),
         state: of.state,
         active: Some(of.active),
@@ -59,7 +59,7 @@ fn seen(of: Listing) -> Seen {
         failed: of.failed,
         ill: of.ill,
     };
-    Seen {
+    BalancerCounts {
         connections: of.connections,
         requests: of.requests,
         answered: of.answered,

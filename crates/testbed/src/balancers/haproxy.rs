@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::settings::Since;
 use super::tally::{Cause, How, Tally};
-use super::{Balances, Member, Newcomer, Seen, Settings, settled};
+use super::{BalancerCounts, Balances, Member, Newcomer, Settings, settled};
 use crate::balance::{Ill, State, fail_together};
 use crate::command::Deadline;
 use crate::error::TestbedError;
@@ -155,7 +155,7 @@ impl Haproxy {
         spared.try_for_each(|of| self.order(&format!("set server pool/{} health up", of.name), ""))
     }
 
-    fn seen(&self, takes_times: bool) -> Result<Seen, TestbedError> {
+    fn seen(&self, takes_times: bool) -> Result<BalancerCounts, TestbedError> {
         let table = self.table()?;
         self.spare(&table)?;
         let mut tally = lock(&self.tally);
@@ -171,16 +171,16 @@ impl Haproxy {
                 ill: of.ill,
             }
         };
-        let seen = Seen {
+        let seen = BalancerCounts {
             connections: table.connections,
             requests: table.requests.saturating_sub(self.counted.load(Ordering::Relaxed)),
             waiting: table.waiting,
             active: table.servers.iter().map(|of| u64::from(of.active)).sum(),
             instances: table.servers.iter().filter(|of| !of.is_leaving).map(member).collect(),
-            ..Seen::default()
+            ..BalancerCounts::default()
         };
         let times = if takes_times { tally.take_times() } else { Vec::new() };
-        Ok(tally.tell(Seen { times, ..seen }, table.under_way))
+        Ok(tally.tell(BalancerCounts { times, ..seen }, table.under_way))
     }
 }
 
@@ -294,18 +294,18 @@ impl Balances for Haproxy {
         Ok(())
     }
 
-    fn look(&self) -> Result<Seen, TestbedError> {
+    fn look(&self) -> Result<BalancerCounts, TestbedError> {
         self.seen(false)
     }
 
-    fn take(&self) -> Result<Seen, TestbedError> {
+    fn take(&self) -> Result<BalancerCounts, TestbedError> {
         self.seen(true)
     }
 
     /// What its log has no line of by then never gets one: where a server closes a connection
     /// without an answer, and its client had asked on its own before, HAProxy closes that too, and
     /// writes nothing.
-    fn settled(&self) -> Result<Seen, TestbedError> {
+    fn settled(&self) -> Result<BalancerCounts, TestbedError> {
         let seen = settled(self)?;
         lock(&self.tally).ended_silently(seen.untold);
         self.look()

@@ -83,25 +83,25 @@ pub trait Balances: Send + Sync {
     ///
     /// # Errors
     /// Where the balancer does not answer.
-    fn look(&self) -> Result<Seen, TestbedError>;
+    fn look(&self) -> Result<BalancerCounts, TestbedError>;
 
     /// How all stands, with the response times since they were taken the last time.
     ///
     /// # Errors
     /// Where the balancer does not answer.
-    fn take(&self) -> Result<Seen, TestbedError>;
+    fn take(&self) -> Result<BalancerCounts, TestbedError>;
 
     /// How all stands when the ends of all requests are told, or a second has passed.
     ///
     /// # Errors
     /// Where the balancer does not answer.
-    fn settled(&self) -> Result<Seen, TestbedError> {
+    fn settled(&self) -> Result<BalancerCounts, TestbedError> {
         settled(self)
     }
 }
 
 /// Looks until the ends of all requests are told, or a second has passed.
-fn settled<B: Balances + ?Sized>(of: &B) -> Result<Seen, TestbedError> {
+fn settled<B: Balances + ?Sized>(of: &B) -> Result<BalancerCounts, TestbedError> {
     let deadline = Deadline::within(SETTLES);
     loop {
         let seen = of.look()?;
@@ -114,7 +114,7 @@ fn settled<B: Balances + ?Sized>(of: &B) -> Result<Seen, TestbedError> {
 
 /// How all stands at a balancer, as far as it tells.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Seen {
+pub struct BalancerCounts {
     /// Connections of clients that are open.
     pub connections: u64,
     /// Requests of clients since the balancer began.
@@ -165,7 +165,7 @@ impl Member {
     }
 }
 
-impl Seen {
+impl BalancerCounts {
     /// Requests that an instance has; where the balancer does not tell, as many as each has where
     /// all that take requests have equally many.
     #[must_use]
@@ -201,8 +201,9 @@ mod tests {
 
     #[test]
     fn what_is_busy_is_what_is_told_or_the_most_that_it_can_be() {
-        let of = |active, instances| Seen { active, instances, ..Seen::default() };
-        let busy = |seen: &Seen| (seen.busy(2.0).unwrap() * 100.0).round();
+        let of =
+            |active, instances| BalancerCounts { active, instances, ..BalancerCounts::default() };
+        let busy = |seen: &BalancerCounts| (seen.busy(2.0).unwrap() * 100.0).round();
         let told = of(5, vec![member(State::In, Some(5)), member(State::In, Some(0))]);
         assert!((busy(&told) - 50.0).abs() < 0.1);
         let untold = of(3, vec![member(State::In, None), member(State::In, None)]);

@@ -19,7 +19,7 @@ use super::checks::Checks;
 use super::ends::Log;
 use super::upstream::{Server, servers_of, upstream};
 use super::workers::{accept_no_more, are_connected, retire};
-use super::{Balances, Member, Newcomer, Seen, Settings};
+use super::{BalancerCounts, Balances, Member, Newcomer, Settings};
 use crate::balance::State;
 use crate::command::Deadline;
 use crate::error::TestbedError;
@@ -199,7 +199,7 @@ impl<'a> Nginx<'a> {
         .map(|(servers, _)| servers)
     }
 
-    fn seen(&self, takes_times: bool) -> Result<Seen, TestbedError> {
+    fn seen(&self, takes_times: bool) -> Result<BalancerCounts, TestbedError> {
         self.master()?;
         let servers = self.check()?;
         let mut log = lock(&self.log);
@@ -218,9 +218,15 @@ impl<'a> Nginx<'a> {
             }
         };
         let instances = servers.iter().map(member).collect();
-        let seen = Seen { connections, requests, active: writing, instances, ..Seen::default() };
+        let seen = BalancerCounts {
+            connections,
+            requests,
+            active: writing,
+            instances,
+            ..BalancerCounts::default()
+        };
         let times = if takes_times { log.tally.take_times() } else { Vec::new() };
-        Ok(log.tally.tell(Seen { times, ..seen }, writing))
+        Ok(log.tally.tell(BalancerCounts { times, ..seen }, writing))
     }
 }
 
@@ -273,11 +279,11 @@ impl Balances for Nginx<'_> {
         Ok(())
     }
 
-    fn look(&self) -> Result<Seen, TestbedError> {
+    fn look(&self) -> Result<BalancerCounts, TestbedError> {
         self.seen(false)
     }
 
-    fn take(&self) -> Result<Seen, TestbedError> {
+    fn take(&self) -> Result<BalancerCounts, TestbedError> {
         self.seen(true)
     }
 }

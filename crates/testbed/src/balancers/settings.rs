@@ -14,7 +14,7 @@ use super::several::{One, Several};
 use crate::error::TestbedError;
 use crate::provider::Provider;
 use crate::reach::{Reach, cannot_move};
-use crate::recipe::{Found, Scalar, parse};
+use crate::recipe::{LocatedRecipe, Scalar, parse};
 use crate::role::{Limits, Role, Secrets};
 
 /// The name of its role, which no plan names.
@@ -72,7 +72,7 @@ impl Settings {
             Kind::Nginx => (include_str!("nginx.toml").to_owned(), self.of_nginx()),
             Kind::Haproxy => (include_str!("haproxy.toml").to_owned(), self.of_haproxy()),
         };
-        let recipe = Found { recipe: parse(ROLE, &text)?, text, is_own: false };
+        let recipe = LocatedRecipe { recipe: parse(ROLE, &text)?, text, is_own: false };
         Ok(Role {
             name: ROLE.to_owned(),
             recipe,

@@ -4,7 +4,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::{Balances, Newcomer, Seen};
+use super::{BalancerCounts, Balances, Newcomer};
 use crate::error::TestbedError;
 
 /// A balancer of them.
@@ -35,7 +35,7 @@ struct Standing {
     active: usize,
     /// Whether each has failed, and what was seen of it last.
     has_failed: Vec<bool>,
-    last: Vec<Seen>,
+    last: Vec<BalancerCounts>,
     notes: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Several<'a> {
         let standing = Standing {
             active,
             has_failed: all.iter().map(|of| of.has_failed).collect(),
-            last: vec![Seen::default(); all.len()],
+            last: vec![BalancerCounts::default(); all.len()],
             ..Standing::default()
         };
         Self { all, moves, standing: Mutex::new(standing) }
@@ -102,8 +102,8 @@ impl<'a> Several<'a> {
 
     fn seen(
         &self,
-        look: impl Fn(&dyn Balances) -> Result<Seen, TestbedError>,
-    ) -> Result<Seen, TestbedError> {
+        look: impl Fn(&dyn Balances) -> Result<BalancerCounts, TestbedError>,
+    ) -> Result<BalancerCounts, TestbedError> {
         self.mend()?;
         if let Err(error) = self.look_at_each(&look) {
             // One that lived a moment ago may have died meanwhile.
@@ -119,7 +119,7 @@ impl<'a> Several<'a> {
     /// tell.
     fn look_at_each(
         &self,
-        look: impl Fn(&dyn Balances) -> Result<Seen, TestbedError>,
+        look: impl Fn(&dyn Balances) -> Result<BalancerCounts, TestbedError>,
     ) -> Result<(), TestbedError> {
         let mut standing = self.standing();
         for (at, of) in self.all.iter().enumerate() {
@@ -141,10 +141,10 @@ impl<'a> Several<'a> {
     }
 
     /// What was seen last of all of them, as of one.
-    fn summed(&self) -> Seen {
+    fn summed(&self) -> BalancerCounts {
         let mut standing = self.standing();
         let notes = std::mem::take(&mut standing.notes);
-        let mut all = Seen { notes, ..Seen::default() };
+        let mut all = BalancerCounts { notes, ..BalancerCounts::default() };
         let Standing { active, has_failed, last, .. } = &mut *standing;
         // First those that live: they know which instances there are.
         let mut order: Vec<usize> = (0..last.len()).collect();
@@ -164,7 +164,7 @@ fn none_answers() -> TestbedError {
 
 /// Adds what is seen of one balancer to what is seen of all. What one that has failed had is over,
 /// and nobody tells how it ended.
-fn sum(all: &mut Seen, one: &Seen, has_failed: bool, is_active: bool) {
+fn sum(all: &mut BalancerCounts, one: &BalancerCounts, has_failed: bool, is_active: bool) {
     let under_way = one.active + one.waiting;
     all.requests += one.requests;
     all.answered += one.answered;
@@ -210,20 +210,20 @@ impl Balances for Several<'_> {
     fn forget(&self) -> Result<(), TestbedError> {
         let mut standing = self.standing();
         standing.has_failed.fill(false);
-        standing.last.fill(Seen::default());
+        standing.last.fill(BalancerCounts::default());
         drop(standing);
         self.order(|of| of.forget())
     }
 
-    fn look(&self) -> Result<Seen, TestbedError> {
+    fn look(&self) -> Result<BalancerCounts, TestbedError> {
         self.seen(|of| of.look())
     }
 
-    fn take(&self) -> Result<Seen, TestbedError> {
+    fn take(&self) -> Result<BalancerCounts, TestbedError> {
         self.seen(|of| of.take())
     }
 
-    fn settled(&self) -> Result<Seen, TestbedError> {
+    fn settled(&self) -> Result<BalancerCounts, TestbedError> {
         self.seen(|of| of.settled())
     }
 }
@@ -237,14 +237,14 @@ mod tests {
 
     /// One that has what it was told last.
     #[derive(Default)]
-    struct Told {
-        seen: Mutex<Seen>,
+    struct StandIn {
+        seen: Mutex<BalancerCounts>,
         is_gone: AtomicBool,
         /// The next look is its last, and is not answered.
         dies_when_looked_at: AtomicBool,
     }
 
-    impl Balances for &Told {
+    impl Balances for &StandIn {
         fn add(&self, newcomer: &Newcomer) -> Result<(), TestbedError> {
             if self.is_gone.load(Ordering::Relaxed) {
                 return Err(TestbedError::Wrong("gone".to_owned()));
@@ -268,7 +268,7 @@ mod tests {
             Ok(())
         }
 
-        fn look(&self) -> Result<Seen, TestbedError> {
+        fn look(&self) -> Result<BalancerCounts, TestbedError> {
             if self.dies_when_looked_at.swap(false, Ordering::Relaxed) {
                 self.is_gone.store(true, Ordering::Relaxed);
                 return Err(TestbedError::Wrong("gone".to_owned()));
@@ -276,13 +276,13 @@ mod tests {
             Ok(self.seen.lock().unwrap().clone())
         }
 
-        fn take(&self) -> Result<Seen, TestbedError> {
+        fn take(&self) -> Result<BalancerCounts, TestbedError> {
             self.look()
         }
     }
 
     /// Both behind one address, which the first has; where it goes is written down.
-    fn several<'a>(both: &'a [Told; 2], moved: &'a Mutex<Vec<(usize, usize)>>) -> Several<'a> {
+    fn several<'a>(both: &'a [StandIn; 2], moved: &'a Mutex<Vec<(usize, usize)>>) -> Several<'a> {
         let all = both.iter().zip(["balancer-1", "balancer-2"]).map(|(of, name)| One {
             name: name.to_owned(),
             balancer: Box::new(of),
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn the_address_moves_from_one_that_dies_while_it_is_looked_at() {
-        let (both, moved) = ([Told::default(), Told::default()], Mutex::default());
+        let (both, moved) = ([StandIn::default(), StandIn::default()], Mutex::default());
         let several = several(&both, &moved);
         both[1].seen.lock().unwrap().times = vec![(5, 1)];
         both[0].dies_when_looked_at.store(true, Ordering::Relaxed);
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn the_address_moves_and_what_was_under_way_is_not_told() {
-        let (both, moved) = ([Told::default(), Told::default()], Mutex::default());
+        let (both, moved) = ([StandIn::default(), StandIn::default()], Mutex::default());
         let several = several(&both, &moved);
         let newcomer =
             Newcomer { name: "web-1".to_owned(), address: ([127, 0, 0, 1], 1).into(), weight: 1.0 };

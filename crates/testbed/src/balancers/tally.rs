@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use plimsoll_stats::Histogram;
 
-use super::Seen;
+use super::BalancerCounts;
 use crate::balance::Lost;
 
 /// How a request ended.
@@ -127,9 +127,9 @@ impl Tally {
 
     /// Puts what is known into a look at the balancer, which says how many requests there were, and
     /// of which so many are under way.
-    pub(super) fn tell(&self, seen: Seen, under_way: u64) -> Seen {
+    pub(super) fn tell(&self, seen: BalancerCounts, under_way: u64) -> BalancerCounts {
         let over = seen.requests.saturating_sub(under_way);
-        Seen {
+        BalancerCounts {
             answered: self.answered,
             response_us: self.response_us,
             lost: self.lost,
@@ -156,7 +156,8 @@ mod tests {
         tally.ended(None, How::Lost(Cause::NoSlot));
         tally.ended(None, How::Unknown);
         tally.failed("web-1");
-        let seen = tally.tell(Seen { requests: 9, active: 2, ..Seen::default() }, 3);
+        let seen =
+            tally.tell(BalancerCounts { requests: 9, active: 2, ..BalancerCounts::default() }, 3);
         assert_eq!((seen.answered, seen.lost.no_slot, seen.untold), (1, 1, 4));
         assert_eq!((seen.response_us, tally.of("web-1").answered), (20_000, 1));
         assert_eq!(tally.of("web-1").failed, 1);
@@ -175,7 +176,7 @@ mod tests {
             tally.ended(Some("web-2"), How::Lost(cause));
         }
         let Lost { instance_failed, timeout, client_gone, no_slot, drained, .. } =
-            tally.tell(Seen::default(), 0).lost;
+            tally.tell(BalancerCounts::default(), 0).lost;
         assert_eq!((instance_failed, timeout, drained), (2, 1, 2));
         assert_eq!((client_gone, no_slot), (2, 2));
     }
@@ -188,7 +189,7 @@ mod tests {
         tally.cuts("web-1", 3);
         tally.ended(Some("web-1"), How::Lost(Cause::InstanceFailed));
         tally.ended_silently(5);
-        let seen = tally.tell(Seen { requests: 9, ..Seen::default() }, 1);
+        let seen = tally.tell(BalancerCounts { requests: 9, ..BalancerCounts::default() }, 1);
         assert_eq!((seen.lost.instance_failed, seen.lost.drained, seen.untold), (5, 3, 0));
     }
 }

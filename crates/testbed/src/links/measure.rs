@@ -78,7 +78,7 @@ pub(super) fn measure(wiring: &Wiring, pair: &Pair, own: &Own) -> Result<Measure
             }
         }
         let (found, round_trip_ms) = apart(|| look(wiring, pair))?;
-        off = found.iter().find(|of| of.is_off()).map(Found::refused);
+        off = found.iter().find(|of| of.is_off()).map(Deviation::refused);
         if off.is_none() {
             let mut shown: Vec<String> = found.iter().map(ToString::to_string).collect();
             if !own.get().is_zero() {
@@ -120,7 +120,7 @@ pub(super) fn longest(terms: &Terms) -> Duration {
 }
 
 /// Something that was found of a link, beside what is wanted.
-struct Found {
+struct Deviation {
     /// What it is, for who reads that it is off.
     what: String,
     /// The same in a list.
@@ -132,7 +132,7 @@ struct Found {
     unit: &'static str,
 }
 
-impl Found {
+impl Deviation {
     fn is_off(&self) -> bool {
         let off = (self.is - self.wanted).abs();
         off.is_nan() || off > self.bound
@@ -144,19 +144,19 @@ impl Found {
     }
 }
 
-impl std::fmt::Display for Found {
+impl std::fmt::Display for Deviation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:.2} {} {}", self.is, self.unit, self.name)
     }
 }
 
 /// What a link does now, and what a round trip over it takes, milliseconds.
-fn look(wiring: &Wiring, pair: &Pair) -> Result<(Vec<Found>, f64), TestbedError> {
+fn look(wiring: &Wiring, pair: &Pair) -> Result<(Vec<Deviation>, f64), TestbedError> {
     let (terms, (one, other)) = (&pair.terms, pair.ends);
     if terms.is_plain() {
         let wanted = ms(terms.rtt);
         let is = ms(round_trip(wiring.end(one), wiring.end(other))?);
-        let found = Found {
+        let found = Deviation {
             what: format!("the median of {ROUNDS} round trips"),
             name: "a round trip".to_owned(),
             is,
@@ -232,7 +232,7 @@ impl<'a> Between<'a> {
     }
 
     /// How long packets are under way, and how many are lost.
-    fn times(&self) -> Vec<Found> {
+    fn times(&self) -> Vec<Deviation> {
         let (from, to) = self.ends;
         let count = packets(self.terms);
         let sent = self.send((count, SMALL), gap(self.terms), &self.from);
@@ -250,7 +250,7 @@ impl<'a> Between<'a> {
             false => ("median", in_ms(median()), OFF_PARTS),
         };
         let of = |word: &str| format!("the {word} of {count} packets from {from} to {to}");
-        let mut found = vec![Found {
+        let mut found = vec![Deviation {
             what: of(word),
             name: format!("from {from} to {to}"),
             is,
@@ -260,7 +260,7 @@ impl<'a> Between<'a> {
         }];
         if spreads {
             let wanted = ms(self.terms.jitter) / 3_f64.sqrt();
-            found.push(Found {
+            found.push(Deviation {
                 what: of("deviation"),
                 name: "of deviation".to_owned(),
                 is: in_ms(times.stddev()),
@@ -270,7 +270,7 @@ impl<'a> Between<'a> {
             });
         }
         let (loss, count) = (self.terms.loss, f64::from(count));
-        found.push(Found {
+        found.push(Deviation {
             what: of("share lost"),
             name: "lost".to_owned(),
             is: (count - times.count() as f64) / count * 100.0,
@@ -282,7 +282,7 @@ impl<'a> Between<'a> {
     }
 
     /// How much comes through where more is sent than that.
-    fn fills(&self, rate: u64) -> Found {
+    fn fills(&self, rate: u64) -> Deviation {
         let (from, to) = self.ends;
         let carried = self.terms.carries(LARGE + HEADS);
         let count = 1.0 / carried.as_secs_f64().max(1e-9);
@@ -296,7 +296,7 @@ impl<'a> Between<'a> {
         let bits = came.len().saturating_sub(1) as f64 * (LARGE + HEADS) as f64 * 8.0;
         let wanted = rate as f64 / 1e6 * (1.0 - self.terms.loss);
         let spread = 2.0 * self.terms.jitter.as_secs_f64() / seconds;
-        Found {
+        Deviation {
             what: format!("what is carried from {from} to {to}"),
             name: "carried".to_owned(),
             is: bits / seconds / 1e6,

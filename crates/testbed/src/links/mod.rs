@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::TestbedError;
 use crate::flow::Class;
 use crate::launch::Order;
-use crate::making::Of;
+use crate::making::BedContext;
 use crate::op::Op;
 use crate::outline::Outline;
 use crate::role::Instance;
@@ -103,7 +103,7 @@ pub fn lacks(root: &Path) -> Vec<String> {
 /// A provider whose instances have no network of their own; two links between the same ends.
 pub(crate) fn add(
     (links, folders): (&[Link], &Path),
-    of: Of<'_>,
+    of: BedContext<'_>,
     before: &[usize],
     outline: &mut Outline,
 ) -> Result<(), TestbedError> {
@@ -158,7 +158,11 @@ impl Wiring {
 }
 
 /// All pairs that have a link, each once.
-fn wiring(links: &[Link], of: Of<'_>, instances: &[Instance]) -> Result<Wiring, TestbedError> {
+fn wiring(
+    links: &[Link],
+    of: BedContext<'_>,
+    instances: &[Instance],
+) -> Result<Wiring, TestbedError> {
     let mut pairs: BTreeMap<(usize, usize), &Link> = BTreeMap::new();
     let host = instances.len();
     for link in links {
@@ -200,7 +204,11 @@ fn wiring(links: &[Link], of: Of<'_>, instances: &[Instance]) -> Result<Wiring, 
 }
 
 /// An instance in the network of a bed, or this host.
-fn place(bed: Of<'_>, link: &Link, instance: Option<&Instance>) -> Result<Place, TestbedError> {
+fn place(
+    bed: BedContext<'_>,
+    link: &Link,
+    instance: Option<&Instance>,
+) -> Result<Place, TestbedError> {
     let cannot = || {
         TestbedError::Wrong(format!(
             "make link.{} by the provider `{}`, which cannot; say provider = \"namespace\" in \

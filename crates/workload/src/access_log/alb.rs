@@ -10,7 +10,7 @@
 //! Source: AWS, Elastic Load Balancing, user guide, "Access log entries".
 
 use super::date;
-use super::entry::{Entry, Found, Rest, Why, split_request, without_port};
+use super::entry::{Entry, LoggedFields, Rest, Why, split_request, without_port};
 use super::squid::Fields;
 
 /// The types that a line may begin with.
@@ -35,7 +35,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Entry<'_>, Why> {
     let rest = fields.0.strip_prefix(b" \"").ok_or("no request in quotes")?;
     let end = closing(rest).ok_or("a request without a closing quote")?;
     let (method, target) = split_request(&rest[..end]);
-    let found = Found { site: b"", client: without_port(client), status, bytes };
+    let found = LoggedFields { site: b"", client: without_port(client), status, bytes };
     Ok(Entry { moment, method, target, escaped: true, rest: Rest::Found(found) })
 }
 

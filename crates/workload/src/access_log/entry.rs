@@ -22,12 +22,12 @@ pub(super) enum Rest<'a> {
     /// The part of the line that says it, not read yet: see [`Answer`](super::reader::Answer).
     Unread(&'a [u8]),
     /// Found on the way to the request.
-    Found(Found<'a>),
+    Found(LoggedFields<'a>),
 }
 
 /// Fields of a line as logged; empty where there is none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Found<'a> {
+pub(super) struct LoggedFields<'a> {
     /// The host that was asked, with its port or without.
     pub site: &'a [u8],
     /// A name or an address, without a port.

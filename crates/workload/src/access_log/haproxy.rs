@@ -12,7 +12,7 @@
 //! Source: HAProxy, Configuration Manual, section 8.2.3, "HTTP log format".
 
 use super::date::{self, Moment};
-use super::entry::{Entry, Found, Rest, Why, split_request, without_port};
+use super::entry::{Entry, LoggedFields, Rest, Why, split_request, without_port};
 use super::squid::Fields;
 
 /// How many `[` are looked at for the one that opens the time: a system log writes one, too.
@@ -35,7 +35,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Entry<'_>, Why> {
     let (_, rest) = split_at(fields.0, b'"').ok_or("no request in quotes")?;
     let (request, _) = split_at(rest, b'"').ok_or("a request without a closing quote")?;
     let (method, target) = split_request(request);
-    let found = Found { site: b"", client: without_port(client), status, bytes };
+    let found = LoggedFields { site: b"", client: without_port(client), status, bytes };
     Ok(Entry { moment, method, target, escaped: false, rest: Rest::Found(found) })
 }
 

@@ -53,7 +53,7 @@ enum Query<'a> {
 
 /// What was found so far, with the rank of its name.
 #[derive(Default)]
-struct Found<'a> {
+struct JsonFields<'a> {
     time: Option<(u8, Moment)>,
     request: Option<Value<'a>>,
     method: Option<(u8, Value<'a>)>,
@@ -63,14 +63,14 @@ struct Found<'a> {
     client: Option<(u8, &'a [u8])>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> JsonFields<'a> {
     /// The host and the client; neither has escapes.
     fn rest(&self) -> Rest<'a> {
         let client = self.client.map_or(&[][..], |(rank, client)| {
             if rank < WITH_PORT { client } else { without_port(client) }
         });
         let site = self.site.map_or(&[][..], |(_, site)| site);
-        Rest::Found(entry::Found { site, client, ..entry::Found::default() })
+        Rest::Found(entry::LoggedFields { site, client, ..entry::LoggedFields::default() })
     }
 }
 
@@ -86,7 +86,7 @@ pub(super) struct Scratch {
 
 pub(super) fn parse<'a>(line: &'a [u8], scratch: &'a mut Scratch) -> Result<Entry<'a>, Why> {
     const ESCAPE: Why = "a text with a wrong escape";
-    let mut found = Found::default();
+    let mut found = JsonFields::default();
     let mut scan = Scan { text: line, at: 0 };
     scan.blanks();
     scan.object(&mut found, &mut scratch.time, Within::Line).ok_or("no JSON object")?;
@@ -163,7 +163,12 @@ impl<'a> Scan<'a> {
     }
 
     /// An object whose members are looked at.
-    fn object(&mut self, found: &mut Found<'a>, room: &mut Vec<u8>, within: Within) -> Option<()> {
+    fn object(
+        &mut self,
+        found: &mut JsonFields<'a>,
+        room: &mut Vec<u8>,
+        within: Within,
+    ) -> Option<()> {
         self.take(b'{')?;
         self.blanks();
         if self.peek()? == b'}' {
@@ -188,7 +193,7 @@ impl<'a> Scan<'a> {
     fn member(
         &mut self,
         name: &[u8],
-        found: &mut Found<'a>,
+        found: &mut JsonFields<'a>,
         room: &mut Vec<u8>,
         within: Within,
     ) -> Option<()> {
@@ -294,7 +299,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-impl<'a> Found<'a> {
+impl<'a> JsonFields<'a> {
     fn text(&mut self, role: Role, rank: u8, value: Value<'a>, room: &mut Vec<u8>, within: Within) {
         match role {
             Role::Time if within == Within::Line && goes_before(rank, self.time.as_ref()) => {

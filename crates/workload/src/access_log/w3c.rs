@@ -21,7 +21,7 @@
 //! Source: W3C, Extended Log File Format, working draft WD-logfile-960323.
 
 use super::date::{self, Moment};
-use super::entry::{Entry, Found, Rest, Why, is_method};
+use super::entry::{Entry, LoggedFields, Rest, Why, is_method};
 
 /// How many fields of a line are looked at.
 const MOST_FIELDS: usize = 128;
@@ -111,7 +111,7 @@ impl Directives {
         let mut values = Values { rest: Some(line), tabs: memchr::memchr(b'\t', line).is_some() };
         let (mut date, mut time, mut epoch) = (&[][..], &[][..], &[][..]);
         let (mut method, mut uri, mut stem, mut query) = (&[][..], &[][..], &[][..], &[][..]);
-        let mut found = Found::default();
+        let mut found = LoggedFields::default();
         for field in &self.fields {
             let value = values.next().ok_or("fewer fields than `#Fields:` names")?;
             let Some((role, _)) = field else { continue };

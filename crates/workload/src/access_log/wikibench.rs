@@ -9,7 +9,7 @@
 //! hosting", Computer Networks 53(11), 2009; E.-J. van Baaren, "WikiBench", 2009.
 
 use super::date;
-use super::entry::{Entry, Found, Rest, Why, is_target};
+use super::entry::{Entry, LoggedFields, Rest, Why, is_target};
 use super::squid::Fields;
 
 pub(super) fn parse(line: &[u8]) -> Result<Entry<'_>, Why> {
@@ -25,7 +25,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Entry<'_>, Why> {
         (Some(b"save"), None) => b"POST",
         _ => return Err("neither `-` nor `save` at its end"),
     };
-    let rest = Rest::Found(Found::default());
+    let rest = Rest::Found(LoggedFields::default());
     Ok(Entry { moment: time, method, target, escaped: false, rest })
 }
 

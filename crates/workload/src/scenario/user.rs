@@ -28,7 +28,7 @@ const NS_PER_S: f64 = 1e9;
 
 /// What a user awaits.
 #[derive(Debug, Clone, Copy)]
-struct Asked {
+struct Awaited {
     /// The operation.
     op: u32,
     /// How many redirects he has followed.
@@ -52,7 +52,7 @@ pub struct User {
     frames: Vec<Frame>,
     jar: Jar,
     message: Message,
-    asked: Option<Asked>,
+    asked: Option<Awaited>,
     /// What a step of his says over a WebSocket, and what a rule has answered last.
     said: Vec<u8>,
     reply: Vec<u8>,
@@ -314,7 +314,7 @@ impl User {
         };
         match written {
             Ok(()) => {
-                self.asked = Some(Asked { op, redirects: 0, is_pending: false });
+                self.asked = Some(Awaited { op, redirects: 0, is_pending: false });
                 self.add_cookies(scenario, now);
                 Next::Ask(sending)
             }

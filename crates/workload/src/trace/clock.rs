@@ -39,14 +39,14 @@ pub(super) enum Clock {
     /// Dates in so many digits without marks.
     Digits(usize),
     /// Numbers of units of so many nanoseconds.
-    Numbers { unit_ns: i128, told: Told },
+    Numbers { unit_ns: i128, told: UnitSource },
     /// Numbers of 100 ns since so many nanoseconds before 1970, which is called so.
     Hundreds { name: &'static str, before_ns: i128 },
 }
 
 /// How the unit of a number is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum UnitSource {
     ByName,
     /// Not at all: seconds.
     Assumed,
@@ -62,7 +62,7 @@ impl Clock {
         }
         let numbers = |unit_ns, told| Some(Self::Numbers { unit_ns, told });
         if let Some(unit_ns) = unit_ns {
-            return decimal(text, 1).and_then(|_| numbers(i128::from(unit_ns), Told::ByName));
+            return decimal(text, 1).and_then(|_| numbers(i128::from(unit_ns), UnitSource::ByName));
         }
         if digits(text).is_some() {
             return Some(Self::Digits(text.len()));
@@ -74,11 +74,11 @@ impl Clock {
             return Some(Self::Hundreds { name, before_ns });
         }
         match whole {
-            ..LEAST_EPOCH => numbers(SECOND_NS, Told::Assumed),
-            LEAST_EPOCH..LEAST_MS => numbers(SECOND_NS, Told::BySize("seconds")),
-            LEAST_MS..LEAST_US => numbers(SECOND_NS / 1_000, Told::BySize("milliseconds")),
-            LEAST_US..LEAST_NS => numbers(1_000, Told::BySize("microseconds")),
-            LEAST_NS.. => numbers(1, Told::BySize("nanoseconds")),
+            ..LEAST_EPOCH => numbers(SECOND_NS, UnitSource::Assumed),
+            LEAST_EPOCH..LEAST_MS => numbers(SECOND_NS, UnitSource::BySize("seconds")),
+            LEAST_MS..LEAST_US => numbers(SECOND_NS / 1_000, UnitSource::BySize("milliseconds")),
+            LEAST_US..LEAST_NS => numbers(1_000, UnitSource::BySize("microseconds")),
+            LEAST_NS.. => numbers(1, UnitSource::BySize("nanoseconds")),
         }
     }
 
@@ -101,9 +101,9 @@ impl Clock {
             Self::Numbers { told, .. } => {
                 let ns = self.read(text)?;
                 let is_since_1970 = match told {
-                    Told::BySize(_) => true,
-                    Told::Assumed => false,
-                    Told::ByName => CALENDAR_NS.contains(&ns),
+                    UnitSource::BySize(_) => true,
+                    UnitSource::Assumed => false,
+                    UnitSource::ByName => CALENDAR_NS.contains(&ns),
                 };
                 is_since_1970.then_some(Moment::Zoned(ns, 0))
             }
@@ -113,7 +113,7 @@ impl Clock {
     /// Whether a time that nothing is said of may be one of a spreadsheet: days since the end of
     /// 1899, from 1990 to 2100, and a part of a day.
     pub(super) fn may_be_days(self, text: &str) -> bool {
-        let is_assumed = matches!(self, Self::Numbers { told: Told::Assumed, .. });
+        let is_assumed = matches!(self, Self::Numbers { told: UnitSource::Assumed, .. });
         let days = self.read(text).map_or(0, |ns| ns / SECOND_NS);
         is_assumed && text.contains('.') && (32_874..73_051).contains(&days)
     }
@@ -132,16 +132,16 @@ impl Clock {
     pub(super) fn remark(self, column: &str, first: &str) -> Option<String> {
         let date = || self.moment(first).map_or_else(String::new, |at| at.to_string());
         let taken = match self {
-            Self::Dates | Self::Numbers { told: Told::ByName, .. } => return None,
+            Self::Dates | Self::Numbers { told: UnitSource::ByName, .. } => return None,
             Self::Digits(len) => {
                 let form = &"YYYYMMDDhhmmss"[..len.min(14)];
                 format!("dates ({form}): {first} is {}", date())
             }
-            Self::Numbers { told: Told::BySize(unit), .. } => {
+            Self::Numbers { told: UnitSource::BySize(unit), .. } => {
                 format!("{unit} since 1970: {first} is {}", date())
             }
             Self::Hundreds { name, .. } => format!("{name}: {first} is {}", date()),
-            Self::Numbers { told: Told::Assumed, .. } => {
+            Self::Numbers { told: UnitSource::Assumed, .. } => {
                 "seconds, as its name has no unit; `--columns time_ms,…` gives another".to_owned()
             }
         };

@@ -70,7 +70,7 @@ impl LogLines {
         let method = if self.stream.below(30) == 0 { "POST" } else { "GET" };
         let size = 200 + self.stream.below(50_000);
         let agent = AGENTS[self.stream.below(4) as usize];
-        let asked = Asked { second, millis, host, method, url: &self.url, size, agent };
+        let asked = ServedRequest { second, millis, host, method, url: &self.url, size, agent };
         if self.format == Format::W3c && !self.has_head {
             // The line that names the fields comes first.
             out.push_str("#Fields: date time c-ip cs-method cs-uri-stem cs-uri-query sc-status\n");
@@ -82,7 +82,7 @@ impl LogLines {
 }
 
 /// A request as its server knows it.
-struct Asked<'a> {
+struct ServedRequest<'a> {
     second: i64,
     millis: u32,
     host: String,
@@ -92,7 +92,7 @@ struct Asked<'a> {
     agent: &'a str,
 }
 
-impl Asked<'_> {
+impl ServedRequest<'_> {
     /// The line that a server writes of it.
     fn line(&self, format: Format) -> String {
         let Self { second, millis, host, method, url, size, agent } = self;

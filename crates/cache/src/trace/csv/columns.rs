@@ -16,7 +16,7 @@
 //! where the object is a path or a URL, else the client. Volumes are part of the object: the same
 //! block of two volumes is two objects; there may be several columns of them, as of a host and its
 //! disk. Other columns are passed over, a status too, and named
-//! ([`super::super::Told::passed_over`]).
+//! ([`super::super::ReadSummary::passed_over`]).
 
 use std::str::FromStr;
 

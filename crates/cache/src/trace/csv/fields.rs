@@ -12,7 +12,7 @@ pub(super) const BLANK: u8 = b' ';
 
 /// The fields of a line.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Found<'a> {
+pub(super) struct LineFields<'a> {
     pub object: Option<&'a [u8]>,
     pub size: Option<&'a [u8]>,
     pub time: Option<&'a [u8]>,
@@ -24,7 +24,7 @@ pub(super) struct Found<'a> {
     pub volumes: [Option<&'a [u8]>; VOLUMES],
 }
 
-impl<'a> Found<'a> {
+impl<'a> LineFields<'a> {
     /// Of fields in the order of [`Columns::used`].
     fn of(fields: [Option<&'a [u8]>; PLACES + 1]) -> Self {
         let [object, size, time, client, host, query, operation, date, volumes @ .., _] = fields;
@@ -55,7 +55,7 @@ impl Fields {
     }
 
     /// The fields of a line; what is wrong with it.
-    pub(super) fn split<'a>(&'a mut self, line: &'a [u8]) -> Result<Found<'a>, &'static str> {
+    pub(super) fn split<'a>(&'a mut self, line: &'a [u8]) -> Result<LineFields<'a>, &'static str> {
         let Some(separator) = self.separator else { return self.one(line.trim_ascii()) };
         let line = if separator == BLANK { line.trim_ascii() } else { line };
         if memchr::memchr(b'"', line).is_some() {
@@ -69,11 +69,11 @@ impl Fields {
             found[place] = Some(field.trim_ascii());
             rest = after;
         }
-        Ok(Found::of(found))
+        Ok(LineFields::of(found))
     }
 
     /// A line that is one field.
-    fn one<'a>(&'a mut self, line: &'a [u8]) -> Result<Found<'a>, &'static str> {
+    fn one<'a>(&'a mut self, line: &'a [u8]) -> Result<LineFields<'a>, &'static str> {
         let field = if line.starts_with(b"\"") {
             self.plain.clear();
             if unquote(line, &mut self.plain)? != line.len() {
@@ -85,10 +85,10 @@ impl Fields {
         } else {
             line
         };
-        Ok(Found { object: Some(field), ..Found::default() })
+        Ok(LineFields { object: Some(field), ..LineFields::default() })
     }
 
-    fn split_quoted(&mut self, line: &[u8], separator: u8) -> Result<Found<'_>, &'static str> {
+    fn split_quoted(&mut self, line: &[u8], separator: u8) -> Result<LineFields<'_>, &'static str> {
         self.plain.clear();
         let mut spans: [Option<Range<usize>>; PLACES + 1] = [const { None }; PLACES + 1];
         let mut rest = Some(line);
@@ -111,7 +111,7 @@ impl Fields {
             };
             spans[place] = Some(start..self.plain.len());
         }
-        Ok(Found::of(spans.map(|span| span.map(|span| &self.plain[span]))))
+        Ok(LineFields::of(spans.map(|span| span.map(|span| &self.plain[span]))))
     }
 }
 

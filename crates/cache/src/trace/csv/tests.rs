@@ -6,7 +6,7 @@ use std::path::Path;
 use super::*;
 use crate::trace::{Names, SizeTable};
 
-fn read_text(text: &[u8], columns: Option<&str>) -> Result<(Trace, Told), TraceError> {
+fn read_text(text: &[u8], columns: Option<&str>) -> Result<(Trace, ReadSummary), TraceError> {
     let reader = Cursor::new(text.to_vec());
     let input = Input::new(reader, Path::new("t.csv"), Some(text.len() as u64))?;
     let columns = columns.map(|columns| columns.parse().unwrap());

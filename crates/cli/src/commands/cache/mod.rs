@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::terminal::error::{FlagError, Result, UsageError, read};
 use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::trace::read::{ReadOptions, read as read_trace};
-use plimsoll_cache::trace::{Told, Trace};
+use plimsoll_cache::trace::{ReadSummary, Trace};
 use plimsoll_experiment::world::caches::{Requests, life};
 use plimsoll_plan::{CacheTrace, Setting, compares_caches};
 use plimsoll_units::{ParseError, show_size};
@@ -62,12 +62,12 @@ fn settings(args: &CacheSimulate) -> Result<Vec<Setting>, FlagError> {
 /// A trace that was read, and what it cost.
 struct Opened {
     trace: Trace,
-    told: Told,
+    told: ReadSummary,
     cpu_s: f64,
 }
 
 /// What caches are asked for, and what is said of it.
-struct Asked {
+struct RequestStream {
     requests: Requests,
     /// As JSON has it.
     json: serde_json::Value,
@@ -75,7 +75,7 @@ struct Asked {
     about: String,
 }
 
-impl Asked {
+impl RequestStream {
     /// A trace that is read.
     fn recorded(of: &CacheTrace, seed: u64) -> Result<Self> {
         let flags = TraceFlags { format: of.format.clone(), columns: of.columns.clone() };

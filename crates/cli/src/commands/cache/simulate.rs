@@ -1,6 +1,6 @@
 //! `plimsoll cache simulate`: policies and sizes compared on one trace.
 
-use super::{Asked, by_size, settings, table, too_small, unit};
+use super::{RequestStream, by_size, settings, table, too_small, unit};
 use crate::cache_args::CacheSimulate;
 use crate::commands::report::write_page;
 use crate::commands::simulate::cells::{Keeping, into};
@@ -34,7 +34,8 @@ pub(super) fn run(args: &CacheSimulate, text: Option<&str>) -> Result<Exit> {
     }
     crate::files::check_report(args.report.as_deref())?;
     let threads = threads(args.threads.as_deref())?;
-    let Asked { requests, json: trace_json, about } = Asked::recorded(&plan.trace, 0)?;
+    let RequestStream { requests, json: trace_json, about } =
+        RequestStream::recorded(&plan.trace, 0)?;
     // An interrupt while the trace is read ends the program.
     let interrupts = Interrupts::watch()?;
     let ready = Ready::compared(&plan, requests)?;

@@ -1,7 +1,7 @@
 //! `plimsoll capacity --repeat`: one search after another, each a run of its own, together a series
 //! that can be gone on with.
 
-use super::{Asked, Web, exit, shown};
+use super::{ReadySearch, Web, exit, shown};
 use crate::args::{AgainstBaseline, Arguments, Capacity, Command};
 use crate::commands::compare::{Later, Shown, say_against, with_baseline, with_comparison};
 use crate::exit::Exit;
@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// Begins a series.
-pub(super) fn run(asked: &Asked<'_>) -> Result<Exit> {
+pub(super) fn run(asked: &ReadySearch<'_>) -> Result<Exit> {
     let (args, plan) = (asked.args, &asked.plan);
     let series = run_id(unix_ns());
     let path = args.out.join(&series);
@@ -85,7 +85,7 @@ pub(super) fn resume(args: &Capacity, path: &Path) -> Result<Exit> {
         against: args.against.clone(),
         ..Capacity::default()
     };
-    let mut asked = Asked::new(&again, plan)?;
+    let mut asked = ReadySearch::new(&again, plan)?;
     series.price_per_hour = asked.search.price_per_hour.or(series.price_per_hour);
     asked.search.price_per_hour = series.price_per_hour;
     let every = asked.plan.search.as_ref().and_then(|search| search.every);
@@ -117,7 +117,7 @@ fn began_with(flags: &[String], path: &Path) -> Result<Vec<Setting>> {
 }
 
 /// Searches until the series has all its searches, or the user ends it.
-fn go_on(asked: &Asked<'_>, file: SeriesFile, path: &Path) -> Result<Exit> {
+fn go_on(asked: &ReadySearch<'_>, file: SeriesFile, path: &Path) -> Result<Exit> {
     let interrupts = Interrupts::watch()?;
     let series = &file.result;
     let (first, left) = (next_number(series), series.repeat - done(series));
@@ -190,7 +190,7 @@ fn against(args: &AgainstBaseline, of: &SeriesResult, path: &Path) -> Result<Opt
 
 /// Takes what came of a search into its series.
 fn took(
-    asked: &Asked<'_>,
+    asked: &ReadySearch<'_>,
     going: &Mutex<(SeriesFile, Exit)>,
     path: &Path,
     came: Came,

@@ -5,7 +5,7 @@ use super::{By, experiments, judged, loads, one_kind, opened, refuse_absent, ref
 use super::{shown_of, tolerance};
 use crate::args::AgainstBaseline;
 use crate::exit::Exit;
-use crate::found;
+use crate::named_record;
 use crate::place::{VERSION, unix_ns};
 use crate::terminal::error::{Result, UsageError};
 use crate::terminal::{pretty, print, say};
@@ -26,7 +26,7 @@ type Facts = Vec<(String, String)>;
 pub(crate) fn make(named: &[PathBuf], out: &Path) -> Result<Exit> {
     let mut paths = Vec::new();
     for path in named {
-        paths.extend(found::all(path)?);
+        paths.extend(named_record::all(path)?);
     }
     let baseline = match &paths[..] {
         [one] if is_experiment(one) => of_experiment(&Experiment::open(one)?)?,
@@ -180,7 +180,7 @@ impl Later {
         if is_experiment(path) {
             return Ok(Self::Experiment(Box::new(Experiment::open(path)?)));
         }
-        Ok(Self::Runs(opened(&found::all(path)?)?))
+        Ok(Self::Runs(opened(&named_record::all(path)?)?))
     }
 
     /// What it is one of, its plan, and facts of its host.

@@ -4,7 +4,7 @@ use super::workers::{self, Came, Workers};
 use crate::control::{Control, Wish};
 use crate::error::ExperimentError;
 use crate::prepare::Prepared;
-use crate::world::steer::{Rules, Seen, Steering, Stopped};
+use crate::world::steer::{Rules, Steering, Stopped, WatchedRounds};
 use crate::world::watch::Watching;
 use plimsoll_capacity::live::LiveError;
 use plimsoll_fleet::{Fleet, Used};
@@ -102,7 +102,7 @@ pub(crate) fn execute(
     prepared: &Prepared,
     writer: RunWriter,
     (setting, rules): (&Setting<'_>, &Rules),
-    watching: Option<(Watching, Seen)>,
+    watching: Option<(Watching, WatchedRounds)>,
     control: &dyn Control,
     beside: Option<&mut dyn Beside>,
 ) -> Result<Outcome, ExperimentError> {

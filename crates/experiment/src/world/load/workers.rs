@@ -8,7 +8,7 @@ use std::sync::Arc;
 use plimsoll_fleet::message::Job;
 use plimsoll_fleet::{At, Content, Fleet, Input as Given, Start, Terms, Used, WorkerClock};
 use plimsoll_load::{Config, Pacing, Part};
-use plimsoll_plan::{Fleet as Asked, Host, Plan};
+use plimsoll_plan::{Fleet as FleetPlan, Host, Plan};
 use plimsoll_runs::{Class, Event};
 use plimsoll_testbed::ssh::Guest;
 use plimsoll_units::failure::FileError;
@@ -60,7 +60,7 @@ impl<'a> Workers<'a> {
         let job =
             |process: usize| Job { is_search, ..job(process, (division, &plan), &prepared.config) };
         let workers = starts.into_iter().enumerate().map(|(number, of)| (of, job(number)));
-        let inputs = match self.plan.fleet.as_ref().is_some_and(Asked::is_here) {
+        let inputs = match self.plan.fleet.as_ref().is_some_and(FleetPlan::is_here) {
             true => Vec::new(),
             false => given(&files_of(self.plan))?,
         };

@@ -24,7 +24,7 @@ use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
 use crate::prepare::Place;
 use crate::record::Subject;
-use crate::world::steer::Seen;
+use crate::world::steer::WatchedRounds;
 use crate::world::watch::{Watching, clocks, sources};
 
 #[cfg(test)]
@@ -189,7 +189,7 @@ trait Looks {
 /// What asks the agents of the hosts.
 struct Eyes {
     watching: Watching,
-    seen: Seen,
+    seen: WatchedRounds,
     clock: Clock,
 }
 

@@ -119,7 +119,7 @@ fn kept(candidates: usize) -> usize {
 }
 
 /// The means of the figures of a candidate, and how often they were seen.
-struct Seen {
+struct CandidateMeans {
     parameters: Vec<(String, String)>,
     sums: Vec<f64>,
     count: f64,
@@ -232,10 +232,11 @@ impl Halving<'_> {
     fn run(
         &mut self,
         grid: Vec<Vec<(String, String)>>,
-    ) -> Result<Option<Vec<Seen>>, ExperimentError> {
+    ) -> Result<Option<Vec<CandidateMeans>>, ExperimentError> {
         let figures = self.wish.figures().len();
-        let fresh = |parameters| Seen { parameters, sums: vec![0.0; figures], count: 0.0 };
-        let mut left: Vec<Seen> = grid.into_iter().map(fresh).collect();
+        let fresh =
+            |parameters| CandidateMeans { parameters, sums: vec![0.0; figures], count: 0.0 };
+        let mut left: Vec<CandidateMeans> = grid.into_iter().map(fresh).collect();
         let mut replications = 1;
         loop {
             if !self.look(&mut left, replications)? {
@@ -290,7 +291,11 @@ impl Halving<'_> {
     }
 
     /// Runs so many more replications of all candidates.
-    fn look(&mut self, left: &mut [Seen], replications: u64) -> Result<bool, ExperimentError> {
+    fn look(
+        &mut self,
+        left: &mut [CandidateMeans],
+        replications: u64,
+    ) -> Result<bool, ExperimentError> {
         let figures = self.wish.figures();
         let keep = |outcome: Outcome| -> Vec<f64> {
             figures.iter().map(|figure| value(figure, &outcome)).collect()
@@ -309,7 +314,7 @@ impl Halving<'_> {
         Ok(rows.iter().all(|row| row.len() as u64 == replications))
     }
 
-    fn rank(&self, seen: &Seen) -> super::wish::Rank {
+    fn rank(&self, seen: &CandidateMeans) -> super::wish::Rank {
         let means: Vec<f64> = seen.sums.iter().map(|sum| sum / seen.count.max(1.0)).collect();
         self.wish.rank(&means)
     }
@@ -328,7 +333,7 @@ impl Halving<'_> {
     /// The plan's own setting and the finalists on replications that nothing was chosen by.
     fn last(
         &mut self,
-        left: Vec<Seen>,
+        left: Vec<CandidateMeans>,
         candidates: usize,
     ) -> Result<Option<TuneResult>, ExperimentError> {
         let own = std::iter::once(self.base.parameters.clone());

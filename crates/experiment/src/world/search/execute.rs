@@ -11,7 +11,7 @@ use crate::error::ExperimentError;
 use crate::prepare::Prepared;
 use crate::world::load::execute::{Recording, Setting, cut, is_unbegun};
 use crate::world::load::workers::{self, Came};
-use crate::world::steer::{Rules, Seen, Steering};
+use crate::world::steer::{Rules, Steering, WatchedRounds};
 use crate::world::watch::Watching;
 use plimsoll_capacity::adaptive::{self, Adaptive};
 use plimsoll_capacity::calibrate::Calibrating;
@@ -111,7 +111,7 @@ pub struct Searched {
 
 /// How to search, within what, and what it is worth.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct SearchSettings {
     /// How.
     pub method: Method,
     /// What it may use up.
@@ -125,7 +125,7 @@ pub struct Asked {
 /// The SLO where none is given: the published one.
 const USUAL_SLO: &str = "p90<150ms";
 
-impl Asked {
+impl SearchSettings {
     /// What a plan asks for.
     ///
     /// # Errors
@@ -278,7 +278,7 @@ pub(super) struct Put<'a> {
     /// The plan, ready to be executed.
     pub(super) prepared: &'a Prepared,
     /// How to search.
-    pub(super) asked: &'a Asked,
+    pub(super) asked: &'a SearchSettings,
     /// What is told of it while it goes on.
     pub(super) rules: &'a Rules,
 }
@@ -292,7 +292,7 @@ pub(super) fn search(
     put: &Put<'_>,
     writer: RunWriter,
     setting: &Setting<'_>,
-    watching: Option<(Watching, Seen)>,
+    watching: Option<(Watching, WatchedRounds)>,
     control: &dyn Control,
 ) -> Result<Searched, ExperimentError> {
     let Put { prepared, asked, rules } = *put;
@@ -391,7 +391,7 @@ fn run(
     (recording, steering): (&mut Recording<'_>, &mut Steering<'_>),
     on_window: &mut dyn FnMut(&Judged),
 ) -> Result<(Outcome, Came), ExperimentError> {
-    let Asked { method, limits, .. } = asked;
+    let SearchSettings { method, limits, .. } = asked;
     let mut search = method.start();
     let mut conducted = |world: &mut Live<'_>| {
         let mut outcome = conduct(search.as_mut(), world, *limits, on_window)?;

@@ -3,7 +3,7 @@
 mod execute;
 
 pub(crate) use execute::of_search;
-pub use execute::{Asked, Method, Searched};
+pub use execute::{Method, SearchSettings, Searched};
 pub(super) use execute::{limited, write_result, write_windows};
 
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ pub struct Search<'a> {
     /// The plan, ready to be executed.
     pub prepared: &'a Prepared,
     /// How to search.
-    pub asked: &'a Asked,
+    pub asked: &'a SearchSettings,
     /// The path of the run, series or experiment, beside which restarts are logged.
     pub path: PathBuf,
     /// Keep other searches away.
@@ -97,7 +97,12 @@ pub struct Came {
 
 /// What a plan's search is, for its record.
 #[must_use]
-pub fn subject(plan: &Plan, prepared: &Prepared, asked: &Asked, place: &Place<'_>) -> Subject {
+pub fn subject(
+    plan: &Plan,
+    prepared: &Prepared,
+    asked: &SearchSettings,
+    place: &Place<'_>,
+) -> Subject {
     Subject {
         name: plan.name.clone().unwrap_or_default(),
         kind: Kind::Search,

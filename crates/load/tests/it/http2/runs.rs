@@ -1,7 +1,7 @@
 //! Whole runs: what the server has seen, what the engine has counted.
 
 use super::served::{Options, Served};
-use crate::drive::{MS, Seen, drive, open, refused, to};
+use crate::drive::{MS, Output, drive, open, refused, to};
 use crate::server::Server;
 use plimsoll_load::{Config, Endpoint, Protocol, SessionError, Tls};
 use plimsoll_runs::ErrorKind;
@@ -51,7 +51,7 @@ fn identity(protocols: &[&str]) -> (Arc<ServerConfig>, Tls) {
 }
 
 /// Whether so many were sent and answered, all of them by status 200, each once.
-fn all_answered(seen: &Seen, server: &Served, count: u64) {
+fn all_answered(seen: &Output, server: &Served, count: u64) {
     let counts = seen.counts();
     assert_eq!((counts.sent, counts.completed), (count, count), "{counts:?}");
     assert_eq!(counts.status, [(200, count)]);

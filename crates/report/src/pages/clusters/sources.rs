@@ -17,10 +17,10 @@ const MOST: usize = 24;
 const CLASSES: [&str; SOURCES.len()] = ["c5", "c8", "c6", "c9", "c7 hollow"];
 
 /// What is counted: an id, a title, and the count of each source.
-type Of = (&'static str, &'static str, fn(&Counts) -> (&[u64; SOURCES.len()], u64));
+type SourceCounts = (&'static str, &'static str, fn(&Counts) -> (&[u64; SOURCES.len()], u64));
 
-const REQUESTS: Of = ("from", "By requests", |of| (&of.answers, of.requests));
-const BYTES: Of = ("from-bytes", "By bytes", |of| (&of.bytes, of.requested_bytes));
+const REQUESTS: SourceCounts = ("from", "By requests", |of| (&of.answers, of.requests));
+const BYTES: SourceCounts = ("from-bytes", "By bytes", |of| (&of.bytes, of.requested_bytes));
 
 /// The charts.
 pub(super) fn blocks(shown: &Shown<'_>) -> Vec<Block> {
@@ -47,7 +47,7 @@ fn sources(shown: &Shown<'_>) -> Vec<usize> {
     SOURCES.iter().filter(|of| is_any(of)).map(|(source, _)| *source as usize).collect()
 }
 
-fn draw(shown: &Shown<'_>, numbers: &[usize], (id, title, of): Of, suffix: &str) -> Bars {
+fn draw(shown: &Shown<'_>, numbers: &[usize], (id, title, of): SourceCounts, suffix: &str) -> Bars {
     let sources = sources(shown);
     let part = |&source: &usize| Part { name: SOURCES[source].1, class: CLASSES[source] };
     let row = |&number: &usize| {

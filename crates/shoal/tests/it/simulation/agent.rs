@@ -20,14 +20,14 @@ pub(super) struct Agent {
     /// How often it was started: a message of an earlier life has another uuid.
     pub(super) life: u32,
     /// Of the onlooker: what was delivered of this life, and when.
-    pub(super) seen: Option<Seen>,
+    pub(super) seen: Option<Delivered>,
     /// When it said goodbye in this life, by its own clock.
     pub(super) farewell_s: Option<f64>,
 }
 
 /// What was delivered of an agent's present life.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct Delivered {
     pub(super) cache: Arc<Cache>,
     pub(super) timestamp: f64,
     /// When it must be gone, if nothing more is delivered.

@@ -11,7 +11,7 @@ use plimsoll_shoal::heartbeat::{Number, Refusal};
 use plimsoll_shoal::registry::{Heard, Kept, Origin, Registry, Settings, Shelf, Source};
 use plimsoll_workload::random::Stream;
 
-use super::agent::{Agent, SECOND, Seen};
+use super::agent::{Agent, Delivered, SECOND};
 
 /// One day to be run.
 #[derive(Debug, Clone, Copy)]
@@ -364,7 +364,7 @@ impl World {
         let known = agent.seen.as_ref().filter(|seen| seen.end_ns > now.elapsed_ns);
         assert!(renewed || known.is_none(), "seed {seed}: agent {number} was missing");
         assert!(cache.alive() && cache.load() == Number::Int(load), "seed {seed}: {cache:?}");
-        let first = agent.seen.replace(Seen { cache, timestamp, end_ns }).is_none();
+        let first = agent.seen.replace(Delivered { cache, timestamp, end_ns }).is_none();
         if first || !renewed {
             let life = agent.life;
             self.add(end_ns - 1, number, What::Look { life });

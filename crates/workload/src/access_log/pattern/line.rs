@@ -1,7 +1,7 @@
 //! Reading a line by a format.
 
 use super::super::date::{self, CLF_BYTES, LastDate, Moment};
-use super::super::entry::{Entry, Found, Rest, Why, is_method, split_request};
+use super::super::entry::{Entry, LoggedFields, Rest, Why, is_method, split_request};
 use super::clock::Parts;
 use super::{End, Field, Pattern, Token};
 
@@ -12,7 +12,7 @@ const TIME: Why = "no time where the format has one";
 
 /// What a line said so far.
 #[derive(Default)]
-struct Told<'a> {
+struct LineParts<'a> {
     moment: Option<Moment>,
     parts: Option<Parts>,
     request: Option<&'a [u8]>,
@@ -20,7 +20,7 @@ struct Told<'a> {
     target: &'a [u8],
     path: &'a [u8],
     query: &'a [u8],
-    found: Found<'a>,
+    found: LoggedFields<'a>,
     /// The ranks of the host and of the bytes that were found.
     site: Option<u8>,
     bytes: Option<u8>,
@@ -34,7 +34,7 @@ impl Pattern {
         last: &mut LastDate,
         room: &'a mut Vec<u8>,
     ) -> Result<Entry<'a>, Why> {
-        let mut told = Told::default();
+        let mut told = LineParts::default();
         let mut rest = line;
         for (at, token) in self.tokens.iter().enumerate() {
             match token {
@@ -92,7 +92,7 @@ fn goes_on(value: &[u8]) -> bool {
     value.ends_with(b",") || value.ends_with(b" :")
 }
 
-impl<'a> Told<'a> {
+impl<'a> LineParts<'a> {
     fn take(&mut self, field: Field, value: &'a [u8], last: &mut LastDate) -> Result<(), Why> {
         let is_less = |rank: u8, found: Option<u8>| found.is_none_or(|found| rank < found);
         match field {

@@ -80,12 +80,12 @@ pub(super) fn written(body: &Body, names: &mut Names) -> Option<WrittenBody> {
 /// What a body of GraphQL asks for, by its name.
 pub(super) fn operation(body: &str) -> Option<String> {
     #[derive(serde::Deserialize)]
-    struct Asked {
+    struct GraphqlBody {
         #[serde(rename = "operationName")]
         name: Option<String>,
         query: Option<String>,
     }
-    let asked: Asked = serde_json::from_str(body).ok()?;
+    let asked: GraphqlBody = serde_json::from_str(body).ok()?;
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let in_query = || {
         let query = asked.query.as_deref()?.trim_start();

@@ -23,7 +23,7 @@ pub(super) struct Servers {
 
 /// What was asked of a server.
 #[derive(Debug, Default, Clone)]
-struct Asked {
+struct ServerUse {
     /// Its place among the servers, by when they were asked first.
     place: usize,
     /// Whether a page or a redirect was among it.
@@ -48,7 +48,7 @@ impl Servers {
         let main = main(&asked).ok_or(None)?;
         let site = site(main).to_owned();
         let calls: u64 = asked.values().map(|of| of.calls).sum();
-        let is_api = |server: &str, of: &Asked| {
+        let is_api = |server: &str, of: &ServerUse| {
             let is_own = self::site(server) == site && of.steps > 0;
             let is_asked_most = of.calls >= MANY_CALLS && of.calls * 2 >= calls;
             server != main && (is_own || is_asked_most)
@@ -58,7 +58,7 @@ impl Servers {
         Ok(Self { main: main.to_owned(), others })
     }
 
-    fn chosen(asked: &BTreeMap<String, Asked>, chosen: &[String]) -> Result<Self, WrongHost> {
+    fn chosen(asked: &BTreeMap<String, ServerUse>, chosen: &[String]) -> Result<Self, WrongHost> {
         let mut servers: Vec<String> = Vec::new();
         for name in chosen {
             let wanted = name.trim_end_matches('/').to_ascii_lowercase();
@@ -102,22 +102,22 @@ pub(super) struct WrongHost {
     pub(super) known: Vec<String>,
 }
 
-fn in_order(asked: &BTreeMap<String, Asked>) -> impl Iterator<Item = (&String, &Asked)> {
+fn in_order(asked: &BTreeMap<String, ServerUse>) -> impl Iterator<Item = (&String, &ServerUse)> {
     let mut servers: Vec<_> = asked.iter().collect();
     servers.sort_by_key(|(_, of)| of.place);
     servers.into_iter()
 }
 
 /// What was asked of each server.
-fn asked(entries: &[Timed]) -> BTreeMap<String, Asked> {
-    let mut asked: BTreeMap<String, Asked> = BTreeMap::new();
+fn asked(entries: &[Timed]) -> BTreeMap<String, ServerUse> {
+    let mut asked: BTreeMap<String, ServerUse> = BTreeMap::new();
     for (_, entry) in entries {
         let status = entry.response.status;
         let Some((server, target)) = split(&entry.request.url).filter(|_| status > 0) else {
             continue;
         };
         let place = asked.len();
-        let of = asked.entry(server).or_insert_with(|| Asked { place, ..Asked::default() });
+        let of = asked.entry(server).or_insert_with(|| ServerUse { place, ..ServerUse::default() });
         let is_redirect = (300..400).contains(&status) && status != 304;
         let is_file = is_static_kind(entry) || is_static(&target);
         let is_page = is_document(entry) && !is_redirect && !is_file;
@@ -132,7 +132,7 @@ fn asked(entries: &[Timed]) -> BTreeMap<String, Asked> {
 
 /// The main server: of the site that was asked first, the server with most pages. A site that has
 /// no page, or one page where another has many, was only the way there.
-fn main(asked: &BTreeMap<String, Asked>) -> Option<&str> {
+fn main(asked: &BTreeMap<String, ServerUse>) -> Option<&str> {
     let pages_of = |site: &str| -> u64 {
         asked.iter().filter(|(server, _)| self::site(server) == site).map(|(_, of)| of.pages).sum()
     };

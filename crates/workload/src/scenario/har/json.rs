@@ -27,7 +27,7 @@ pub(super) enum Node {
 
 /// What stands in the place of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Replacement {
     /// What was sent.
     Same,
     /// A text, not yet escaped.
@@ -128,14 +128,16 @@ impl Node {
     }
 
     /// The text as it was sent, with what stands in the place of each value, in their order.
-    pub(super) fn spliced(&self, text: &str, told: &[Told]) -> Pieces {
+    pub(super) fn spliced(&self, text: &str, told: &[Replacement]) -> Pieces {
         let mut places = Vec::new();
         self.places(&mut places);
         let holes = places.into_iter().zip(told).filter_map(|(place, told)| match (place, told) {
-            (Self::Text(range), Told::Text(pieces)) => {
+            (Self::Text(range), Replacement::Text(pieces)) => {
                 Some((range.start + 1..range.end - 1, pieces.in_json()))
             }
-            (Self::Number(range), Told::Number(pieces)) => Some((range.clone(), pieces.clone())),
+            (Self::Number(range), Replacement::Number(pieces)) => {
+                Some((range.clone(), pieces.clone()))
+            }
             _ => None,
         });
         Pieces::spliced(text, holes)
@@ -143,14 +145,14 @@ impl Node {
 
     /// The text of TOML that sends the same, if any does: TOML has neither null nor numbers beyond
     /// 64 bits nor a name twice, and writes a number in its own way.
-    pub(super) fn written(&self, text: &str, told: &[Told]) -> Option<String> {
+    pub(super) fn written(&self, text: &str, told: &[Replacement]) -> Option<String> {
         self.value(text, &mut told.iter(), 0)
     }
 
     fn value<'a>(
         &self,
         text: &str,
-        told: &mut impl Iterator<Item = &'a Told>,
+        told: &mut impl Iterator<Item = &'a Replacement>,
         depth: usize,
     ) -> Option<String> {
         if depth > MOST_DEEP_TABLE {
@@ -158,11 +160,11 @@ impl Node {
         }
         Some(match self {
             Self::Text(range) => match told.next()? {
-                Told::Text(pieces) => quoted(&pieces.template()),
+                Replacement::Text(pieces) => quoted(&pieces.template()),
                 _ => literal(&serde_json::from_str::<String>(&text[range.clone()]).ok()?),
             },
             Self::Number(range) => match told.next()? {
-                Told::Same => number(&text[range.clone()])?,
+                Replacement::Same => number(&text[range.clone()])?,
                 _ => return None,
             },
             Self::Word(range) => {
@@ -204,7 +206,7 @@ mod tests {
 
     fn of(text: &str) -> Option<String> {
         let node = read(text).unwrap();
-        node.written(text, &vec![Told::Same; 100])
+        node.written(text, &vec![Replacement::Same; 100])
     }
 
     #[test]
@@ -236,9 +238,10 @@ mod tests {
     fn a_value_is_replaced_where_it_stands() {
         let text = "{ \"a\\\"\":\"x\\\\\", \"b\" :[ -1.50,null ] }\n";
         let node = read(text).unwrap();
-        let same = [Told::Same, Told::Same, Told::Same];
+        let same = [Replacement::Same, Replacement::Same, Replacement::Same];
         assert_eq!(node.spliced(text, &same), Pieces::literal(text));
-        let told = [Told::Text(Pieces::literal("\"")), Told::Number(Pieces::literal("7"))];
+        let told =
+            [Replacement::Text(Pieces::literal("\"")), Replacement::Number(Pieces::literal("7"))];
         let expected = "{ \"a\\\"\":\"\\\"\", \"b\" :[ 7,null ] }\n";
         assert_eq!(node.spliced(text, &told), Pieces::literal(expected));
     }

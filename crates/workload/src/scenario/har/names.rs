@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use plimsoll_net::url::percent_decode;
 
-use super::json::{self, Node, Told};
+use super::json::{self, Node, Replacement};
 use super::pieces::{Hole, Pieces};
 use super::scan::{self, Text};
 use super::secret_names::{Secrecy, is_drawn, is_secret, secrecy};
@@ -97,11 +97,11 @@ impl Names {
     }
 
     /// A text that is JSON, and what stands in the place of its values.
-    pub(super) fn json(&mut self, text: &str) -> Option<(Node, Vec<Told>)> {
+    pub(super) fn json(&mut self, text: &str) -> Option<(Node, Vec<Replacement>)> {
         self.json_within(text, 0)
     }
 
-    fn json_within(&mut self, text: &str, depth: usize) -> Option<(Node, Vec<Told>)> {
+    fn json_within(&mut self, text: &str, depth: usize) -> Option<(Node, Vec<Replacement>)> {
         if depth >= MOST_DEEP {
             return None;
         }
@@ -112,21 +112,32 @@ impl Names {
     }
 
     /// Tells what stands in the place of each value, in their order.
-    fn tell(&mut self, node: &Node, name: &str, text: &str, depth: usize, out: &mut Vec<Told>) {
+    fn tell(
+        &mut self,
+        node: &Node,
+        name: &str,
+        text: &str,
+        depth: usize,
+        out: &mut Vec<Replacement>,
+    ) {
         match node {
             Node::Text(range) => {
                 let value = json::decoded(text, range);
                 let pieces = self.field(name, &value);
                 let pieces =
                     pieces.unwrap_or_else(|| self.text_within(&value, Text::Value, depth + 1));
-                out.push(if pieces.has_holes() { Told::Text(pieces) } else { Told::Same });
+                out.push(if pieces.has_holes() {
+                    Replacement::Text(pieces)
+                } else {
+                    Replacement::Same
+                });
             }
             Node::Number(range) => {
                 let number = &text[range.clone()];
                 let hole = self.field(name, number);
-                out.push(hole.map_or(Told::Same, Told::Number));
+                out.push(hole.map_or(Replacement::Same, Replacement::Number));
             }
-            Node::Word(_) => out.push(Told::Same),
+            Node::Word(_) => out.push(Replacement::Same),
             Node::List(values) => {
                 values.iter().for_each(|value| self.tell(value, name, text, depth, out));
             }

@@ -11,7 +11,7 @@ use super::secret_names::is_secret;
 use super::secrets::base64_runs;
 
 /// A place of a text that is a secret, and what its field is called.
-pub(super) type Found = (Range<usize>, String);
+pub(super) type SecretPlace = (Range<usize>, String);
 
 /// How much of a text may be names and values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +53,7 @@ static FORMS: LazyLock<Vec<(&'static str, Regex)>> = LazyLock::new(|| {
 });
 
 /// The secrets of a text, in order and apart from each other.
-pub(super) fn find(text: &str, kind: Text, signs_in: bool) -> Vec<Found> {
+pub(super) fn find(text: &str, kind: Text, signs_in: bool) -> Vec<SecretPlace> {
     let mut found = plain(text, kind, signs_in);
     for (range, decoded) in base64_runs(text) {
         // A basic authentication is `user:password`, and found by what stands before it.
@@ -78,7 +78,7 @@ pub(super) fn in_order<T>(mut found: Vec<(Range<usize>, T)>) -> Vec<(Range<usize
     found
 }
 
-fn plain(text: &str, kind: Text, signs_in: bool) -> Vec<Found> {
+fn plain(text: &str, kind: Text, signs_in: bool) -> Vec<SecretPlace> {
     let mut found = Vec::new();
     for (name, form) in FORMS.iter() {
         for found_here in form.captures_iter(text) {
@@ -102,7 +102,7 @@ fn plain(text: &str, kind: Text, signs_in: bool) -> Vec<Found> {
     found
 }
 
-fn pairs(text: &str, kind: Text, signs_in: bool, found: &mut Vec<Found>) {
+fn pairs(text: &str, kind: Text, signs_in: bool, found: &mut Vec<SecretPlace>) {
     let Some(form) = NAME.as_ref() else { return };
     let mut at = 0;
     while let Some(pair) = form.captures_at(text, at) {

@@ -1,6 +1,6 @@
 //! What a user makes of an answer: cookies, redirects, checks, and what is taken.
 
-use super::{Asked, User};
+use super::{Awaited, User};
 use crate::request::Url;
 use crate::scenario::Scenario;
 use crate::scenario::check::shown;
@@ -66,7 +66,7 @@ impl User {
     fn redirected(
         &mut self,
         scenario: &Scenario,
-        asked: Asked,
+        asked: Awaited,
         ask: &Ask,
         received: &Received<'_>,
     ) -> Result<bool, Failure> {
@@ -92,7 +92,7 @@ impl User {
             return Err(wrong(format!("expected a redirect to one of `hosts`, found {to}")));
         };
         self.message.redirect(received.status, origin, url);
-        self.asked = Some(Asked { redirects: asked.redirects + 1, is_pending: true, ..asked });
+        self.asked = Some(Awaited { redirects: asked.redirects + 1, is_pending: true, ..asked });
         Ok(true)
     }
 

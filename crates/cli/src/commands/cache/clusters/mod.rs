@@ -4,7 +4,7 @@ mod json;
 mod table;
 
 use super::table::describe;
-use super::{Asked, seconds, settings, too_small, usage};
+use super::{RequestStream, seconds, settings, too_small, usage};
 use crate::cache_args::CacheSimulate;
 use crate::commands::report::write_page;
 use crate::commands::simulate::cells::{Keeping, simulate};
@@ -48,8 +48,8 @@ pub(super) fn run(args: &CacheSimulate, text: &str) -> Result<Exit> {
     let cells = cells(&plan, PARTS).map_err(usage)?;
     crate::files::check_report(args.report.as_deref())?;
     let threads = threads(args.threads.as_deref())?;
-    let Asked { requests, json, about } = match &plan.asked {
-        CacheRequests::Recorded(trace) => Asked::recorded(trace, plan.seed)?,
+    let RequestStream { requests, json, about } = match &plan.asked {
+        CacheRequests::Recorded(trace) => RequestStream::recorded(trace, plan.seed)?,
         CacheRequests::Made(of) => replication(of, plan.seed, 0)?,
     };
     // An interrupt while the trace is read ends the program.
@@ -119,12 +119,12 @@ fn read(args: &CacheSimulate, text: &str) -> Result<CachePlan> {
 }
 
 /// A replication that is made up.
-fn replication(of: &MadeRequests, seed: u64, number: u32) -> Result<Asked> {
+fn replication(of: &MadeRequests, seed: u64, number: u32) -> Result<RequestStream> {
     let began_ns = plimsoll_load::clock::process_cpu_ns();
     let requests = made(of, seed, number)?;
     let cpu_s = seconds(plimsoll_load::clock::process_cpu_ns() - began_ns);
     let trace = &requests.trace;
-    Ok(Asked {
+    Ok(RequestStream {
         json: serde_json::json!({
             "format": "synthetic",
             "requests": trace.len(),

@@ -8,7 +8,7 @@ use plimsoll_testbed::Bed;
 use plimsoll_testbed::balancers::{ROLE, Settings};
 use plimsoll_testbed::ledger::Serves;
 
-use super::{OfCell, asked};
+use super::{OfCell, cloud_poller};
 use crate::control::{Control, News};
 use crate::error::ExperimentError;
 use crate::prepare::Place;
@@ -24,7 +24,7 @@ pub fn check(plan: &Plan, model: &Model, place: &Place<'_>) -> Result<Bed, Exper
     let (mut bed, role, _) = bed_of(plan, model, (EXAMPLE.to_owned(), Vec::new()), place)?;
     let count = u32::from(!plan.is_followed(&role));
     bed.roles.iter_mut().filter(|of| of.name == role).for_each(|of| of.count = count);
-    asked::members(plan, place)?;
+    cloud_poller::members(plan, place)?;
     Ok(bed)
 }
 

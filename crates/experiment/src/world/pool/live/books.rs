@@ -11,7 +11,7 @@ use plimsoll_runs::{DecisionRow, ErrorKind, Event, Interval, RunWriter, Sink, Si
 use plimsoll_stats::figure;
 use plimsoll_testbed::TestbedError;
 use plimsoll_testbed::balance::Lost;
-use plimsoll_testbed::balancers::{Balances, Seen};
+use plimsoll_testbed::balancers::{BalancerCounts, Balances};
 use plimsoll_units::failure::chain;
 
 use super::counting::{Counting, Part};
@@ -150,7 +150,9 @@ impl Beside for Clients<'_> {
 impl Clients<'_> {
     /// Ends the steering. Returns what the balancer tells in the end, and the books. One that was
     /// made anew meanwhile is asked again: what the one before had counted is known by then.
-    pub(super) fn closes(&mut self) -> (Result<Seen, TestbedError>, Result<Books, TestbedError>) {
+    pub(super) fn closes(
+        &mut self,
+    ) -> (Result<BalancerCounts, TestbedError>, Result<Books, TestbedError>) {
         let revivals = self.yard.revivals();
         let seen = self.balancer.settled();
         let books = self.close.take().map_or_else(|| Ok(Books::default()), |close| close());

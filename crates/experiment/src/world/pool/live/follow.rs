@@ -18,7 +18,7 @@ use plimsoll_units::secret;
 use plimsoll_units::show_duration;
 use plimsoll_workload::balancer::Weights;
 
-use super::asked::{self, Asked};
+use super::cloud_poller::{self, CloudPoller};
 use super::life::Leaver;
 use super::tells::Tells;
 use super::yard::{Admission, Servers, Yard};
@@ -82,8 +82,8 @@ pub(super) fn begin(
 ) -> Result<Option<Box<dyn Tells>>, ExperimentError> {
     let Some(pool) = plan.elastic.as_ref().map(|of| &of.pool) else { return Ok(None) };
     let Some(follow) = &pool.follow else { return Ok(None) };
-    if let Some(members) = asked::members(plan, place)? {
-        let asked = Asked::start((follow, members), (period, port), control)?;
+    if let Some(members) = cloud_poller::members(plan, place)? {
+        let asked = CloudPoller::start((follow, members), (period, port), control)?;
         return Ok(Some(Box::new(asked)));
     }
     let token = pool.token_file.as_ref().map(|file| {

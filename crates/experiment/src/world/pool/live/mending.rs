@@ -2,7 +2,7 @@
 //! balancer, which is made anew in its place.
 
 use plimsoll_testbed::balance::{Ill, Lost, State, fail_together};
-use plimsoll_testbed::balancers::Seen as Look;
+use plimsoll_testbed::balancers::BalancerCounts as Look;
 use plimsoll_testbed::{Instance as Server, TestbedError};
 use plimsoll_units::failure::chain;
 use plimsoll_units::show_duration;

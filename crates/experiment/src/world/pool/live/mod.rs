@@ -23,10 +23,10 @@
 //! The policy, the controller, the pool's bookkeeping and the bill are those of the simulated world
 //! ([`plimsoll_elastic`]); here are the servers, the balancer and the clock.
 
-mod asked;
 mod bed;
 mod books;
 mod checks;
+mod cloud_poller;
 mod counting;
 mod follow;
 mod life;

@@ -5,8 +5,8 @@ use std::thread::Scope;
 use std::time::Duration;
 
 use plimsoll_elastic::controller::Plant;
-use plimsoll_elastic::observation::Instance as Seen;
-use plimsoll_testbed::balancers::Seen as Look;
+use plimsoll_elastic::observation::Instance as ObservedInstance;
+use plimsoll_testbed::balancers::BalancerCounts as Look;
 
 use super::life::Life;
 use super::yard::Yard;
@@ -72,7 +72,7 @@ impl Plant for LivePlant<'_, '_, '_> {
         self.yard.life().now_ns()
     }
 
-    fn instances(&self) -> Vec<Seen> {
+    fn instances(&self) -> Vec<ObservedInstance> {
         let life = self.yard.life();
         life.pool.seen(life.now_ns())
     }

@@ -12,7 +12,7 @@ use plimsoll_elastic::policy::{Bound, Decider};
 use plimsoll_elastic::simulated::Setup;
 use plimsoll_runs::Event;
 use plimsoll_testbed::balance::Lost;
-use plimsoll_testbed::balancers::{Balances, Seen};
+use plimsoll_testbed::balancers::{BalancerCounts, Balances};
 use plimsoll_testbed::{Instance as Server, Role, TestbedError};
 use plimsoll_workload::random::Stream;
 use std::thread::Scope;
@@ -70,12 +70,12 @@ pub(super) struct Steered<'a> {
 #[derive(Default)]
 struct Ticking {
     /// The look from which on the tick is counted, and the last one.
-    from: Seen,
-    last: Seen,
+    from: BalancerCounts,
+    last: BalancerCounts,
     last_ns: u64,
     /// The one before: between it and the next look is a whole part of a tick at least, so that
     /// rates can be told.
-    older: (Seen, u64),
+    older: (BalancerCounts, u64),
     of: OfTick,
     samples: Samples,
     /// In how many parts of the tick was looked.
@@ -95,7 +95,7 @@ impl Ticking {
     }
 
     /// Takes what is seen now, within the tick or at its end, of instances with so many cores.
-    fn sees(&mut self, seen: Seen, now_ns: u64, (is_due, cores): (bool, f64)) {
+    fn sees(&mut self, seen: BalancerCounts, now_ns: u64, (is_due, cores): (bool, f64)) {
         self.samples.waiting = seen.waiting;
         if !is_due || self.samples.count == 0 {
             take(&seen, cores, &mut self.samples);
@@ -214,17 +214,17 @@ impl Steered<'_> {
         is_due: bool,
         ticking: &mut Ticking,
         yard: &Yard<'_>,
-    ) -> Result<Seen, TestbedError> {
+    ) -> Result<BalancerCounts, TestbedError> {
         let ask = || if is_due { self.balancer.take() } else { self.balancer.look() };
-        let tells = |seen: &Seen| yard.life().lost_last = seen.lost;
+        let tells = |seen: &BalancerCounts| yard.life().lost_last = seen.lost;
         if let Ok(seen) = ask() {
             tells(&seen);
             return Ok(seen);
         }
         count(&mut ticking.of, (&ticking.from, &ticking.last));
         yard.revive(self.server)?;
-        (ticking.from, ticking.last) = (Seen::default(), Seen::default());
-        ticking.older = (Seen::default(), ticking.last_ns);
+        (ticking.from, ticking.last) = (BalancerCounts::default(), BalancerCounts::default());
+        ticking.older = (BalancerCounts::default(), ticking.last_ns);
         ask().inspect(tells)
     }
 
@@ -296,7 +296,7 @@ fn explains(decided: &mut Decided, yard: &Yard<'_>) {
 }
 
 /// Takes one look.
-fn take(seen: &Seen, cores: f64, samples: &mut Samples) {
+fn take(seen: &BalancerCounts, cores: f64, samples: &mut Samples) {
     samples.count += 1;
     samples.connections += seen.connections as f64;
     samples.present += seen.active as f64;
@@ -307,7 +307,7 @@ fn take(seen: &Seen, cores: f64, samples: &mut Samples) {
 }
 
 /// Adds what the balancer counted between two looks.
-fn count(of: &mut OfTick, (before, after): (&Seen, &Seen)) {
+fn count(of: &mut OfTick, (before, after): (&BalancerCounts, &BalancerCounts)) {
     of.offered += after.requests - before.requests;
     of.served += after.answered - before.answered;
     for (all, more) in of.lost.iter_mut().zip(lost_between(&before.lost, &after.lost)) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use plimsoll_testbed::TestbedError;
 use plimsoll_testbed::balance::{Ill, Lost, State};
-use plimsoll_testbed::balancers::{Balances, Member, Newcomer, Seen};
+use plimsoll_testbed::balancers::{BalancerCounts, Balances, Member, Newcomer};
 
 use super::time::ByHand;
 
@@ -39,7 +39,7 @@ pub(super) struct Table {
     pub(super) members: Vec<Member>,
     /// The threads that wait for the last requests of an instance.
     pub(super) draining: BTreeMap<u64, String>,
-    pub(super) counted: Seen,
+    pub(super) counted: BalancerCounts,
     /// What it has told last of what was lost, and what those before had told.
     pub(super) told: Lost,
     pub(super) told_before: Lost,
@@ -90,7 +90,7 @@ impl Board {
         let mut table = self.table();
         table.is_gone = false;
         table.told_before = table.told_before.plus(&table.told);
-        (table.counted, table.told) = (Seen::default(), Lost::default());
+        (table.counted, table.told) = (BalancerCounts::default(), Lost::default());
         table.revivals += 1;
         table.remembers = true;
         if self.manner == Manner::Listed {
@@ -210,17 +210,17 @@ impl Balances for Board {
         Ok(())
     }
 
-    fn look(&self) -> Result<Seen, TestbedError> {
+    fn look(&self) -> Result<BalancerCounts, TestbedError> {
         self.time.yields();
         let mut table = self.table();
         if table.is_gone {
             return gone();
         }
         table.told = table.counted.lost;
-        Ok(Seen { instances: table.members.clone(), ..table.counted.clone() })
+        Ok(BalancerCounts { instances: table.members.clone(), ..table.counted.clone() })
     }
 
-    fn take(&self) -> Result<Seen, TestbedError> {
+    fn take(&self) -> Result<BalancerCounts, TestbedError> {
         self.look()
     }
 }

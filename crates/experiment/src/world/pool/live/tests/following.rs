@@ -39,7 +39,7 @@ impl Control for Silent {
 
 /// Who is announced, and who of them is well.
 #[derive(Default)]
-struct Told {
+struct Announcements {
     living: BTreeMap<String, SocketAddr>,
     ill: BTreeSet<SocketAddr>,
     /// Nobody tells any more; this was told last.
@@ -47,10 +47,10 @@ struct Told {
 }
 
 #[derive(Default)]
-struct Names(Mutex<Told>);
+struct Names(Mutex<Announcements>);
 
 impl Names {
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn told(&self) -> MutexGuard<'_, Announcements> {
         self.0.lock().unwrap()
     }
 

@@ -1,6 +1,8 @@
 //! What was asked, in words: read from the plan that the run keeps.
 
-use plimsoll_plan::{Asked, Length, LoadShape, Plan, ProfileName, RateSource, Vocabulary, Written};
+use plimsoll_plan::{
+    Length, LoadShape, Plan, ProfileName, RateSource, RequestSource, Vocabulary, Written,
+};
 use plimsoll_units as units;
 use std::sync::LazyLock;
 
@@ -36,7 +38,7 @@ pub(crate) fn load(plan_text: &str) -> Option<String> {
         format!("open loop, {rate}, {arrivals} arrivals")
     } else if let LoadShape::Closed { users, length, .. } = &load.shape {
         let what = match plan.target.asked {
-            Asked::Scenario(_) => "users have come",
+            RequestSource::Scenario(_) => "users have come",
             _ => "requests are due",
         };
         let until = load.requests.map(|n| format!("until {} {what}", units::show_count(n)));

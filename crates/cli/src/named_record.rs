@@ -15,7 +15,7 @@ const RUNS: &str = "runs";
 const RUN: &str = "run.sqlite";
 
 /// A name stands for a run, an experiment, or a cell of one.
-pub(crate) enum Found {
+pub(crate) enum NamedRecord {
     /// The folder of a run.
     Run(PathBuf),
     /// The folder of an experiment.
@@ -26,12 +26,16 @@ pub(crate) enum Found {
 
 /// The run, experiment or cell that is meant: of several the last, and without a name the last one
 /// of all.
-pub(crate) fn what(named: Option<&Path>) -> Result<Found> {
+pub(crate) fn what(named: Option<&Path>) -> Result<NamedRecord> {
     if let Some((experiment, number)) = named.and_then(cell) {
-        return Ok(Found::Cell(experiment, number));
+        return Ok(NamedRecord::Cell(experiment, number));
     }
     let folder = one(named)?;
-    Ok(if is_experiment(&folder) { Found::Experiment(folder) } else { Found::Run(folder) })
+    Ok(if is_experiment(&folder) {
+        NamedRecord::Experiment(folder)
+    } else {
+        NamedRecord::Run(folder)
+    })
 }
 
 /// The cell that `E/cells/0007` or `E/cells/7` means, where E is an experiment.

@@ -31,7 +31,7 @@ pub(crate) static BODY: Choice = Choice(&[("body", &[]), ("body_file", &[])]);
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Asked {
+pub enum RequestSource {
     /// The target's URL.
     Url,
     /// The URLs of a file.
@@ -58,7 +58,7 @@ section! {
     }
 }
 
-impl Part for Asked {
+impl Part for RequestSource {
     type Keys = AskedKeys;
 
     fn of(keys: AskedKeys, section: &Section<'_>) -> Option<Self> {
@@ -259,7 +259,7 @@ impl Describe for Hidden {
 }
 
 impl Takes for Hidden {
-    type Of = Secret;
+    type Value = Secret;
 
     fn read(&self, reading: &Reading, node: &Node) -> Option<Secret> {
         match &node.value {

@@ -8,7 +8,7 @@ use super::{Format, Tally, Trace};
 ///
 /// `lines` = requests + `unreadable` + what was `skipped` + `operations` + `empty`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct ReadSummary {
     /// What it was read as.
     pub format: Format,
     /// Lines of a text, records of a binary file.
@@ -94,7 +94,7 @@ const NEARLY_ALL_PERCENT: u64 = 95;
 /// Fewer requests than these say nothing of how often objects are asked for again.
 const FEWEST_REQUESTS: u64 = 3;
 
-impl Told {
+impl ReadSummary {
     /// Nothing noticed yet.
     #[must_use]
     pub fn new(format: Format) -> Self {
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn only_what_was_noticed_is_told() {
-        let mut told = Told::new(Format::Csv);
+        let mut told = ReadSummary::new(Format::Csv);
         told.requests_without_size = 5;
         assert_eq!(told.warnings(), [""; 0]);
         told.objects_without_size = 1;
@@ -264,7 +264,7 @@ mod tests {
         let told = |requests: Vec<u32>| {
             let objects = requests.iter().max().map_or(0, |most| u64::from(*most) + 1);
             let trace = Trace::new(requests, Names::Numbers((0..objects).collect())).unwrap();
-            let mut told = Told::new(Format::Csv);
+            let mut told = ReadSummary::new(Format::Csv);
             told.look_at(&trace);
             told.nearly_all_new
         };

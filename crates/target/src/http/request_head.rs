@@ -8,7 +8,7 @@ const MOST_FORM: usize = 64 * 1024;
 
 /// A request, as far as an answer depends on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestHead {
     /// Whether it is a POST.
     pub is_post: bool,
     /// The path, without the query; `*` of OPTIONS as it is.
@@ -20,7 +20,7 @@ pub struct Asked {
     form: Vec<u8>,
 }
 
-impl Asked {
+impl RequestHead {
     /// Of a whole head.
     #[must_use]
     pub fn of(head: &[u8]) -> Self {
@@ -98,7 +98,7 @@ mod tests {
     fn where_a_token_may_stand() {
         let of = |target: &str, headers: &str, body: &str| {
             let head = format!("POST {target} HTTP/1.1\r\nHost: h\r\n{headers}\r\n");
-            let mut asked = Asked::of(head.as_bytes());
+            let mut asked = RequestHead::of(head.as_bytes());
             asked.body(body.as_bytes());
             let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
             (text(&asked.path), asked.token().map(text))
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn cookies_and_a_long_form() {
         let head = b"GET / HTTP/1.1\r\nCookie: a=1; sid=2\r\ncookie: b=3\r\n\r\n";
-        let mut asked = Asked::of(head);
+        let mut asked = RequestHead::of(head);
         assert_eq!(asked.cookie(b"sid"), Some(&b"2"[..]));
         assert_eq!(asked.cookie(b"b"), Some(&b"3"[..]));
         assert_eq!(asked.cookie(b"id"), None);

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::contest::{self, Contest};
-use super::{Outcome, Screening, Told};
+use super::{Outcome, ReplayedOutcomes, Screening};
 use crate::interval::{self, Estimate, LEVEL, p_of_difference};
 
 /// The end of a screening.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct ScreeningEnd {
     /// The best combination; `None` where none has a value and holds the SLO.
     pub best: Option<Best>,
     /// How many runs it took.
@@ -54,11 +54,11 @@ pub struct Second {
 
 impl Screening {
     /// The end, where `best` leads.
-    pub(super) fn found(&self, told: &Told<'_>, best: Option<usize>) -> Found {
+    pub(super) fn found(&self, told: &ReplayedOutcomes<'_>, best: Option<usize>) -> ScreeningEnd {
         let outcomes = || told.runs.iter().map(|&run| (run.combination, told.outcome(run)));
         let broken: BTreeSet<usize> =
             outcomes().filter(|(_, of)| *of == Outcome::Broken).map(|(at, _)| at).collect();
-        Found {
+        ScreeningEnd {
             best: best.map(|best| self.best(told, best)),
             runs: told.runs.len(),
             missing: outcomes().filter(|(_, of)| *of == Outcome::Missing).count(),
@@ -66,7 +66,7 @@ impl Screening {
         }
     }
 
-    fn best(&self, told: &Told<'_>, best: usize) -> Best {
+    fn best(&self, told: &ReplayedOutcomes<'_>, best: usize) -> Best {
         let held = told.held();
         let later = |at: usize| -> Vec<f64> {
             let of = held.get(&at).into_iter().flatten();
@@ -100,7 +100,12 @@ impl Screening {
 
     /// The one of those replicated that comes nearest to the best, by how much it is worse in the
     /// replications that both have after the screening.
-    fn second(&self, told: &Told<'_>, best: usize, replicated: &[usize]) -> Option<Second> {
+    fn second(
+        &self,
+        told: &ReplayedOutcomes<'_>,
+        best: usize,
+        replicated: &[usize],
+    ) -> Option<Second> {
         let all = [&[best], replicated].concat();
         let contest = Contest::of(told, Some(&all), self.sign).after_screening();
         let worse_by = |&at: &usize| Some((at, self.sign * contest.mean_difference(best, at)?));

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 /// A text as it is written: control characters but the end of a line and the tabulator, and marks
 /// that change the direction of text, as `\x1b` and `\u202e`. Our own colours stay. A document of
 /// JSON stays what it says: raw, it has only such as are written `\u202e` there, too.
-pub(crate) fn seen(text: &str) -> Cow<'_, str> {
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
     }
@@ -48,7 +48,7 @@ mod tests {
             // Hidden, blinking, and half of a colour.
             ("\x1b[8mhidden\x1b[5m\x1b[31", r"\x1b[8mhidden\x1b[5m\x1b[31"),
         ] {
-            assert_eq!(seen(text), shown);
+            assert_eq!(visible(text), shown);
         }
     }
 
@@ -56,7 +56,7 @@ mod tests {
     fn documents_stay_what_they_say() {
         let text = "\u{1b}[2J\u{7f}\u{9b}\u{202e}\r\n\t";
         let document = format!("{:#}\n", serde_json::json!({ "name": text }));
-        let shown = seen(&document);
+        let shown = visible(&document);
         assert!(!shown.chars().any(is_hidden), "{shown}");
         let read: serde_json::Value = serde_json::from_str(&shown).unwrap();
         assert_eq!(read["name"], text);
@@ -69,7 +69,7 @@ mod tests {
             [paint.bold("a"), paint.dim("b"), paint.good("c"), paint.bad("d"), paint.warn("e")];
         let text = all.concat();
         assert!(text.contains('\x1b'));
-        assert_eq!(seen(&text), text);
-        assert_eq!(seen(&format!("{text}\x1b[2J")), format!(r"{text}\x1b[2J"));
+        assert_eq!(visible(&text), text);
+        assert_eq!(visible(&format!("{text}\x1b[2J")), format!(r"{text}\x1b[2J"));
     }
 }

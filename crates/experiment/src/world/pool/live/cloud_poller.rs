@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_secs(30);
 const LONGEST: usize = 63;
 
 /// A cloud that is asked on a thread of its own; dropped, it is asked no more.
-pub(super) struct Asked {
+pub(super) struct CloudPoller {
     shared: Arc<Shared>,
     /// Whose instances they are: the group `web`, at us-east-1.
     whose: String,
@@ -37,13 +37,13 @@ struct Shared {
     every: Duration,
     /// Where instances serve.
     port: u16,
-    told: Mutex<Told>,
+    told: Mutex<LastAnswer>,
     /// Told when it is over.
     changed: Condvar,
 }
 
 /// What was told last.
-struct Told {
+struct LastAnswer {
     living: Vec<Announced>,
     /// Why it is not known any more.
     fault: Option<String>,
@@ -67,7 +67,7 @@ pub(super) fn members(plan: &Plan, place: &Place<'_>) -> Result<Option<Members>,
     Ok(Some(members.map_err(TestbedError::from)?))
 }
 
-impl Asked {
+impl CloudPoller {
     /// Asks for the first time, and then again and again: twice in a period of the pool. Instances
     /// serve at `port`.
     ///
@@ -87,7 +87,7 @@ impl Asked {
         };
         let whose = format!("{whose} in {}", members.at());
         let every = (period / 2).clamp(PERIODS.0, PERIODS.1);
-        let told = Told { living: living(&found, port), fault: None, is_over: false };
+        let told = LastAnswer { living: living(&found, port), fault: None, is_over: false };
         let told = Mutex::new(told);
         let shared = Shared { members, every, port, told, changed: Condvar::new() };
         let shared = Arc::new(shared);
@@ -102,7 +102,7 @@ impl Asked {
     }
 }
 
-impl Drop for Asked {
+impl Drop for CloudPoller {
     /// A request that is on its way ends by its own time limit.
     fn drop(&mut self) {
         self.shared.told().is_over = true;
@@ -111,7 +111,7 @@ impl Drop for Asked {
 }
 
 impl Shared {
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn told(&self) -> MutexGuard<'_, LastAnswer> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -139,7 +139,7 @@ impl Shared {
     }
 }
 
-impl Tells for Asked {
+impl Tells for CloudPoller {
     fn living(&self) -> Vec<Announced> {
         self.shared.told().living.clone()
     }

@@ -4,16 +4,16 @@
 //! had. Parts of it (206), answers without a body (304) and answers that broke off are smaller than
 //! the object, and nothing in a log is larger. A size of zero is no size.
 
-use super::{MAX_OBJECT_BYTES, SizeTable, Told};
+use super::{MAX_OBJECT_BYTES, ReadSummary, SizeTable};
 
 /// The largest size seen of an object; the top bit says that there were two that differ.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Seen(u64);
+pub(super) struct LargestSize(u64);
 
 const DIFFERS: u64 = 1 << 63;
 const _: () = assert!(MAX_OBJECT_BYTES < DIFFERS);
 
-impl Seen {
+impl LargestSize {
     /// Notes the size of one request, at most [`MAX_OBJECT_BYTES`].
     #[inline(always)]
     pub(super) fn note(&mut self, size: u64) {
@@ -44,8 +44,8 @@ impl Seen {
 
 /// The sizes of all objects, and what is to be told of them; `None` where no object has any.
 pub(super) fn table(
-    seen: impl ExactSizeIterator<Item = Seen> + Clone,
-    told: &mut Told,
+    seen: impl ExactSizeIterator<Item = LargestSize> + Clone,
+    told: &mut ReadSummary,
 ) -> Option<SizeTable> {
     let (mut largest, mut without, mut differ) = (0, 0, 0);
     for seen in seen.clone() {
@@ -61,7 +61,7 @@ pub(super) fn table(
         #[expect(clippy::cast_possible_truncation, reason = "the largest fits")]
         SizeTable::Narrow(seen.map(|seen| seen.bytes() as u32).collect())
     } else {
-        SizeTable::Wide(seen.map(Seen::bytes).collect())
+        SizeTable::Wide(seen.map(LargestSize::bytes).collect())
     })
 }
 
@@ -70,8 +70,8 @@ mod tests {
     use super::*;
     use crate::trace::Format;
 
-    fn seen(sizes: &[u64]) -> Seen {
-        let mut seen = Seen::default();
+    fn seen(sizes: &[u64]) -> LargestSize {
+        let mut seen = LargestSize::default();
         sizes.iter().for_each(|&size| seen.note(size));
         seen
     }
@@ -92,9 +92,10 @@ mod tests {
 
     #[test]
     fn tables_are_as_narrow_as_they_may_be() {
-        let mut told = Told::new(Format::Csv);
+        let mut told = ReadSummary::new(Format::Csv);
         let all = [seen(&[1, 2]), seen(&[]), seen(&[u64::from(u32::MAX)])];
-        let table_of = |all: &[Seen], told: &mut Told| table(all.iter().copied(), told);
+        let table_of =
+            |all: &[LargestSize], told: &mut ReadSummary| table(all.iter().copied(), told);
         assert_eq!(table_of(&all, &mut told), Some(SizeTable::Narrow(vec![2, 0, u32::MAX])));
         assert_eq!((told.objects_without_size, told.sizes_differ), (1, 1));
         let wide = [seen(&[1 << 32])];
