@@ -112,7 +112,7 @@ fn users_have_the_numbers_that_they_would_have_alone() {
 }
 
 /// The processes of workers that a controller has started.
-fn workers(going: &Going) -> Vec<i32> {
+pub(crate) fn workers(going: &Going) -> Vec<i32> {
     let all = std::fs::read_dir("/proc").unwrap().flatten();
     let numbers = all.filter_map(|of| of.file_name().to_string_lossy().parse::<i32>().ok());
     let is_its = |pid: &i32| {
@@ -129,7 +129,7 @@ pub(crate) fn signal(pid: i32, signal: Signal) {
     rustix::process::kill_process(pid, signal).unwrap();
 }
 
-fn are_gone(pids: &[i32]) {
+pub(crate) fn are_gone(pids: &[i32]) {
     wait_for("the end of all workers", || {
         pids.iter().all(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists()).then_some(())
     });
@@ -245,7 +245,7 @@ fn what_cannot_be_divided_is_refused_before_anything_is_sent() {
         ),
     );
     let done = place.plimsoll(&["check", "servers.toml"]).ended_with(2);
-    done.says(&["`fleet` does not go with servers that the plan starts"]);
+    done.says(&["[fleet]", "the servers of the plan are started by this process"]);
     assert!(place.runs("runs").is_empty());
 }
 

@@ -42,6 +42,7 @@ mod experiments;
 mod figures;
 mod first_words;
 mod fleet;
+mod fleet_cells;
 mod following;
 mod for_ever;
 mod forward_proxies;

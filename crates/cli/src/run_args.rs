@@ -5,6 +5,7 @@ use crate::ci_args::Ci;
 use crate::tag_args::Tags;
 use crate::web_args::Web;
 use clap::Args;
+use plimsoll_plan::Setting;
 use std::path::PathBuf;
 
 /// What `run` and `check` take of a plan.
@@ -24,6 +25,22 @@ pub(crate) struct PlanFlags {
     /// Make loads, their warm-ups and phases shorter: 20% is a fifth as long
     #[arg(long, value_name = "SHARE")]
     pub(crate) scale: Option<String>,
+    /// Have so many processes of this host offer each load together, or execute simulated cells
+    #[arg(long, value_name = "N", conflicts_with = "on")]
+    pub(crate) workers: Option<String>,
+    /// Have these hosts offer each load together, or execute simulated cells, by ssh:
+    /// [USER@]HOST[:PORT]
+    #[arg(long, value_name = "HOST,…")]
+    pub(crate) on: Option<String>,
+}
+
+impl PlanFlags {
+    /// What its flags say of workers, as settings of the plan.
+    pub(crate) fn workers(&self) -> impl Iterator<Item = Setting> {
+        let workers = ("fleet.workers", &self.workers, "--workers");
+        let given = [workers, ("fleet.hosts", &self.on, "--on")].into_iter();
+        given.filter_map(|(key, value, flag)| Some(Setting::new(key, value.as_deref()?, flag)))
+    }
 }
 
 #[derive(Args)]
@@ -37,6 +54,8 @@ Examples:
   plimsoll run examples/elastic/published-day.toml --simulated
   plimsoll run plan.toml --set repeat=5 --new
   plimsoll run plan.toml --simulated --json
+  plimsoll run plan.toml --simulated --workers 4
+  plimsoll run plan.toml --simulated --on node1,bench@node2
   plimsoll run plan.toml --scale 20%
   plimsoll run plan.toml --budget 2h
   plimsoll run plan.toml --web 8089

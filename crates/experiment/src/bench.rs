@@ -49,8 +49,8 @@ use crate::world::{is_cold, load, sources};
 
 /// What is left out of the text that a cell goes by.
 const OF_ALL: [&str; 2] = ["experiment", "factor"];
-/// What does not change what a cell comes to.
-const NO_MATTER: [&str; 6] = ["name", "repeat", "seed", "folder", "experiment", "factor"];
+/// What does not change what a cell comes to; the last one where it is simulated.
+const NO_MATTER: [&str; 7] = ["name", "repeat", "seed", "folder", "experiment", "factor", "fleet"];
 
 /// A plan's text, with what is laid over it.
 #[derive(Debug, Clone)]
@@ -197,7 +197,8 @@ pub fn own(
     is_simulated: bool,
     place: &Place<'_>,
 ) -> Result<Own, ExperimentError> {
-    let mut all = text.merged(levels, place.here, &NO_MATTER)?;
+    let no_matter = if is_simulated { &NO_MATTER[..] } else { &NO_MATTER[..NO_MATTER.len() - 1] };
+    let mut all = text.merged(levels, place.here, no_matter)?;
     let at_once = plan.experiment.as_ref().map_or(1, |of| of.at_once);
     if is_simulated {
         all.push_str("simulated");

@@ -6,6 +6,7 @@
 //! neither on its batch nor on the threads.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -65,6 +66,21 @@ pub(crate) fn execute(
         world.execute(batch, &to)?;
     }
     Ok(())
+}
+
+/// Has somebody execute cells in the place of a world.
+///
+/// # Errors
+/// Those of `by`.
+pub(crate) fn with_execution(
+    cells: &[Cell],
+    record: &Record<'_>,
+    control: &dyn Control,
+    by: impl FnOnce(&Execution<'_>) -> Result<(), ExperimentError>,
+) -> Result<(), ExperimentError> {
+    let (of, done, threads) = (cells.len() as u64, AtomicU64::new(0), NonZeroUsize::MIN);
+    let control = &Stoppable { control, record };
+    by(&Execution { record, control, threads, of, done })
 }
 
 /// The user's control, with what somebody asks for through the experiment's folder.
@@ -134,10 +150,31 @@ impl Execution<'_> {
         contents: Contents<'_>,
     ) -> Result<bool, ExperimentError> {
         self.record.done(cell, figures, contents)?;
+        self.tell_done(cell);
+        Ok(self.begins_another())
+    }
+
+    /// Takes a simulated cell that was executed elsewhere, with the folder of its run, where it
+    /// keeps one.
+    ///
+    /// # Errors
+    /// Where it could not be kept.
+    pub(crate) fn took(
+        &self,
+        cell: &Cell,
+        figures: Vec<FigureRow>,
+        took_ns: u64,
+        run: Option<&Path>,
+    ) -> Result<(), ExperimentError> {
+        self.record.took(cell, figures, took_ns, run)?;
+        self.tell_done(cell);
+        Ok(())
+    }
+
+    fn tell_done(&self, cell: &Cell) {
         self.control.tell(News::Done(cell, None));
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         self.control.tell(News::Steps(done, self.of));
-        Ok(self.begins_another())
     }
 
     /// Does the work of each cell, on all threads, in their order; `work` says whether to go on.

@@ -24,6 +24,7 @@ pub mod images;
 pub mod infer;
 mod inputs;
 mod kept;
+pub mod leased;
 pub mod locks;
 pub mod mix;
 pub mod money;
@@ -40,6 +41,7 @@ pub mod series;
 pub mod servers;
 pub mod speed;
 pub mod starter;
+mod starts;
 pub mod status;
 pub mod steps;
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use plimsoll_cache::bound::Bound;
 use plimsoll_cache::simulate::Comparison;
-use plimsoll_plan::{CachePlan, Plan, PlanKind, Setting, Written, compares_caches, kind_of};
+use plimsoll_plan::{CachePlan, Fleet, Plan, PlanKind, Setting, Written, compares_caches, kind_of};
 use plimsoll_testbed::outline::Planned;
 
 use crate::between::{self, Between};
@@ -89,9 +89,26 @@ impl<'a> Ask<'a> {
     pub(crate) fn plan(&self) -> Result<Plan, ExperimentError> {
         let read = if self.is_simulated { plans::read_simulated } else { plans::read };
         let plan = read(&self.written())?;
-        let Some(share) = self.scale else { return Ok(plan) };
+        let Some(share) = self.scale else { return Ok(self.without_workers(plan)) };
         let settings = [self.settings, &scaled(&plan, share)?].concat();
-        Ok(read(&Written { settings: &settings, ..self.written() })?)
+        Ok(self.without_workers(read(&Written { settings: &settings, ..self.written() })?))
+    }
+
+    /// A plan as it is executed: who executes cells that are simulated is no part of them.
+    pub(crate) fn without_workers(&self, plan: Plan) -> Plan {
+        if self.is_simulated { Plan { fleet: None, ..plan } } else { plan }
+    }
+
+    /// Who executes its cells, where they are simulated and the plan says so.
+    pub(crate) fn workers(&self) -> Result<Option<Fleet>, ExperimentError> {
+        if !self.is_simulated {
+            return Ok(None);
+        }
+        Ok(match kind_of(self.text) {
+            PlanKind::Caches if compares_caches(self.text) => None,
+            PlanKind::Caches => plans::read_clusters(&self.written())?.fleet,
+            _ => plans::read_simulated(&self.written())?.fleet,
+        })
     }
 }
 
@@ -112,6 +129,8 @@ pub struct Ready {
     pub cell_s: f64,
     /// All the time that the experiment may take, where the plan says so.
     pub budget: Option<Duration>,
+    /// Who executes its cells, where that is not this process alone.
+    pub workers: Option<Fleet>,
     of: PlanWork,
 }
 
@@ -150,6 +169,7 @@ impl Ready {
             length_s: None,
             cell_s: 0.0,
             budget: None,
+            workers: None,
             of,
         }
     }
@@ -160,6 +180,7 @@ impl Ready {
     /// What is wrong with the plan, or what it names; a plan whose world is not there.
     pub fn of(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
         let mut ready = Self::unscaled(ask)?;
+        ready.workers = ask.workers()?;
         ready.notes.extend(ask.scale.map(note));
         // What would cost more than it may is told before anything is rented.
         ready.cost()?;
@@ -228,6 +249,11 @@ impl Ready {
     /// A pool whose servers the plan starts, and a role of which is scaled.
     fn live_pool(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
         let plan = ask.plan()?;
+        if plan.fleet.is_some() {
+            return Err(not_divided(
+                "the servers of a pool are started, and steered, by one process",
+            ));
+        }
         if plan.testbed.is_none() || plan.elastic.as_ref().is_none_or(|of| of.pool.role.is_none()) {
             return Err(not_live("a pool"));
         }
@@ -379,6 +405,15 @@ fn only_simulated(what: &str) -> ExperimentError {
         "run {what} live: plans of it are only simulated, with a [testbed] or without; say \
          --simulated"
     ))
+}
+
+/// What no workers can do together.
+fn not_divided(why: &str) -> ExperimentError {
+    let text = format!(
+        "have [fleet] do a part of this plan live: {why}; leave it out, or say --simulated, so \
+         that workers execute the cells"
+    );
+    ExperimentError::Conflict(text)
 }
 
 fn not_live(what: &str) -> ExperimentError {

@@ -8,6 +8,7 @@
 
 mod failed;
 mod identity;
+mod leased;
 mod opening;
 mod steered;
 
@@ -34,6 +35,7 @@ use crate::inputs;
 use crate::record::identity::Basis;
 
 pub use crate::record::identity::Own;
+pub use crate::record::leased::Hears;
 pub use crate::record::opening::{CellPlan, Keeps, Opening, Subject};
 
 /// The most cells of an experiment that keep their runs where nothing else is said.
@@ -75,6 +77,8 @@ pub struct Record<'a> {
     is_resumed: bool,
     bounds: Bounds,
     inner: Mutex<Inner>,
+    /// Who hears of cells, where nothing is kept here.
+    hears: Option<&'a dyn Hears>,
 }
 
 /// The part of a record that threads share, behind its lock.
@@ -160,6 +164,7 @@ impl<'a> Record<'a> {
             is_resumed,
             bounds,
             inner: Mutex::new(inner),
+            hears: None,
         }
     }
 
@@ -232,9 +237,11 @@ impl<'a> Record<'a> {
         figures: Vec<FigureRow>,
         contents: Contents<'_>,
     ) -> Result<(), ExperimentError> {
+        if let Some(hears) = self.hears {
+            return self.tell_done(hears, cell, &figures, contents);
+        }
         let now_ns = (self.opening.now_ns)();
-        let since = |at_ns: u64| at_ns.clamp(self.started_ns, now_ns) - self.started_ns;
-        let times = (since(BEGAN_NS.get()), since(now_ns));
+        let times = (self.since(BEGAN_NS.get(), now_ns), self.since(now_ns, now_ns));
         let mut inner = self.inner();
         inner.open(self, true)?;
         inner.has_some = true;
@@ -246,15 +253,8 @@ impl<'a> Record<'a> {
             self.write_run(cell, &figures, contents, times)?;
         } else {
             let (cell, (started_ns, ended_ns)) = (cell.clone(), times);
-            let spent_ns = self.bounds.cell_ended(ended_ns);
-            inner.gathered.push(Finished { cell, figures, started_ns, ended_ns });
-            if inner.gathered.len() >= MAX_GATHERED || now_ns >= inner.gathered_ns + MAX_WAIT_NS {
-                inner.flush()?;
-                if let Place::Experiment(journal) = &inner.place {
-                    journal.fact(SPENT, &spent_ns.to_string())?;
-                }
-                inner.gathered_ns = now_ns;
-            }
+            let finished = Finished { cell, figures, started_ns, ended_ns };
+            inner.gather(finished, self.bounds.cell_ended(ended_ns), now_ns)?;
         }
         Ok(())
     }
@@ -265,6 +265,9 @@ impl<'a> Record<'a> {
     /// # Errors
     /// Where the run cannot be made.
     pub fn begin(&self, cell: &Cell, meta: RunMeta) -> Result<RunWriter, ExperimentError> {
+        if let Some(hears) = self.hears {
+            return self.begin_told(hears, cell, meta);
+        }
         let mut inner = self.inner();
         inner.open(self, false)?;
         let of = &self.opening;
@@ -313,6 +316,9 @@ impl<'a> Record<'a> {
         state: State,
         reason: &str,
     ) -> Result<Run, ExperimentError> {
+        if let Some(hears) = self.hears {
+            return self.end_told(hears, cell, run, (state, reason));
+        }
         let mut inner = self.inner();
         inner.has_some = true;
         let at_ns = self.since_start_ns();
@@ -395,6 +401,11 @@ impl<'a> Record<'a> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A moment, as nanoseconds since the start and until now.
+    fn since(&self, at_ns: u64, now_ns: u64) -> u64 {
+        at_ns.clamp(self.started_ns, now_ns.max(self.started_ns)) - self.started_ns
+    }
+
     fn since_start_ns(&self) -> u64 {
         (self.opening.now_ns)().saturating_sub(self.started_ns)
     }
@@ -428,7 +439,12 @@ impl<'a> Record<'a> {
         Ok(())
     }
 
-    fn keeps_run(&self, cell: &Cell) -> bool {
+    /// Whether a cell keeps a run beside its figures.
+    pub(crate) fn keeps_run(&self, cell: &Cell) -> bool {
+        // Loads and searches write theirs as they go on.
+        if matches!(self.opening.of.kind, Kind::Load | Kind::Search) {
+            return true;
+        }
         let is_first = cell.replication == 0 && u64::from(cell.number) <= MAX_RUNS;
         match self.opening.keeps {
             Keeps::Figures => false,
@@ -476,7 +492,7 @@ impl Inner {
     /// Makes the experiment, where there is none yet; of a single cell its run, but for a cell that
     /// makes one itself.
     fn open(&mut self, record: &Record<'_>, makes_run: bool) -> Result<(), ExperimentError> {
-        if !matches!(self.place, Place::Nowhere) {
+        if !matches!(self.place, Place::Nowhere) || record.hears.is_some() {
             return Ok(());
         }
         let Opening { root, id, of, version, .. } = &record.opening;
@@ -529,6 +545,24 @@ impl Inner {
         let summary = run.summary()?;
         let row = |of: &&'static Figure| Some(FigureRow::new(of.name, summary.value(of)?));
         Ok(self.wanted.iter().filter_map(row).collect())
+    }
+
+    /// Gathers the figures of a cell; writes them where they are many, or have waited for long.
+    fn gather(
+        &mut self,
+        finished: Finished,
+        spent_ns: u64,
+        now_ns: u64,
+    ) -> Result<(), ExperimentError> {
+        self.gathered.push(finished);
+        if self.gathered.len() >= MAX_GATHERED || now_ns >= self.gathered_ns + MAX_WAIT_NS {
+            self.flush()?;
+            if let Place::Experiment(journal) = &self.place {
+                journal.fact(SPENT, &spent_ns.to_string())?;
+            }
+            self.gathered_ns = now_ns;
+        }
+        Ok(())
     }
 
     /// Writes the figures of the cells that were gathered, in one transaction.

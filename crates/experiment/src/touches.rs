@@ -62,13 +62,14 @@ impl Touches {
     /// What is wrong with the plan.
     pub fn of(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
         let text = ask.written().merged(ask.place.here, &["folder"])?;
-        if kind_of(ask.text) == PlanKind::Caches {
-            return Ok(Self {
-                variables: seen_in(&[text]).0.into_iter().collect(),
-                ..Self::default()
-            });
-        }
-        Ok(Self::of_plan(&ask.plan()?, text, ask.is_simulated, ask.place.here))
+        let mut touches = match kind_of(ask.text) {
+            PlanKind::Caches => {
+                Self { variables: seen_in(&[text]).0.into_iter().collect(), ..Self::default() }
+            }
+            _ => Self::of_plan(&ask.plan()?, text, ask.is_simulated, ask.place.here),
+        };
+        ask.workers()?.iter().for_each(|of| touches.look_at_workers(of));
+        Ok(touches)
     }
 
     /// What a plan of a text touches.
@@ -142,7 +143,7 @@ impl Touches {
     fn look_at_commands(&mut self, plan: &Plan) {
         let restart = plan.target.restart.iter();
         self.executes.extend(restart.map(|of| format!("sh -c `{of}`, to restart the server")));
-        self.executes.extend(plan.fleet.iter().flat_map(workers));
+        plan.fleet.iter().for_each(|of| self.look_at_workers(of));
         for file in configurations(plan) {
             let text = read(file).unwrap_or_default();
             let commands = text.lines().map(str::trim).filter(|line| executes(line));
@@ -151,15 +152,19 @@ impl Touches {
         }
     }
 
+    /// How workers are started, and where.
+    fn look_at_workers(&mut self, fleet: &Fleet) {
+        self.executes.extend(workers(fleet));
+        let hosts = fleet.hosts.iter();
+        self.reaches.extend(hosts.map(|(name, of)| format!("{}, the host {name}", of.address)));
+    }
+
     /// Agents, sources, hosts and clouds.
     fn look_at_places(&mut self, plan: &Plan) {
         let agents = plan.collect.agents.iter();
         self.reaches.extend(agents.map(|(name, at)| format!("{at}, the agent of {name}")));
         let sources = plan.collect.at.iter().filter(|(_, at)| !at.contains("://"));
         self.reaches.extend(sources.map(|(name, at)| format!("{at}, for {name}")));
-        let generators = plan.fleet.iter().flat_map(|of| &of.hosts);
-        let generators = generators.map(|(name, of)| format!("{}, the host {name}", of.address));
-        self.reaches.extend(generators);
         let Some(testbed) = &plan.testbed else { return };
         let hosts = testbed.hosts.iter();
         self.reaches.extend(hosts.map(|(name, of)| format!("{}, the host {name}", of.address)));

@@ -1,9 +1,10 @@
-//! Why a fleet could not begin a load.
+//! Why a fleet could not begin a load, or go on with cells.
 
 use plimsoll_units::failure::{Failure, Kind};
 use std::io;
 
-/// Why workers could not begin a load: nothing was sent then.
+/// Why workers could not begin a load: nothing was sent then. Or why they could not go on with
+/// cells: what was done before is kept.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FleetError {
@@ -17,7 +18,7 @@ pub enum FleetError {
         source: io::Error,
     },
     /// A worker was lost before the load began.
-    #[error("begin the load with {worker}: {cause}")]
+    #[error("begin with {worker}: {cause}")]
     Lost {
         /// Which one.
         worker: String,
@@ -25,7 +26,7 @@ pub enum FleetError {
         cause: String,
     },
     /// A worker cannot do what it was asked to.
-    #[error("begin the load with {worker}: {why}")]
+    #[error("begin with {worker}: {why}")]
     Refused {
         /// Which one.
         worker: String,
@@ -37,9 +38,7 @@ pub enum FleetError {
         is_usage: bool,
     },
     /// Two hosts are one.
-    #[error(
-        "begin the load: the hosts {one} and {two} are one, whose processors would count twice"
-    )]
+    #[error("begin: the hosts {one} and {two} are one, whose processors would count twice")]
     Same {
         /// One of them.
         one: String,
@@ -48,7 +47,7 @@ pub enum FleetError {
     },
     /// Not all workers were ready in time.
     #[error(
-        "begin the load: of {of} workers {ready} were ready, and for {within_s} s nothing came of \
+        "begin: of {of} workers {ready} were ready, and for {within_s} s nothing came of \
          {missing}"
     )]
     Late {
@@ -61,15 +60,45 @@ pub enum FleetError {
         /// Those that were not.
         missing: String,
     },
+    /// Of workers that execute cells none is left.
+    #[error("go on with the cells that are left: no worker is there any more: {causes}")]
+    NoneLeft {
+        /// How each was lost.
+        causes: String,
+    },
+    /// A worker came upon what is wrong, anywhere.
+    #[error("execute cells at {worker}: {why}")]
+    Fault {
+        /// Which one.
+        worker: String,
+        /// What is wrong, in its own words.
+        why: String,
+        /// What it says could be done about it.
+        hint: Option<String>,
+        /// Whether what was asked for is wrong, rather than not to be had.
+        is_usage: bool,
+    },
+    /// A cell has ended several workers.
+    #[error("execute cell {cell}: {times} workers ended at it, the last one so: {cause}")]
+    CellEnds {
+        /// The cell's number.
+        cell: u32,
+        /// How many workers.
+        times: u32,
+        /// How the last one was lost.
+        cause: String,
+    },
     /// The user has ended it.
-    #[error("begin the load: interrupted")]
+    #[error("begin: interrupted")]
     Interrupted,
 }
 
 impl Failure for FleetError {
     fn kind(&self) -> Kind {
         match self {
-            Self::Refused { is_usage: true, .. } | Self::Same { .. } => Kind::Usage,
+            Self::Refused { is_usage: true, .. }
+            | Self::Fault { is_usage: true, .. }
+            | Self::Same { .. } => Kind::Usage,
             _ => Kind::Incomplete,
         }
     }
@@ -77,7 +106,7 @@ impl Failure for FleetError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Start { source, .. } => source.hint(),
-            Self::Refused { hint, .. } => hint.clone(),
+            Self::Refused { hint, .. } | Self::Fault { hint, .. } => hint.clone(),
             Self::Same { two, .. } => Some(format!("leave {two} out")),
             Self::Interrupted => Some("nothing was sent".to_owned()),
             _ => None,

@@ -38,6 +38,12 @@ impl Host {
         self.is_machine_of(other) && (own.is_empty() || !own.is_disjoint(&others))
     }
 
+    /// How many processors the worker may use; 1 where the kernel does not tell.
+    #[must_use]
+    pub fn processors_count(&self) -> usize {
+        numbers(&self.processors).len().max(1)
+    }
+
     /// Whether both are one: the same machine, in the same network.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {

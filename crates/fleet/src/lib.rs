@@ -1,4 +1,4 @@
-//! One load from several processes.
+//! One load from several processes, and many cells by several.
 //!
 //! A [`Fleet`] is an engine of loads ([`plimsoll_load::run::Engine`]), as a session of this
 //! process's own threads is: it is offered the same times, told to end by the same words, and gives
@@ -16,6 +16,8 @@
 //! | `clock` | by how much another clock is ahead, from four stamps, and moves |
 //! | `start` | how a worker is started, and what it is given |
 //! | `child` | a worker behind a process of this one: its pipes, how it ended |
+//! | `crew` | workers together: how they come, what they say, how they are lost |
+//! | `cells` | cells that workers execute, given out by lease |
 //! | `host` | what tells one host from another |
 //! | `fleet` | workers as one engine |
 //! | `gather` | slices of several workers as those of one |
@@ -23,8 +25,10 @@
 //! | `silence` | how long somebody has said nothing, by a clock that may have stood still |
 //! | `worker` | the worker's own side |
 
+pub mod cells;
 mod child;
 mod clock;
+mod crew;
 mod error;
 mod fleet;
 mod gather;

@@ -8,7 +8,7 @@
 const BETWEEN_LOOKS_NS: u64 = 250_000_000;
 
 /// The silence of somebody.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Silence {
     looked_ns: u64,
     silent_ns: u64,

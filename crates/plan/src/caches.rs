@@ -16,6 +16,7 @@ use crate::sections::ever;
 use crate::sections::experiment::{
     Experiment, FactorPlan, check_constraints, read_factors, write_factors,
 };
+use crate::sections::fleet::Fleet;
 use crate::sections::latency::LatencyPlan;
 use crate::sections::load::Load;
 use crate::sections::load_shape::{LoadShape, RateSource};
@@ -47,6 +48,8 @@ pub struct CachePlan {
     pub experiment: Option<Experiment>,
     /// The levels of each factor; of an experiment those of its clusters are among them.
     pub factors: Vec<FactorPlan>,
+    /// Which processes execute its cells; `None` where this one does alone.
+    pub fleet: Option<Fleet>,
 }
 
 /// What caches are asked for.
@@ -76,9 +79,9 @@ pub struct MadeRequests {
 /// The sections of a plan of clusters. A plan of a load has none of them.
 pub(crate) const SECTIONS: [&str; 5] = ["trace", "workload", "latency", "cluster", "cache"];
 /// The keys and sections of other plans that make no sense here.
-const FOREIGN: [&str; 16] = [
-    "target", "store", "search", "fleet", "measure", "pool", "instance", "balancer", "billing",
-    "policy", "tune", "testbed", "role", "link", "collect", "watch",
+const FOREIGN: [&str; 15] = [
+    "target", "store", "search", "measure", "pool", "instance", "balancer", "billing", "policy",
+    "tune", "testbed", "role", "link", "collect", "watch",
 ];
 
 impl CachePlan {
@@ -115,8 +118,12 @@ impl CachePlan {
                 check_replications(&section, of);
             }
         }
+        let fleet = top
+            .has(Fleet::SECTION.path)
+            .then(|| Fleet::read_beside(&Section::open(reading, root, Fleet::SECTION), &top));
         let (asked, latency, clusters) = (asked?, latency?, clusters?);
-        Some(Self { name, seed, repeat, asked, latency, clusters, experiment, factors })
+        let fleet = fleet.flatten();
+        Some(Self { name, seed, repeat, asked, latency, clusters, experiment, factors, fleet })
     }
 
     /// What it varies. Clusters, and their keys of several levels, are factors of its experiment; a
@@ -162,6 +169,7 @@ impl CachePlan {
         cluster::write(&self.clusters, &mut out);
         self.experiment.iter().for_each(|of| of.write(&mut out));
         write_factors(&self.factors, &mut out);
+        self.fleet.iter().for_each(|of| of.write(&mut out));
         out.finish()
     }
 }

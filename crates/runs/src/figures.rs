@@ -43,7 +43,7 @@ pub(crate) const TABLE: &str = "CREATE TABLE figure (cell INTEGER NOT NULL, name
 
 /// What is wrong with the first of some figures that cannot be stored: a value that is not a
 /// number is no result.
-pub(crate) fn fault(rows: &[FigureRow]) -> Option<String> {
+pub fn fault(rows: &[FigureRow]) -> Option<String> {
     let is_number = |row: &&FigureRow| {
         let ends = [row.low, row.high];
         !row.value.is_finite() || ends.into_iter().flatten().any(|end| !end.is_finite())

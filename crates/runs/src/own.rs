@@ -12,7 +12,7 @@ pub(crate) const FILES: u32 = 0o600;
 const FOLDERS: u32 = 0o700;
 
 /// Makes a folder.
-pub(crate) fn folder(path: &Path) -> io::Result<()> {
+pub fn folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(FOLDERS).create(path)
 }
 

@@ -201,6 +201,7 @@ impl<'a> ReadySearch<'a> {
             is_fail_fast: false,
             cpu_ns: plimsoll_load::clock::thread_cpu_ns,
             takes: Takes::Searches(takes),
+            workers: None,
         }
     }
 

@@ -114,6 +114,7 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
         is_fail_fast: false,
         cpu_ns: plimsoll_load::clock::thread_cpu_ns,
         takes: Takes::Nobody,
+        workers: None,
     };
     let Conducted { path, executed, .. } = run_plan(&ready, &with)?;
     let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);

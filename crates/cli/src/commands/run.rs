@@ -13,8 +13,10 @@ use crate::terminal::{pretty, print, say, verdict};
 use plimsoll_experiment::bench::Text;
 use plimsoll_experiment::bounds::Budget;
 use plimsoll_experiment::conduct::run_plan;
-use plimsoll_experiment::control::News;
+use plimsoll_experiment::control::{Control, News};
+use plimsoll_experiment::leased::{CellWorkers, cell_workers};
 use plimsoll_experiment::locks::Locks;
+use plimsoll_experiment::prepare::Place;
 use plimsoll_experiment::ready::{Ask, Ready, Shadow, Takes, With};
 use plimsoll_experiment::record::{Opening, Record};
 use plimsoll_experiment::resume::{Unfinished, unfinished};
@@ -48,7 +50,11 @@ fn perform(args: &Run) -> Result<Exit> {
     if plans::is_for_ever(&ready.subject.plan_text) {
         interrupts = interrupts.bound_to_parent();
     }
-    crate::files::check_starts(&plans::start_of(&ready.subject.plan_text), Some(&args.of.plan))?;
+    let start = match &ready.workers {
+        Some(fleet) => fleet.start.clone(),
+        None => plans::start_of(&ready.subject.plan_text),
+    };
+    crate::files::check_starts(&start, Some(&args.of.plan))?;
     args.against.check(ready.subject.kind, &ready.subject.plan_text)?;
     check_cells(args, &ready)?;
     let budget = budget(args, &ready)?;
@@ -67,6 +73,8 @@ fn perform(args: &Run) -> Result<Exit> {
     };
     let screen = screen(Screen::new(quiet, &interrupts), &ready).heard_by(&hear);
     let record = record.within(budget);
+    let place = place(&here);
+    let workers = workers(&ready, &record, &place, &screen)?;
     let with = With {
         record: &record,
         path: &args.out.join(&id),
@@ -74,10 +82,11 @@ fn perform(args: &Run) -> Result<Exit> {
         // tidy: allow(shared-folder, `Locks` opens it)
         locks: &Locks::new(environment("XDG_RUNTIME_DIR")),
         threads: super::simulate::threads(args.threads.as_deref())?,
-        place: place(&here),
+        place,
         is_fail_fast: args.fail_fast,
         cpu_ns: plimsoll_load::clock::thread_cpu_ns,
         takes: Takes::Nobody,
+        workers: workers.as_ref(),
     };
     let conducted = run_plan(&ready, &with)?;
     if let Some(why) = &conducted.early {
@@ -100,6 +109,21 @@ fn perform(args: &Run) -> Result<Exit> {
         web.finish(&path, &interrupts)?;
     }
     Ok(exit)
+}
+
+/// The workers that execute the cells of a plan, where it has some, and several cells.
+fn workers(
+    ready: &Ready,
+    record: &Record<'_>,
+    place: &Place<'_>,
+    control: &dyn Control,
+) -> Result<Option<CellWorkers>> {
+    let Some(fleet) = &ready.workers else { return Ok(None) };
+    if ready.most_cells() < 2 {
+        record.note("a single cell is executed by this process: [fleet] was left out");
+        return Ok(None);
+    }
+    Ok(Some(cell_workers(fleet, record, place, control)?))
 }
 
 /// Shows what came of it. Returns the exit code that it means.
@@ -206,8 +230,9 @@ pub(super) fn asked<T>(
     here: &Path,
     of: impl FnOnce(&Ask<'_>) -> Result<T, ExperimentError>,
 ) -> Result<T> {
-    let Text { text, origin, settings, testbed, .. } =
+    let Text { text, origin, mut settings, testbed, .. } =
         plan_text(&flags.plan, &flags.set, flags.testbed.as_deref())?;
+    settings.extend(flags.workers());
     let ask = Ask {
         text: &text,
         origin: &origin,

@@ -144,6 +144,7 @@ fn own(plan: &CachePlan, of: &ClusterCell) -> Result<Own, ExperimentError> {
         clusters: vec![ClusterPlan { label: CLUSTER.to_owned(), factors }],
         experiment: None,
         factors: Vec::new(),
+        fleet: None,
         ..plan
     };
     Ok(Own::new(&alone.to_toml(), files))

@@ -11,7 +11,7 @@ use plimsoll_stats::figure::Figure;
 use plimsoll_testbed::outline::Planned;
 
 use super::execute::execute_designed;
-use super::{Ask, PARTS, PlanWork, Ready, Scaled, With, clusters, figures, pools};
+use super::{Ask, PARTS, PlanWork, Ready, Scaled, With, clusters, figures, not_divided, pools};
 use crate::adaptive;
 use crate::bench::{self, Bench, Text};
 use crate::between;
@@ -193,6 +193,7 @@ impl Design {
             steps: Vec::new(),
             cell_s: 0.0,
             budget,
+            workers: None,
             of: PlanWork::Designed(Box::new(designed)),
         }
     }
@@ -222,7 +223,7 @@ pub(super) fn bench(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError
         (text_of(ask, &plan.factors), plan.varied(), ask.is_simulated);
     refuse_other_world(plan, is_simulated)?;
     if !is_simulated {
-        between::check(plan, ask.place.system)?;
+        check_live(plan, ask)?;
     }
     let kind = if plan.search.is_some() { RunKind::Search } else { RunKind::Load };
     let design = Design::of(&varied, kind)?;
@@ -286,6 +287,14 @@ pub(super) fn bench(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError
     Ok(ready)
 }
 
+/// Refuses what cannot be done live.
+fn check_live(plan: &Plan, ask: &Ask<'_>) -> Result<(), ExperimentError> {
+    if plan.fleet.is_some() && plan.testbed.is_some() {
+        return Err(not_divided("the servers of the plan are started by this process"));
+    }
+    between::check(plan, ask.place.system)
+}
+
 /// Refuses factors that change nothing in this world: of servers that are not simulated, or of a
 /// simulated one that is not there.
 fn refuse_other_world(plan: &Plan, is_simulated: bool) -> Result<(), ExperimentError> {
@@ -308,6 +317,7 @@ fn refuse_other_world(plan: &Plan, is_simulated: bool) -> Result<(), ExperimentE
 /// The plan of a combination, ready to be executed; what it lacks is told.
 fn whole(ask: &Ask<'_>, plan: &Plan) -> Result<Prepared, ExperimentError> {
     let is_live = ask.asks && !ask.is_simulated;
+    let plan = &ask.without_workers(plan.clone());
     let prepared = match is_live {
         true => prepare(plan, &ask.place, false)?,
         false => outlined(plan, &ask.place)?,

@@ -15,6 +15,7 @@ use crate::adaptive;
 use crate::control::Control;
 use crate::engine::{self, World};
 use crate::error::ExperimentError;
+use crate::leased::CellWorkers;
 use crate::locks::Locks;
 use crate::prepare::Place;
 use crate::record::Record;
@@ -46,6 +47,18 @@ pub struct With<'a> {
     pub cpu_ns: fn() -> u64,
     /// Who takes what comes of the cells beside the record.
     pub takes: Takes<'a>,
+    /// Who executes simulated cells in the place of this process's threads.
+    pub workers: Option<&'a CellWorkers>,
+}
+
+impl With<'_> {
+    /// Executes cells in a world.
+    fn go(&self, world: &dyn World, cells: &[Cell]) -> Result<(), ExperimentError> {
+        match self.workers {
+            Some(of) => of.execute(cells, self.record, self.control),
+            None => engine::execute(world, cells, self.record, self.control, self.threads),
+        }
+    }
 }
 
 /// Who takes what comes of cells as their world has it: what a record keeps of a simulated cell are
@@ -85,9 +98,7 @@ impl Ready {
     /// # Errors
     /// As for [`engine::execute`].
     pub(crate) fn execute(&self, cells: &[Cell], with: &With<'_>) -> Result<(), ExperimentError> {
-        let go = |world: &dyn World| {
-            engine::execute(world, cells, with.record, with.control, with.threads)
-        };
+        let go = |world: &dyn World| with.go(world, cells);
         let place = with.place;
         match &self.of {
             PlanWork::Load(of) => {
@@ -153,9 +164,7 @@ fn execute_pools(
 ) -> Result<(), ExperimentError> {
     for (place, PoolCase { model, grid, .. }) in cases.iter().enumerate() {
         let cells: Vec<Cell> = cells.iter().filter(|of| grid.has(of.place)).cloned().collect();
-        let go = |world: &dyn World| {
-            engine::execute(world, &cells, with.record, with.control, with.threads)
-        };
+        let go = |world: &dyn World| with.go(world, &cells);
         let Takes::Pools(take) = with.takes else {
             go(&Pool::new(model, grid.clone(), &|_| ())?)?;
             continue;
@@ -209,8 +218,11 @@ pub(super) fn execute_designed(
     cells: &[Cell],
     with: &With<'_>,
 ) -> Result<(), ExperimentError> {
-    let go =
-        |cells: &[Cell]| engine::execute(world, cells, with.record, with.control, with.threads);
+    let go = |cells: &[Cell]| with.go(world, cells);
     go(cells)?;
+    if with.record.is_told_elsewhere() {
+        // What follows from cells is for whoever has all of them.
+        return Ok(());
+    }
     adaptive::go_on(varied, kind, (with.record, with.control), &go)
 }

@@ -159,7 +159,7 @@ fn but_policy(levels: &Levels) -> Levels {
 /// A plan with one of its policies, whatever that is called, and nothing that is varied: what the
 /// figures of a cell depend on.
 fn alone(plan: &Plan, named: &Named) -> Plan {
-    let mut alone = Plan { experiment: None, factors: Vec::new(), ..plan.clone() };
+    let mut alone = Plan { experiment: None, factors: Vec::new(), fleet: None, ..plan.clone() };
     if let Some(elastic) = &mut alone.elastic {
         elastic.policies.retain(|of| of.label == named.label);
         elastic.policies.iter_mut().for_each(|of| POLICY.clone_into(&mut of.label));

@@ -52,6 +52,10 @@ impl Record<'_> {
     /// # Errors
     /// Where that cannot be written.
     pub fn failed(&self, cell: &Cell, reason: &str) -> Result<(), ExperimentError> {
+        if let Some(hears) = self.hears {
+            hears.failed(cell, reason);
+            return Ok(());
+        }
         let mut inner = self.inner();
         inner.open(self, false)?;
         let at_ns = self.since_start_ns();

@@ -74,6 +74,22 @@ pub enum Keeps {
     All,
 }
 
+impl Keeps {
+    /// The name in messages to workers.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Figures => "figures",
+            Self::Few => "few",
+            Self::All => "all",
+        }
+    }
+
+    /// What a name means; `None` where it means nothing.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        [Self::Figures, Self::Few, Self::All].into_iter().find(|of| of.name() == name)
+    }
+}
+
 /// A cell as a plan has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CellPlan {

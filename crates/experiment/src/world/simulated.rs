@@ -129,7 +129,6 @@ pub fn live_only(plan: &Plan) -> Option<String> {
         ("[testbed]", plan.testbed.is_some()),
         ("[collect]", !plan.collect.from.is_empty()),
         ("[watch]", !plan.watches.is_empty()),
-        ("[fleet]", plan.fleet.is_some()),
         ("`target.restart`", plan.target.restart.is_some()),
         ("checks of answers", !plan.target.checks().is_empty()),
         ("`load.stop_when`", plan.load.stop_when.is_some()),

@@ -8,7 +8,7 @@ use plimsoll_testing::skip;
 use std::path::Path;
 use std::time::Duration;
 
-fn python() -> Option<&'static str> {
+pub(crate) fn python() -> Option<&'static str> {
     let is_there = Path::new("/usr/bin/python3").is_file();
     if !is_there {
         skip("liars", "python3: /usr/bin/python3 is not there");
@@ -30,7 +30,7 @@ fn job(process: u32, processes: u32) -> Job {
 }
 
 /// Workers that do as they are told here, each on the host of that name.
-fn fleet(folder: &Path, how: &[(&str, &str)]) -> Option<Result<Fleet<'static>, FleetError>> {
+fn fleet(folder: &Path, how: &[(&str, &str)]) -> Option<Result<Fleet, FleetError>> {
     let (python, program) = (python()?, concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/worker.py"));
     let slice = folder.join("slice.json");
     std::fs::write(&slice, serde_json::to_string(&Slice::default()).unwrap()).unwrap();
@@ -57,7 +57,7 @@ fn fleet(folder: &Path, how: &[(&str, &str)]) -> Option<Result<Fleet<'static>, F
 }
 
 /// Goes on until the load is over; what was told of it, and who was lost.
-fn over(mut fleet: Fleet<'_>) -> (u64, Option<Lost>) {
+fn over(mut fleet: Fleet) -> (u64, Option<Lost>) {
     let mut slices = 0;
     while !fleet.has_ended() {
         if fleet.next_slice(Duration::from_millis(50)).is_some() {
@@ -101,9 +101,9 @@ fn a_load_does_not_begin_with_who_is_no_worker() {
         Some(fleet.map(drop).expect_err("it began").to_string())
     };
     for (how, said) in [
-        ("of another version", "the versions differ: 1.0 (session 3) here, other"),
-        ("refuses", "begin the load with worker 2: not here"),
-        ("early", "worker 2: it told of seconds that have not been"),
+        ("of another version", "the versions differ: 1.0 (session 4) here, other"),
+        ("refuses", "begin with worker 2: not here"),
+        ("early", "worker 2: it told of what it was not asked for yet"),
     ] {
         let Some(error) = begun(&[("is as it should", ""), (how, "")]) else { return };
         assert!(error.contains(said), "{how}: {error}");

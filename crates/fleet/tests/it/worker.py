@@ -5,7 +5,7 @@ import threading
 import time
 
 LOCK = threading.Lock()
-SLICE = json.loads(open(sys.argv[2]).read())
+SLICE = json.loads(open(sys.argv[2]).read() or "null")
 how = sys.argv[1]
 
 
@@ -73,11 +73,58 @@ def go_on(at_ns):
     say({"ended": {"cpu_ns": 1000, "max_rss_bytes": 2000}})
 
 
+def cell(attempt, number, **more):
+    figures = [{"name": "lost", "bits": number, "low": None, "high": None}]
+    of = {"attempt": attempt, "cell": number, "figures": figures, "took_ns": 1000, "run": None,
+          "failed": None}
+    say({"cell": dict(of, **more)})
+
+
+def piece(attempt, number, file, base64):
+    say({"piece": {"attempt": attempt, "cell": number, "file": file, "base64": base64}})
+
+
+def execute(lease):
+    """Does with a lease what it is told to."""
+    attempt, numbers = lease["attempt"], [of["number"] for of in lease["cells"]]
+    global leases
+    leases += 1
+    if how == "dies":
+        import os
+        os._exit(9)
+    if how == "is away" and leases == 1:
+        silent.set()
+        time.sleep(1.5)
+        silent.clear()
+    for number in numbers:
+        if how == "of another attempt":
+            cell(attempt + 1000, number)
+        if how == "of another cell":
+            cell(attempt, number + 1000)
+        if how == "no base64":
+            piece(attempt, number, "run", "!")
+        if how == "a piece":
+            piece(attempt, number, "run", "eHl6")
+        if how == "skips" and number == numbers[-1] and leases < 3:
+            continue
+        cell(attempt, number)
+        if how == "twice":
+            cell(attempt, number)
+    end = {"attempt": attempt, "notes": [f"a note of {sys.argv[2][-1]}"], "fault": None}
+    if how == "finds a fault":
+        end["fault"] = {"why": "the plan is wrong", "hint": "mend it", "is_usage": True}
+    say({"lease_ended": end})
+    if how == "twice":
+        say({"lease_ended": end})
+
+
+leases = 0
+silent = threading.Event()
 over = threading.Event()
 line = sys.stdin.readline
 if how == "says nothing":
     line()
-GREETING = {"version": "other" if how == "of another version" else "1.0", "schema": 3}
+GREETING = {"version": "other" if how == "of another version" else "1.0", "schema": 4}
 say(GREETING, "Welcome to this host\nplimsoll-worker ")
 line()
 host = {"boot": sys.argv[3] if len(sys.argv) > 3 else "", "network": "n", "processors": ""}
@@ -97,6 +144,12 @@ for order in iter(line, ""):
             say({"refused": {"why": "not here", "hint": None, "is_usage": False}})
         else:
             say({"ready": {"host": host}})
+    elif kind == "cells":
+        say({"ready": {"host": host}})
+    elif kind == "lease":
+        threading.Thread(target=execute, args=(value,), daemon=True).start()
+    elif kind == "ping" and silent.is_set():
+        pass
     elif kind == "ping":
         say({"pong": {"sent_ns": value["sent_ns"], "received_ns": received,
                       "answered_ns": time.monotonic_ns()}})

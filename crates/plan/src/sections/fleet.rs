@@ -1,4 +1,5 @@
-//! `[fleet]`: the processes that offer a load together, each a part of it.
+//! `[fleet]`: the processes that offer a load together, each a part of it, or that execute the
+//! cells of what is simulated.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,14 +21,17 @@ const WORKERS: Small = Count(1..=256_u32);
 const LOST_HERE: Duration = Duration::from_secs(2);
 /// One that is elsewhere, where the network may be silent too.
 const LOST_ELSEWHERE: Duration = Duration::from_secs(10);
+/// The cells of one are given to others after so much: nothing is harmed by waiting.
+const LOST_WITH_CELLS: Duration = Duration::from_secs(30);
 
 section! {
-    /// The processes that offer the load together, each a part of it.
+    /// The processes that offer the load together, each a part of it; of what is simulated, those
+    /// that execute the cells.
     ["fleet"]
     #[derive(Eq)]
     pub struct Fleet {
-        /// How many processes offer the load together, each a part of it. With `hosts` there is one
-        /// on each.
+        /// How many processes offer the load together, each a part of it, or execute simulated
+        /// cells. With `hosts` there is one on each.
         workers: u32 { WORKERS, or 1, "4" }
             flag [Group::Fleet.flag("workers", "N")
                 .says("Offer the load by so many processes of this host, each a part of it")]
@@ -41,8 +45,12 @@ section! {
         start: Vec<String> { START, or Vec::new(), r#"["srun", "-n1", "--exclusive"]"# }
         /// The configuration of `ssh`.
         ssh_config: Option<PathBuf> { File, said "the user's own", "ssh_config" }
-        /// A worker that has said nothing for so long is lost, and the load ends.
-        lost_after: Option<Duration> { DURATION, said "2s; 10s with `hosts` or `start`", "5s" }
+        /// A worker that has said nothing for so long is lost, and the load ends; its cells are
+        /// given to others.
+        lost_after: Option<Duration> {
+            DURATION,
+            said "2s; 10s with `hosts` or `start`; 30s of cells", "5s"
+        }
     }
 }
 
@@ -98,12 +106,8 @@ fn read_generators(reading: &Reading, node: &Node) -> Option<BTreeMap<String, Ho
     Some(hosts)
 }
 
-/// What a load of several processes cannot go with: the section, and why.
-const WITHOUT: [(&str, &str); 3] = [
-    ("testbed", "servers that the plan starts"),
-    ("pool", "a pool"),
-    ("tune", "a search for parameters"),
-];
+/// What several processes cannot go with: the section, and why.
+const WITHOUT: [(&str, &str); 1] = [("tune", "a search for parameters")];
 
 impl Fleet {
     /// Reads the section, and says what of the plan it does not go with.
@@ -149,6 +153,12 @@ impl Fleet {
     #[must_use]
     pub fn is_here(&self) -> bool {
         self.hosts.is_empty() && self.start.is_empty()
+    }
+
+    /// The silence after which the cells of a worker are given to others.
+    #[must_use]
+    pub fn cells_lost_after(&self) -> Duration {
+        self.lost_after.unwrap_or(LOST_WITH_CELLS)
     }
 
     /// The silence after which a worker is lost.

@@ -89,6 +89,7 @@ pub(crate) fn into(
         is_fail_fast: false,
         cpu_ns: plimsoll_load::clock::thread_cpu_ns,
         takes,
+        workers: None,
     };
     let conducted = run_plan(ready, &with)?;
     conducted.executed?;

@@ -213,7 +213,7 @@ pub fn subject(
     // The latency model is the plan's, the same for every cluster.
     let latency = clusters.first().map(|cell| cell.cluster.latency);
     let about = About { latency, ..About::of(trace, name) };
-    let nameless = CachePlan { name: None, repeat: 1, seed: 0, ..kept.clone() };
+    let nameless = CachePlan { name: None, repeat: 1, seed: 0, fleet: None, ..kept.clone() };
     let texts = (kept.to_toml(), nameless.to_toml());
     Ok(of_texts(plan.name.clone(), &about, texts, files))
 }

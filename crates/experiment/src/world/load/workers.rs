@@ -1,26 +1,17 @@
 //! A load that workers offer: how each is started, and what it is told.
 
-use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
 use plimsoll_fleet::message::Job;
-use plimsoll_fleet::{At, Content, Fleet, Input as Given, Start, Terms, Used, WorkerClock};
+use plimsoll_fleet::{Fleet, Terms, Used, WorkerClock};
 use plimsoll_load::{Config, Pacing, Part};
-use plimsoll_plan::{Fleet as FleetPlan, Host, Plan};
+use plimsoll_plan::{Fleet as FleetPlan, Plan};
 use plimsoll_runs::{Class, Event};
-use plimsoll_testbed::ssh::Guest;
-use plimsoll_units::failure::FileError;
 use plimsoll_units::show_duration;
 
 use crate::error::ExperimentError;
-use crate::hosts::route;
-use crate::inputs::{Input, LIST, inputs};
 use crate::prepare::division::{Division, asked, protocol_of};
 use crate::prepare::scenario::files_of;
 use crate::prepare::{Place, Prepared};
-use crate::servers::client;
+use crate::starts::{given, starts};
 
 /// Starts more than this apart are told, nanoseconds.
 const APART_NS: u64 = 5_000_000;
@@ -29,8 +20,6 @@ const MOST_APART_NS: u64 = 50_000_000;
 /// Who answers, but tells nothing of its load for so long at least, hangs: a worker may be kept
 /// from its processor by its own threads for a while.
 const HANGS_NS: u64 = 10_000_000_000;
-/// The greatest file that workers elsewhere are given, bytes.
-const MOST_GIVEN: u64 = 256 << 20;
 
 /// What of a plan workers are told.
 #[derive(Clone, Copy)]
@@ -54,13 +43,14 @@ impl<'a> Workers<'a> {
         prepared: &Prepared,
     ) -> Result<Terms<'a>, ExperimentError> {
         let Place { version, system, .. } = self.place;
-        let starts = self.starts()?;
+        let fleet = self.plan.fleet.as_ref();
+        let starts = fleet.map(|of| starts(of, &self.place)).transpose()?.unwrap_or_default();
         let plan = self.text(division);
         let is_search = self.plan.search.is_some();
         let job =
             |process: usize| Job { is_search, ..job(process, (division, &plan), &prepared.config) };
         let workers = starts.into_iter().enumerate().map(|(number, of)| (of, job(number)));
-        let inputs = match self.plan.fleet.as_ref().is_some_and(FleetPlan::is_here) {
+        let inputs = match fleet.is_some_and(FleetPlan::is_here) {
             true => Vec::new(),
             false => given(&files_of(self.plan))?,
         };
@@ -85,37 +75,6 @@ impl<'a> Workers<'a> {
         plan.load.threads = Some(division.threads);
         plan.to_toml_from(self.place.here)
     }
-
-    fn starts(&self) -> Result<Vec<Start>, ExperimentError> {
-        let Some(fleet) = &self.plan.fleet else { return Ok(Vec::new()) };
-        let program = self.place.program.display().to_string();
-        let worker = || [program.clone(), "worker".to_owned(), "--stdio".to_owned()];
-        if fleet.hosts.is_empty() {
-            let at = if fleet.is_here() { At::Here } else { At::Somewhere };
-            let words: Vec<String> = fleet.start.iter().cloned().chain(worker()).collect();
-            let start = |number| Start {
-                name: format!("worker {number}"),
-                words: words.clone(),
-                environment: None,
-                copy: None,
-                at,
-            };
-            return Ok((1..=fleet.workers).map(start).collect());
-        }
-        let client = client(&self.place);
-        let start = |(name, host): (&String, &Host)| {
-            let route = route(name, host, fleet.ssh_config.as_deref());
-            let Guest { words, environment } = Guest::of(&client, &route, &["worker", "--stdio"])?;
-            Ok(Start {
-                name: name.clone(),
-                words,
-                environment: Some(environment),
-                copy: Some(client.program.clone()),
-                at: At::OwnHost,
-            })
-        };
-        fleet.hosts.iter().map(start).collect()
-    }
 }
 
 fn job(process: usize, (division, plan): (Division, &str), config: &Config) -> Job {
@@ -134,46 +93,6 @@ fn job(process: usize, (division, plan): (Division, &str), config: &Config) -> J
     }
 }
 
-/// The files of a plan as workers elsewhere are given them, with the list of all.
-fn given(files: &[PathBuf]) -> Result<Vec<Given>, ExperimentError> {
-    let mut all = inputs(files)?;
-    let mut given = Vec::new();
-    for (number, of) in all.iter_mut().enumerate() {
-        of.is_given(number)?;
-        let file = File::open(&of.path).map_err(FileError::of("read", &of.path))?;
-        let (name, content) = (of.kept_as.clone(), Content::File(Arc::new(file)));
-        given.push(Given { name: name.unwrap_or_default(), content });
-    }
-    if !given.is_empty() {
-        let list = serde_json::to_vec(&all).map_err(io::Error::other);
-        let list = list.map_err(FileError::of("make", Path::new(LIST)))?;
-        given.push(Given { name: LIST.to_owned(), content: Content::Bytes(list.into()) });
-    }
-    Ok(given)
-}
-
-impl Input {
-    /// Gives it a name among those that workers are given, where it can be given at all.
-    fn is_given(&mut self, number: usize) -> Result<(), ExperimentError> {
-        let path = self.path.display();
-        let why = match self.bytes {
-            _ if self.path.is_dir() => {
-                format!("{path}, which is a run: workers elsewhere cannot read it; export it first")
-            }
-            None => format!("{path}, which is no plain file: workers elsewhere cannot read it"),
-            Some(bytes) if bytes > MOST_GIVEN => {
-                format!("{path}, which has more than 256 MiB: workers elsewhere are not given that")
-            }
-            Some(_) => {
-                let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-                self.kept_as = Some(format!("{}-{name}", number + 1));
-                return Ok(());
-            }
-        };
-        Err(ExperimentError::Undivided(why))
-    }
-}
-
 /// What came of workers, beside their load.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Came {
@@ -187,7 +106,7 @@ pub(crate) struct Came {
 
 impl Came {
     /// What came of a fleet.
-    pub(crate) fn of(fleet: &Fleet<'_>) -> Self {
+    pub(crate) fn of(fleet: &Fleet) -> Self {
         let complains = |(name, why): (&str, String)| format!("{name}: {why}");
         let mut invalid_because: Vec<String> = fleet.complaints().map(complains).collect();
         let mut notes = Vec::new();
@@ -213,7 +132,7 @@ impl Came {
 }
 
 /// What is known of the clocks of workers when a load begins, as events of its run.
-pub(crate) fn clocks<'a>(fleet: &'a Fleet<'_>) -> impl Iterator<Item = Event> + use<'a> {
+pub(crate) fn clocks<'a>(fleet: &'a Fleet) -> impl Iterator<Item = Event> + use<'a> {
     fleet.clocks().map(|(name, clock)| {
         let unknown = show_duration(clock.unknown_ns);
         let text = format!("{name}: its clock is known to within {unknown}");

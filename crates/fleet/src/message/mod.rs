@@ -4,6 +4,10 @@
 //! another version of it is refused by name. Offsets are nanoseconds since the load's first due
 //! time, moments those of a host's monotonic clock.
 
+mod cells;
+
+pub use cells::{CellAnswer, CellsJob, Fault, FigureOf, Lease, LeaseEnd, LeasedCell, Piece, RunOf};
+
 use crate::host::Host;
 use plimsoll_load::{Part, Slice};
 use serde::{Deserialize, Serialize};
@@ -12,7 +16,7 @@ use std::net::IpAddr;
 /// How the greeting of a worker begins: what stands before it is not ours (a login's banner).
 pub const GREETING: &str = "plimsoll-worker ";
 /// The version of what is said after the greetings.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 /// The longest line.
 pub const LONGEST: usize = 16 << 20;
 
@@ -101,6 +105,10 @@ pub enum Order {
     },
     /// Make ready for this; comes once.
     Job(Box<Job>),
+    /// Make ready for cells; comes once, instead of a job.
+    Cells(Box<CellsJob>),
+    /// Execute these cells, behind those of the leases before.
+    Lease(Lease),
     /// Say what time it is; also a sign of life.
     Ping {
         /// When it was sent, by the controller's clock.
@@ -173,6 +181,12 @@ pub enum Answer {
     },
     /// What was observed in a slice of the load.
     Slice(Box<Slice>),
+    /// A piece of the run of a cell, before what came of the cell.
+    Piece(Piece),
+    /// What came of a cell.
+    Cell(Box<CellAnswer>),
+    /// No more comes of a lease.
+    LeaseEnded(LeaseEnd),
     /// All slices were told.
     Ended {
         /// The processor time that its process has used, nanoseconds.

@@ -1,9 +1,13 @@
 //! A worker's own side: it makes ready what it is told to, begins at the moment that it is told,
 //! and tells what it observes. It ends with whoever told it.
 
+mod cells;
+
+pub use cells::{CellSession, CellsEnd, Wanted};
+
 use crate::host::Host;
 use crate::lines::{self, Speaker};
-use crate::message::{Answer, GREETING, Greeting, Job, LONGEST, Order};
+use crate::message::{Answer, CellsJob, GREETING, Greeting, Job, LONGEST, Order};
 use crate::silence::Silence;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -13,13 +17,15 @@ use plimsoll_load::{Config, Session, Slice, Times};
 use plimsoll_units::failure::{Failure, Kind, chain};
 use serde::Serialize;
 use std::io::{self, BufRead, Write};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// A controller that has said nothing for so long is lost.
 const LOST_AFTER_NS: u64 = 5_000_000_000;
+/// So long where it executes cells, of which nobody takes harm.
+const CELLS_LOST_AFTER_NS: u64 = 60_000_000_000;
 /// Its last words may take so long.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How often is looked for orders.
@@ -46,6 +52,13 @@ pub trait Make {
     /// # Errors
     /// What cannot be done here, or may not.
     fn make(&mut self, job: &Job) -> Result<Made, Refusal>;
+
+    /// Executes cells, lease by lease, as long as a session has some. Files that were taken are
+    /// kept until it ends.
+    ///
+    /// # Errors
+    /// What cannot be done here, or may not; the session's.
+    fn cells(&mut self, job: &CellsJob, session: &CellSession<'_>) -> Result<(), CellsEnd>;
 }
 
 /// Why a job is not done.
@@ -75,10 +88,10 @@ pub enum WorkerError {
     #[error("serve a controller: {0}")]
     Greeting(String),
     /// What it was told cannot be done here. The controller has heard why.
-    #[error("have a part of a load: {0}")]
+    #[error("do what the controller asked for: {0}")]
     Refused(String),
     /// Its controller is gone, or silent: what it did has ended.
-    #[error("go on with a part of a load: {0}")]
+    #[error("go on: {0}")]
     Abandoned(&'static str),
     /// Nobody can hear it.
     #[error("answer the controller")]
@@ -110,9 +123,13 @@ enum BorrowedMessage<'a> {
 /// The controller, as a worker has it.
 struct Controller {
     speaker: Speaker,
-    orders: Receiver<Order>,
+    orders: Mutex<Receiver<Order>>,
     heard: Arc<AtomicU64>,
     is_gone: Arc<AtomicBool>,
+    /// Whether it was told to end.
+    is_told_to_end: Arc<AtomicBool>,
+    /// A controller that has said nothing for so long is lost, nanoseconds.
+    lost_after_ns: u64,
 }
 
 /// What a worker says of itself.
@@ -147,15 +164,19 @@ pub fn serve<I: BufRead + Send + 'static, O: Write + Send + 'static>(
     if let Some(why) = own.refusal(&greeting) {
         return Err(WorkerError::Greeting(why));
     }
-    let controller = Controller::new(input, speaker, is_gone);
-    let (mut session, offer) = match made(make, &controller) {
+    let mut controller = Controller::new(input, speaker, is_gone);
+    let made = match request(make, &controller) {
+        Ok(Request::Load(job)) => made(make, &job, &controller),
+        Ok(Request::Cells(job)) => {
+            controller.lost_after_ns = CELLS_LOST_AFTER_NS;
+            return cells::execute(make, &job, host, &controller);
+        }
+        Err(unmade) => Err(unmade),
+    };
+    let (mut session, offer) = match made {
         Err(Unmade::Ended(error)) => return Err(error),
         Ok(made) => made,
-        Err(Unmade::Refused(Refusal { why, hint, is_usage })) => {
-            controller.say(&Answer::Refused { why: why.clone(), hint, is_usage })?;
-            controller.await_end();
-            return Err(WorkerError::Refused(why));
-        }
+        Err(Unmade::Refused(refusal)) => return controller.refuse(refusal),
     };
     controller.say(&Answer::Ready { host })?;
     let Some(Order::Begin { at_ns }) = controller.next_order()? else { return Ok(()) };
@@ -182,9 +203,15 @@ impl From<Refusal> for Unmade {
     }
 }
 
-/// Takes files and a job, and makes that ready.
-fn made(make: &mut dyn Make, controller: &Controller) -> Result<(Session, Offer), Unmade> {
-    let job = loop {
+/// What is asked of it.
+enum Request {
+    Load(Box<Job>),
+    Cells(Box<CellsJob>),
+}
+
+/// Takes files, up to what is asked of it.
+fn request(make: &mut dyn Make, controller: &Controller) -> Result<Request, Unmade> {
+    loop {
         match controller.next_order().map_err(Unmade::Ended)? {
             Some(Order::Input { name, base64 }) => {
                 let refuse =
@@ -195,14 +222,23 @@ fn made(make: &mut dyn Make, controller: &Controller) -> Result<(Session, Offer)
                     &piece.map_err(|_| refuse("a piece of a file that is no base64"))?,
                 )?;
             }
-            Some(Order::Job(job)) => break job,
+            Some(Order::Job(job)) => return Ok(Request::Load(job)),
+            Some(Order::Cells(job)) => return Ok(Request::Cells(job)),
             _ => {
                 let text = "its first order is no job".to_owned();
                 return Err(Unmade::Ended(WorkerError::Greeting(text)));
             }
         }
-    };
-    let Made { config, offer } = make.make(&job)?;
+    }
+}
+
+/// Makes a part of a load ready.
+fn made(
+    make: &mut dyn Make,
+    job: &Job,
+    controller: &Controller,
+) -> Result<(Session, Offer), Unmade> {
+    let Made { config, offer } = make.make(job)?;
     let is_gone = || controller.is_gone.load(Ordering::Acquire);
     let session = Session::connect(&config, &offer.load(), is_gone);
     Ok((session.map_err(|error| Refusal::of(&error))?, offer))
@@ -216,7 +252,7 @@ fn go_on(session: &mut Session, offer: &Offer, controller: &Controller) -> Resul
         if let Some(slice) = session.next_slice(LOOK) {
             controller.say(&BorrowedMessage::Slice(slice))?;
         }
-        while let Ok(order) = controller.orders.try_recv() {
+        while let Some(order) = controller.order_at_once() {
             obey(session, offer, &order);
         }
         if controller.is_gone.load(Ordering::Acquire) {
@@ -228,7 +264,7 @@ fn go_on(session: &mut Session, offer: &Offer, controller: &Controller) -> Resul
             heard = now;
             silence.end();
         }
-        if silence.look(monotonic_ns()) > LOST_AFTER_NS {
+        if silence.look(monotonic_ns()) > controller.lost_after_ns {
             session.abort();
             return Err(WorkerError::Abandoned("its controller is silent"));
         }
@@ -255,7 +291,12 @@ fn obey(session: &mut Session, offer: &Offer, order: &Order) {
         Order::EndAt(at_ns) => session.end_at(*at_ns),
         Order::Stop => session.stop(),
         Order::Abort => session.abort(),
-        Order::Input { .. } | Order::Job(_) | Order::Begin { .. } | Order::Ping { .. } => {}
+        Order::Input { .. }
+        | Order::Job(_)
+        | Order::Cells(_)
+        | Order::Lease(_)
+        | Order::Begin { .. }
+        | Order::Ping { .. } => {}
     }
 }
 
@@ -268,20 +309,39 @@ impl Controller {
     ) -> Self {
         let (tell, orders) = channel();
         let heard = Arc::<AtomicU64>::default();
-        let ends = (speaker.clone(), heard.clone(), is_gone.clone());
+        let is_told_to_end = Arc::<AtomicBool>::default();
+        let ends = (speaker.clone(), heard.clone(), is_gone.clone(), is_told_to_end.clone());
         std::thread::spawn(move || hear(input, &tell, &ends));
-        Self { speaker, orders, heard, is_gone }
+        let orders = Mutex::new(orders);
+        Self { speaker, orders, heard, is_gone, is_told_to_end, lost_after_ns: LOST_AFTER_NS }
     }
 
     fn say(&self, what: &impl Serialize) -> Result<(), WorkerError> {
         self.speaker.say("", what).map_err(WorkerError::Unheard)
     }
 
+    fn orders(&self) -> MutexGuard<'_, Receiver<Order>> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next order, where there is one already.
+    fn order_at_once(&self) -> Option<Order> {
+        self.orders().try_recv().ok()
+    }
+
+    /// Says why a job is not done, and ends with its controller.
+    fn refuse(&self, refusal: Refusal) -> Result<(), WorkerError> {
+        let Refusal { why, hint, is_usage } = refusal;
+        self.say(&Answer::Refused { why: why.clone(), hint, is_usage })?;
+        self.await_end();
+        Err(WorkerError::Refused(why))
+    }
+
     /// The next order, however long it takes; `None` where there will be none, or it is one to end.
     fn next_order(&self) -> Result<Option<Order>, WorkerError> {
         let (mut heard, mut silence) = (0, Silence::from(monotonic_ns()));
         loop {
-            match self.orders.recv_timeout(LOOK) {
+            match self.orders().recv_timeout(LOOK) {
                 Ok(Order::Abort | Order::Stop) | Err(RecvTimeoutError::Disconnected) => {
                     return Ok(None);
                 }
@@ -293,7 +353,7 @@ impl Controller {
                 heard = now;
                 silence.end();
             }
-            if silence.look(monotonic_ns()) > LOST_AFTER_NS {
+            if silence.look(monotonic_ns()) > self.lost_after_ns {
                 return Err(WorkerError::Abandoned("its controller is silent"));
             }
         }
@@ -307,9 +367,10 @@ impl Controller {
 }
 
 /// What the thread that hears a controller shares with the others.
-type Ends = (Speaker, Arc<AtomicU64>, Arc<AtomicBool>);
+type Ends = (Speaker, Arc<AtomicU64>, Arc<AtomicBool>, Arc<AtomicBool>);
 
-fn hear(mut input: impl BufRead, tell: &Sender<Order>, (speaker, heard, is_gone): &Ends) {
+fn hear(mut input: impl BufRead, tell: &Sender<Order>, ends: &Ends) {
+    let (speaker, heard, is_gone, is_told_to_end) = ends;
     while let Ok(Some(line)) = lines::read(&mut input, LONGEST) {
         let received_ns = monotonic_ns();
         let Ok(order) = lines::parse::<Order>(&line) else { break };
@@ -319,7 +380,12 @@ fn hear(mut input: impl BufRead, tell: &Sender<Order>, (speaker, heard, is_gone)
                 let answered_ns = monotonic_ns();
                 speaker.say("", &Answer::Pong { sent_ns, received_ns, answered_ns }).is_ok()
             }
-            order => tell.send(order).is_ok(),
+            order => {
+                if matches!(order, Order::Stop | Order::Abort) {
+                    is_told_to_end.store(true, Ordering::Release);
+                }
+                tell.send(order).is_ok()
+            }
         };
         if !is_heard {
             break;

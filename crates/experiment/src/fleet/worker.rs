@@ -1,11 +1,11 @@
-//! What a worker makes of its job: the plan that it is told, made ready on this host.
+//! What a worker makes of what it is told: a plan, made ready on this host.
 
 use std::io::Write;
 use std::net::IpAddr;
 use std::path::Path;
 
-use plimsoll_fleet::message::Job;
-use plimsoll_fleet::worker::{Made, Make, Refusal};
+use plimsoll_fleet::message::{CellsJob, Job};
+use plimsoll_fleet::worker::{CellSession, CellsEnd, Made, Make, Refusal};
 use plimsoll_load::Pacing;
 use plimsoll_load::run::Offer;
 use plimsoll_plan::Written;
@@ -32,7 +32,7 @@ pub struct Worker<'a> {
 }
 
 /// The files that it was given, in a folder of its own.
-struct GivenFiles {
+pub(super) struct GivenFiles {
     folder: OwnFolder,
     files: OwnFolder,
     names: Vec<String>,
@@ -80,7 +80,7 @@ impl GivenFiles {
     }
 
     /// A plan that reads what was given in the place of the files that it names.
-    fn moved(&self, plan: &str) -> Result<String, Refusal> {
+    pub(super) fn moved(&self, plan: &str) -> Result<String, Refusal> {
         let beside = self.folder.path().join("plan.toml");
         match lacking(&beside) {
             Some(path) => {
@@ -98,7 +98,7 @@ impl Drop for GivenFiles {
     }
 }
 
-fn refusal(why: String) -> Refusal {
+pub(super) fn refusal(why: String) -> Refusal {
     Refusal { why, hint: None, is_usage: false }
 }
 
@@ -115,6 +115,16 @@ impl Make for Worker<'_> {
             None => job.plan.clone(),
         };
         made(job, &text, &self.place)
+    }
+
+    fn cells(&mut self, job: &CellsJob, session: &CellSession<'_>) -> Result<(), CellsEnd> {
+        // Cells may read them, each anew.
+        let given = self.given.take();
+        let text = match &given {
+            Some(given) => given.moved(&job.plan)?,
+            None => job.plan.clone(),
+        };
+        super::cells::execute(job, &text, &self.place, session)
     }
 }
 

@@ -1,0 +1,6 @@
+//! What a worker makes of what it is told: a part of a load, or cells.
+
+mod cells;
+mod worker;
+
+pub use worker::Worker;
