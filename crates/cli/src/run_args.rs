@@ -28,8 +28,7 @@ pub(crate) struct PlanFlags {
     /// Have so many processes of this host offer each load together, or execute simulated cells
     #[arg(long, value_name = "N", conflicts_with = "on")]
     pub(crate) workers: Option<String>,
-    /// Have these hosts offer each load together, or execute simulated cells, by ssh:
-    /// [USER@]HOST[:PORT]
+    /// Have these hosts offer each load together, or execute simulated cells, by `ssh`
     #[arg(long, value_name = "HOST,…")]
     pub(crate) on: Option<String>,
 }

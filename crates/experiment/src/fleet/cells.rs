@@ -11,8 +11,8 @@ use plimsoll_fleet::message::{CellAnswer, CellsJob, Lease, RunOf};
 use plimsoll_fleet::worker::{CellSession, CellsEnd, Refusal, Wanted, WorkerError};
 use plimsoll_runs::FigureRow;
 use plimsoll_runs::experiment::{Cell, Layout};
-use plimsoll_units::own::OwnFolder;
 
+use super::folder::WorkerFolder;
 use crate::control::{Control, News, Wish};
 use crate::error::ExperimentError;
 use crate::fleet::worker::refusal;
@@ -35,10 +35,10 @@ pub(super) fn execute(
     let ready = ready(text, place).map_err(|error| Refusal::of(&error))?;
     let keeps = Keeps::named(&job.keeps).ok_or_else(|| refusal("which cells keep runs".into()))?;
     let [word, ..] = (place.key)();
-    let path = std::env::temp_dir().join(format!("plimsoll-cells-{word:016x}"));
-    let folder = OwnFolder::make_new(&path).map_err(|error| Refusal::of(&error))?;
-    let folder = Folder(folder);
-    folder.0.make_inner(CELLS.as_ref()).map_err(|error| Refusal::of(&error))?;
+    let folder = WorkerFolder::make(&std::env::temp_dir(), word);
+    let folder = folder.map_err(|error| Refusal::of(&error))?;
+    folder.make_inner(CELLS).map_err(|error| Refusal::of(&error))?;
+    let path = folder.path().to_owned();
     let telling = Telling { session, folder: &path, state: Mutex::default() };
     let record = Record::telling(
         Opening {
@@ -114,15 +114,6 @@ fn lease_of(
     let fault = executed.err().filter(|_| session.wanted() == Wanted::All);
     session.end(attempt, with.record.take_notes(), fault.map(|error| Refusal::of(&error)))?;
     Ok(())
-}
-
-/// A folder that goes with whoever has it.
-struct Folder(OwnFolder);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = plimsoll_units::erase::tree(self.0.path());
-    }
 }
 
 /// Tells what comes of the cells of a lease.

@@ -13,6 +13,7 @@ use plimsoll_runs::experiment::INPUTS;
 use plimsoll_units::own::OwnFolder;
 use rustix::fs::OFlags;
 
+use super::folder::WorkerFolder;
 use crate::again::{again, lacking};
 use crate::error::ExperimentError;
 use crate::plans;
@@ -33,7 +34,7 @@ pub struct Worker<'a> {
 
 /// The files that it was given, in a folder of its own.
 pub(super) struct GivenFiles {
-    folder: OwnFolder,
+    folder: WorkerFolder,
     files: OwnFolder,
     names: Vec<String>,
     bytes: u64,
@@ -50,9 +51,9 @@ impl<'a> Worker<'a> {
     fn given(&mut self) -> Result<&mut GivenFiles, Refusal> {
         if self.given.is_none() {
             let [word, ..] = (self.place.key)();
-            let path = std::env::temp_dir().join(format!("plimsoll-worker-{word:016x}"));
-            let folder = OwnFolder::make_new(&path).map_err(|error| Refusal::of(&error))?;
-            let files = folder.make_inner(INPUTS.as_ref()).map_err(|error| Refusal::of(&error))?;
+            let folder = WorkerFolder::make(&std::env::temp_dir(), word);
+            let folder = folder.map_err(|error| Refusal::of(&error))?;
+            let files = folder.make_inner(INPUTS).map_err(|error| Refusal::of(&error))?;
             self.given = Some(GivenFiles { folder, files, names: Vec::new(), bytes: 0 });
         }
         self.given.as_mut().ok_or_else(|| refusal("it has no folder".to_owned()))
@@ -89,12 +90,6 @@ impl GivenFiles {
             }
             None => Ok(again(&beside, plan).text),
         }
-    }
-}
-
-impl Drop for GivenFiles {
-    fn drop(&mut self) {
-        let _ = plimsoll_units::erase::tree(self.folder.path());
     }
 }
 
