@@ -1,4 +1,5 @@
-//! A worker's folder for a while: gone with the worker, and with the next one where that was killed.
+//! A worker's folder for a while: gone with the worker, and with the next one where that was
+//! killed.
 
 use std::fs::File;
 use std::path::Path;
@@ -22,12 +23,16 @@ pub(super) struct WorkerFolder {
 }
 
 impl WorkerFolder {
-    /// Makes one in a folder, and removes those of our own workers that were killed. `word` tells
-    /// it from others.
+    /// Makes one in the folder for what is temporary, and removes those of our own workers that
+    /// were killed. `word` tells it from others.
     ///
     /// # Errors
     /// Where it cannot be made.
-    pub(super) fn make(within: &Path, word: u64) -> Result<Self, OwnError> {
+    pub(super) fn new(word: u64) -> Result<Self, OwnError> {
+        Self::make(&std::env::temp_dir(), word)
+    }
+
+    fn make(within: &Path, word: u64) -> Result<Self, OwnError> {
         remove_left(within);
         let folder = OwnFolder::make_new(&within.join(format!("{NAME}{word:016x}")))?;
         let lock = folder.file(NEW.as_ref(), OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?;
