@@ -91,7 +91,7 @@ fn a_load_from_a_host_is_that_from_here_with_the_files_that_it_reads() {
     assert!(!std::fs::read_to_string(there.path().join("plan.toml")).unwrap().contains("user_key"));
     // A name of the command line is a host, too: this one has no server of SSH that lets us in.
     let done = place.load(&[&target.url(), "--rate", "10/s", "--on", "127.0.0.1:1", "-n", "3"]);
-    done.ended_with(4).says(&["begin the load with 127.0.0.1:1", "refused"]);
+    done.ended_with(4).says(&["begin with 127.0.0.1:1", "refused"]);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn two_names_of_one_host_are_refused_and_one_that_is_away_is_named() {
     nothing_is_left(&place);
     write(&place, &target, &[hosts[0].port, 1], load);
     let done = place.load(&["plan.toml"]).ended_with(4);
-    done.says(&["begin the load with gen2: the connection ended", "port 1: Connection refused"]);
+    done.says(&["begin with gen2: the connection ended", "port 1: Connection refused"]);
     nothing_is_left(&place);
     assert!(place.runs("runs").is_empty(), "nothing was sent");
     let check = place.plimsoll(&["check", "plan.toml"]).ended_with(0);
