@@ -15,21 +15,22 @@ fn runs(place: &Place, url: &str, out: &str, repeat: &str) {
 #[test]
 fn runs_are_held_against_a_baseline_that_is_small_and_sealed() {
     let place = Place::new();
-    let calm = place.calm();
-    let slow = place.target(&["--service-time", "const:60ms", "--workers", "1000"]);
+    // What a busy host adds to medians is less than these are.
+    let calm = place.target(&["--service-time", "const:200ms", "--workers", "1000"]);
+    let slow = place.target(&["--service-time", "const:2s", "--workers", "1000"]);
     runs(&place, &calm.url(), "a", "3");
     runs(&place, &calm.url(), "b", "2");
     runs(&place, &slow.url(), "c", "2");
     let made = place.plimsoll(&["runs", "baseline", "a", "-o", "base.plim"]).ended_with(0);
     made.says(&["baseline: base.plim of 3 replications"]);
     assert!(std::fs::metadata(place.path("base.plim")).unwrap().len() < 200_000);
-    let against = |side: &str, code: i32| {
-        let compare = ["compare", "base.plim", side, "--figure", "p50", "--tolerance", "60%"];
+    let against = |side: &str, tolerance: &str, code: i32| {
+        let compare = ["compare", "base.plim", side, "--figure", "p50", "--tolerance", tolerance];
         place.plimsoll(&[&compare[..], &["--json"]].concat()).ended_with(code).json()
     };
-    let same = against("b", 0);
+    let same = against("b", "100%", 0);
     assert_eq!((&same["worse"], &same["untold"]), (&false.into(), &Value::Null), "{same}");
-    let worse = against("c", 3);
+    let worse = against("c", "60%", 3);
     assert!(worse["says"].as_str().unwrap().starts_with("B is worse: response p50"), "{worse}");
     // The same by the runs themselves.
     let direct = ["compare", "a", "c", "--figure", "p50", "--tolerance", "60%", "--json"];
@@ -68,7 +69,7 @@ fn runs_are_held_against_a_baseline_that_is_small_and_sealed() {
 #[test]
 fn a_load_is_held_against_a_baseline_at_its_end() {
     let place = Place::new();
-    let slow = place.target(&["--service-time", "const:60ms", "--workers", "1000"]);
+    let slow = place.target(&["--service-time", "const:400ms", "--workers", "1000"]);
     let calm = place.calm();
     runs(&place, &calm.url(), "a", "3");
     place.plimsoll(&["runs", "baseline", "a", "-o", "base.plim"]).ended_with(0);

@@ -20,13 +20,14 @@ fn group(place: &Place, url: &str, out: &str) -> String {
 #[test]
 fn replications_are_compared_and_single_runs_are_not() {
     let place = Place::new();
-    let (calm, slow) =
-        (place.calm(), place.target(&["--service-time", "const:40ms", "--workers", "1000"]));
+    // What a busy host adds to medians is less than these are.
+    let target = |time: &str| place.target(&["--service-time", time, "--workers", "1000"]);
+    let (calm, slow) = (target("const:200ms"), target("const:2s"));
     let [a, b] = ["a", "b"].map(|out| group(&place, &calm.url(), out));
     let c = group(&place, &slow.url(), "c");
 
     let equal =
-        place.plimsoll(&["compare", &a, &b, "--figure", "p50", "--tolerance", "60%", "--json"]);
+        place.plimsoll(&["compare", &a, &b, "--figure", "p50", "--tolerance", "100%", "--json"]);
     let equal = equal.ended_with(0).json();
     assert_eq!(equal["worse"], false, "{equal}");
     let verdict = |comparison: &Value, name: &str| {

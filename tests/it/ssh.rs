@@ -11,6 +11,7 @@ use plimsoll_testing::{Weight, free_port, has_cgroups, skip};
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
@@ -166,10 +167,15 @@ fn down(place: &Place) -> Vec<Done> {
 }
 
 /// Runs a command, and looks at every argument list of this host for a long word of hexadecimal
-/// digits meanwhile, as a token is.
+/// digits meanwhile, as a token is. The digest of the program is one too, and no secret: tests
+/// beside this one copy it.
 fn without_tokens(place: &Place, arguments: &[&str]) -> Done {
     let (is_over, mut found) = (AtomicBool::new(false), Vec::new());
-    let is_token = |word: &str| word.len() == 64 && word.chars().all(|c| c.is_ascii_hexdigit());
+    let digest = Command::new("sha256sum").arg(PLIMSOLL).output().unwrap().stdout;
+    let is_token = |word: &str| {
+        let is_long = word.len() == 64 && word.chars().all(|c| c.is_ascii_hexdigit());
+        is_long && !digest.starts_with(word.as_bytes())
+    };
     let done = std::thread::scope(|scope| {
         let looks = scope.spawn(|| {
             let mut found = Vec::new();
