@@ -1,6 +1,20 @@
-//! `plimsoll infer` of what is no search.
+//! `plimsoll infer`: of what is no search, and over time.
 
-use crate::place::Place;
+use crate::place::{Place, events};
+use plimsoll_runs::Run;
+use serde_json::Value;
+
+/// A search on a simulated server: it calibrates for one that is served alike.
+const SEARCH: &str = "\
+[target]
+url = 'http://127.0.0.1:9/'
+[instance]
+service = 'exp:4ms'
+[measure]
+slo = 'p90<40ms'
+[search]
+calibrate = true
+";
 
 #[test]
 fn what_is_no_search_does_not_calibrate() {
@@ -15,4 +29,50 @@ fn what_is_no_search_does_not_calibrate() {
     let nothing = place.path("nothing");
     let nothing = nothing.to_str().unwrap();
     place.plimsoll(&["infer", nothing, "--probe", &url]).ended_with(2);
+}
+
+/// What the loads are is not judged here: a busy host changes them.
+#[test]
+fn the_load_of_others_is_told_over_time_or_it_is_said_why_not() {
+    let place = Place::new();
+    place.write("search.toml", SEARCH);
+    place.plimsoll(&["run", "search.toml", "--simulated", "-q", "--out", "searched"]).ended_with(0);
+    let searched = place.runs("searched").remove(0).display().to_string();
+    let target = place.target(&["--service-time", "exp:4ms"]);
+    let url = target.url();
+    let infer = ["infer", &searched, "--probe", &url, "--every", "2s", "--rate", "100/s"];
+    let more = ["--for", "6s", "--tag", "of=it", "--out", "told", "--json"];
+    let done = place.plimsoll(&[&infer[..], &more].concat());
+    assert!(matches!(done.code(), Some(0 | 4 | 5)), "{}", done.err);
+    done.says(&["the probes are", "a load of their own"]);
+    let moments: Vec<Value> =
+        done.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(moments.len(), 3, "{}", done.out);
+    let run = Run::open(&place.runs("told")[0]).unwrap();
+    let load = run.series("plimsoll_inferred_load_per_s").unwrap();
+    let capacity = run.series("plimsoll_inferred_capacity_per_s").unwrap();
+    for (number, moment) in (1_u64..).zip(&moments) {
+        assert_eq!(moment["number"], number);
+        // Either, and the same in the run.
+        assert!(moment["load_per_s"].is_null() != moment["declined"].is_null(), "{moment}");
+        let at = usize::try_from(number).unwrap() - 1;
+        assert_eq!(load[at].at_ns, number * 2_000_000_000);
+        assert_eq!(load[at].value, moment["load_per_s"].as_f64());
+        assert_eq!(capacity[at].value, moment["capacity_per_s"].as_f64());
+    }
+    let declined = moments.iter().filter(|moment| !moment["declined"].is_null()).count();
+    assert_eq!(run.series("plimsoll_inferred_declined").unwrap().len(), declined);
+    assert!(events(run.path(), "inferred")[0].starts_with("the load of others is "));
+    assert_eq!(run.meta().tags["of"], "it");
+    let text = place.plimsoll(&["report", run.path().to_str().unwrap(), "-o", "page.html"]);
+    text.ended_with(0);
+    let page = std::fs::read_to_string(place.path("page.html")).unwrap();
+    assert!(page.contains("Load of others") && !page.contains("The application's own series"));
+    // What could say nothing, or would be left out in silence.
+    let few = ["infer", &searched, "--probe", &url, "--every", "2s"];
+    place.plimsoll(&few).ended_with(2).says(&["a stretch has to have 150; say --rate 75/s, or"]);
+    let tagged = ["infer", &searched, "--probe", &url, "--tag", "a=b"];
+    place.plimsoll(&tagged).ended_with(2).says(&["tag what keeps no run: say --every"]);
+    place.plimsoll(&[&infer[..], &["--max-time", "1s"]].concat()).ended_with(2);
+    place.plimsoll(&["infer", &searched, "--probe", &url, "--for", "1m"]).ended_with(2);
 }

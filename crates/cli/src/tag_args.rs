@@ -16,6 +16,14 @@ pub(crate) struct Tags {
 }
 
 impl Tags {
+    /// Refuses tags where they go with a flag that is not there.
+    pub(crate) fn refuse(&self, without: &str) -> Result<()> {
+        match self.tags.is_empty() {
+            true => Ok(()),
+            false => Err(UsageError(format!("tag what keeps no run: say {without}")).into()),
+        }
+    }
+
     /// The tags by their keys.
     pub(crate) fn read(&self) -> Result<BTreeMap<String, String>> {
         let mut all = BTreeMap::new();

@@ -19,6 +19,7 @@ use plimsoll_testbed::outline::Planned;
 use crate::between::{self, Between};
 use crate::error::ExperimentError;
 use crate::estimate::{self, Cells, Span};
+use crate::infer::Inference;
 use crate::money::{self, Cost};
 use crate::plans;
 use crate::prepare::{Place, Prepared, outlined, prepare};
@@ -137,6 +138,7 @@ pub struct Ready {
 /// What a plan is of.
 enum PlanWork {
     Load(Box<(Plan, Prepared)>),
+    Inferred(Box<(Plan, Prepared, Inference)>),
     Search(Box<Sought>),
     SimulatedLoad(Box<(Plan, Prepared, Instance)>),
     SimulatedSearch(Box<(Plan, Prepared, SearchSettings, Instance)>),
@@ -244,6 +246,24 @@ impl Ready {
         let of = PlanWork::Load(Box::new((plan, prepared)));
         let cell_s = each_s.unwrap_or_default();
         Self { length_s, cell_s, ..Self::new(subject, cells, notes, of) }
+    }
+
+    /// Probes as a load, by which that of others on their target is told.
+    ///
+    /// # Errors
+    /// Where the calibration has no curve.
+    pub fn inferred(
+        plan: Plan,
+        prepared: Prepared,
+        here: &Path,
+        inference: Inference,
+    ) -> Result<Self, ExperimentError> {
+        inference.check()?;
+        let (subject, cells) =
+            (load::subject(&plan, &prepared, here), load::cells(&plan).collect());
+        let notes = prepared.notes.clone();
+        let of = PlanWork::Inferred(Box::new((plan, prepared, inference)));
+        Ok(Self::new(subject, cells, notes, of))
     }
 
     /// A pool whose servers the plan starts, and a role of which is scaled.

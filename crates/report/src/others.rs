@@ -18,6 +18,8 @@ const BUCKETS: &str = "_bucket";
 #[derive(Default)]
 pub(crate) struct Others {
     moving: BTreeMap<String, Vec<Stored>>,
+    /// What is told of the load of others, by name.
+    inferred: BTreeMap<String, Vec<Stored>>,
     /// How many names have no chart: as their values stood still, and as there are too many.
     pub(crate) still: usize,
     pub(crate) beyond: usize,
@@ -25,10 +27,12 @@ pub(crate) struct Others {
 
 /// How the series begin that tell what the workers of a load did: no collector has them.
 const OF_WORKERS: &str = "plimsoll_worker_";
+/// How those begin that tell the load of others on a server.
+pub(crate) const OF_INFERRED: &str = "plimsoll_inferred_";
 
 /// Whether a name is of no collector.
 pub(crate) fn is_other(name: &str) -> bool {
-    !is_of_collectors(name) || name.starts_with(OF_WORKERS)
+    !is_of_collectors(name) || [OF_WORKERS, OF_INFERRED].iter().any(|own| name.starts_with(own))
 }
 
 /// Those of a run's series that are not of collectors, and how many more there are than are read.
@@ -40,7 +44,10 @@ pub(crate) fn chosen(names: &[String]) -> (impl Iterator<Item = &str>, usize) {
 
 impl Others {
     /// Of series by their names.
-    pub(crate) fn of(mut all: BTreeMap<String, Vec<Stored>>, unread: usize) -> Self {
+    pub(crate) fn of(all: BTreeMap<String, Vec<Stored>>, unread: usize) -> Self {
+        let is_inferred = |name: &str| name.starts_with(OF_INFERRED);
+        let (inferred, mut all): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            all.into_iter().partition(|(name, _)| is_inferred(name));
         let count = all.len();
         all.retain(|_, series| series.iter().any(moves));
         let still = count - all.len();
@@ -49,7 +56,12 @@ impl Others {
             Some(first) => all.split_off(&first).len(),
             None => 0,
         };
-        Self { moving: all, still, beyond: beyond + unread }
+        Self { moving: all, inferred, still, beyond: beyond + unread }
+    }
+
+    /// The series of a name that tells the load of others.
+    pub(crate) fn stored(&self, name: &str) -> &[Stored] {
+        self.inferred.get(name).map_or(&[], Vec::as_slice)
     }
 
     /// The names that have a chart, sorted.

@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 const MARGIN: f64 = 1.5;
 const MARGIN_S: f64 = 60.0;
 /// The generator is the limit where a tenth of the probes is later than this, nanoseconds.
-const LATENESS_NS: u64 = 1_500_000;
+pub(super) const LATENESS_NS: u64 = 1_500_000;
 
 /// What to send.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -140,13 +140,10 @@ struct ProbeResults {
 impl ProbeResults {
     fn take(&mut self, sample: &Sample) {
         self.ended += 1;
-        if sample.error.is_some_and(|kind| !is_targets(kind)) {
-            return;
+        if let Some(probe) = probe_of(sample) {
+            self.failed += u64::from(probe.response_s.is_none());
+            self.waiting.push(probe);
         }
-        self.failed += u64::from(sample.error.is_some());
-        let response_ns = sample.done_ns.saturating_sub(sample.due_ns);
-        let response_s = sample.error.is_none().then_some(response_ns as f64 / 1e9);
-        self.waiting.push(Probe { due_s: sample.due_ns as f64 / 1e9, response_s });
     }
 
     fn is_whole(&self, probes: u64) -> bool {
@@ -161,6 +158,16 @@ impl ProbeResults {
         let shown: Vec<Probe> = self.waiting.drain(..after).collect();
         (!shown.is_empty()).then(|| probing.next(Some(&shown)))
     }
+}
+
+/// What a request says of the target; `None` where it failed by no fault of that.
+pub(super) fn probe_of(sample: &Sample) -> Option<Probe> {
+    if sample.error.is_some_and(|kind| !is_targets(kind)) {
+        return None;
+    }
+    let response_ns = sample.done_ns.saturating_sub(sample.due_ns);
+    let response_s = sample.error.is_none().then_some(response_ns as f64 / 1e9);
+    Some(Probe { due_s: sample.due_ns as f64 / 1e9, response_s })
 }
 
 /// Whether a failure says something of the target.

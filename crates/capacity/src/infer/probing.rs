@@ -19,6 +19,8 @@ const FLUKE: f64 = 2.0;
 /// Without windows for their own sake, loads below this share of the capacity are hardly seen: the
 /// ramp passes them by in a second each.
 const HARDLY_SEEN: f64 = 0.5;
+/// Where this many times as many probes would not do, the curve is flat.
+const A_FEW_TIMES: f64 = 20.0;
 /// It goes on where the interval could still come to within this factor of what is asked for.
 const HOPE: f64 = 1.25;
 
@@ -73,9 +75,25 @@ pub enum Why {
     Slower,
     /// No probe was answered.
     Unanswered,
+    /// More probes would tell it, a few times as many as there were.
+    Few,
+    /// The generator itself was late.
+    Late,
 }
 
 impl Why {
+    /// Every reason.
+    pub const ALL: [Self; 8] = [
+        Self::Flat,
+        Self::Coarse,
+        Self::Ended,
+        Self::Faster,
+        Self::Slower,
+        Self::Unanswered,
+        Self::Few,
+        Self::Late,
+    ];
+
     /// The name in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -86,6 +104,8 @@ impl Why {
             Self::Faster => "faster_than_calibrated",
             Self::Slower => "slower_than_calibrated",
             Self::Unanswered => "unanswered",
+            Self::Few => "too_few_probes",
+            Self::Late => "generator_late",
         }
     }
 }
@@ -170,6 +190,24 @@ impl Probing {
         self.decline(Why::Ended, Some(estimate))
     }
 
+    /// What probes say that are all that there will be, and the only ones; never [`Step::Probe`].
+    pub fn judge_all(&mut self, probes: Vec<Probe>) -> Step {
+        self.probes = probes;
+        let (Some(estimate), true) = (self.estimate(), self.is_answered()) else {
+            return self.decline(Why::Unanswered, None);
+        };
+        let known = self.probes();
+        if known < FIRST_LOOK / 2 {
+            return self.decline(Why::Few, Some(estimate));
+        }
+        self.judge(&estimate).unwrap_or_else(|| match self.needed(&estimate) {
+            (Some(needed), _) if needed <= A_FEW_TIMES * known as f64 => {
+                self.decline(Why::Few, Some(estimate))
+            }
+            _ => self.decline_at(estimate),
+        })
+    }
+
     fn is_answered(&self) -> bool {
         self.probes.iter().any(|probe| probe.response_s.is_some())
     }
@@ -239,7 +277,7 @@ impl Probing {
     }
 
     fn decline(&self, why: Why, known: Option<Estimate>) -> Step {
-        let asked = matches!(why, Why::Flat | Why::Coarse | Why::Ended);
+        let asked = matches!(why, Why::Flat | Why::Coarse | Why::Ended | Why::Few);
         let needed = known.filter(|_| asked).map(|estimate| {
             let (needed, at_best) = self.needed(&estimate);
             (needed.map(rounded), at_best.map(rounded))

@@ -36,11 +36,27 @@ pub struct InferResult {
     pub calibration: String,
 }
 
+/// The load of one moment of a series, or why it is not known: one line of JSON each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MomentResult {
+    /// Its number, from 1.
+    pub number: u64,
+    /// When it began, by the clock: `2026-11-22T03:02:54.000Z`.
+    pub from: String,
+    /// When it ended.
+    pub until: String,
+    /// Probes of it that failed by the target's fault.
+    pub failed: u64,
+    /// What is told of it.
+    #[serde(flatten)]
+    pub result: InferResult,
+}
+
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeclinedResult {
     /// `flat`, `coarse_calibration`, `ended_early`, `faster_than_calibrated`,
-    /// `slower_than_calibrated` or `unanswered`.
+    /// `slower_than_calibrated`, `unanswered`, `too_few_probes` or `generator_late`.
     pub reason: String,
     /// How many probes would be needed, about; `None` where no number is enough, or it is not a
     /// matter of their number.
@@ -115,6 +131,8 @@ impl Why {
                 "responses are slower than under any load that the server was seen to sustain"
             }
             Self::Unanswered => "no probe was answered",
+            Self::Few => "too few probes for the interval that is asked for",
+            Self::Late => "this program was late itself",
         }
     }
 }

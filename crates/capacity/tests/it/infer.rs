@@ -7,10 +7,12 @@ use plimsoll_capacity::conduct::{Limits, conduct};
 use plimsoll_capacity::infer::calibration::{Calibration, CalibrationError, Level};
 use plimsoll_capacity::infer::estimate::{Probe, Table};
 use plimsoll_capacity::infer::model::Model;
+use plimsoll_capacity::infer::over_time::{Moment, Moments};
 use plimsoll_capacity::infer::probing::{Probing, Settings, Step, Why};
 use plimsoll_capacity::result::CapacityResult;
 use plimsoll_capacity::search::Search;
 use plimsoll_capacity::simulated::Simulated;
+use plimsoll_runs::{Interval, Phase, Sample, Tag};
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::service_model::{ServiceModel, ServiceTime};
 use proptest::prelude::*;
@@ -194,6 +196,137 @@ fn ended_early_it_says_what_is_known() {
     let Step::Declined(declined) = probing.conclude() else { panic!("it has an answer") };
     assert_eq!(declined.why, Why::Ended);
     assert!(declined.known.is_some() && declined.probes_needed_at_best.is_some());
+}
+
+/// The probes of a load, as a run sees them: those due in one second after the other, with what had
+/// ended by then and what had not.
+fn watched(moments: &mut Moments, probes: &[(f64, f64)], until_s: u64) -> Vec<Moment> {
+    let nanoseconds = |seconds: f64| (seconds * 1e9) as u64;
+    let mut over = Vec::new();
+    for second in 0..until_s {
+        let (from_ns, until_ns) = (second * SECOND_NS, (second + 1) * SECOND_NS);
+        let at = |&(due, took): &(f64, f64)| (nanoseconds(due), nanoseconds(due + took));
+        let ended = probes.iter().map(at).filter(|(_, done)| (from_ns..until_ns).contains(done));
+        let samples: Vec<Sample> = ended.map(|(due, done)| sample(due, done)).collect();
+        let out = probes.iter().map(at).filter(|(due, done)| *due < until_ns && *done >= until_ns);
+        let oldest = out.clone().map(|(due, _)| due).min();
+        let interval = Interval {
+            start_ns: from_ns,
+            len_ns: SECOND_NS,
+            in_flight: out.count() as u64,
+            oldest_outstanding_ns: oldest.map_or(0, |due| until_ns - due),
+            ..Interval::default()
+        };
+        moments.take(&samples);
+        over.extend(moments.second(&interval));
+    }
+    over
+}
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+fn sample(due_ns: u64, done_ns: u64) -> Sample {
+    Sample {
+        due_ns,
+        sent_ns: due_ns,
+        first_byte_ns: done_ns,
+        done_ns,
+        bytes: 1,
+        request: 0,
+        name: plimsoll_runs::names::NO_NAME,
+        connection: 1,
+        status: 200,
+        phase: Phase::Measured,
+        error: None,
+        trace: None,
+    }
+}
+
+/// Moments of 20 s with 400 probes each.
+fn moments(calibration: &Calibration) -> Moments {
+    let settings = Settings { probes: 400, rate_per_s: 20.0, within: 0.2 };
+    Moments::new(calibration, settings, 20 * SECOND_NS).unwrap()
+}
+
+/// Each step of a load is told from the first moment on that lies behind it.
+#[test]
+fn steps_of_a_load_are_told_over_time() {
+    let calibration = Calibration::of(single()).unwrap();
+    let mut world = Simulated::new(queue(1), BOUND_NS, 8);
+    let steps = [110.0, 30.0, 140.0, 80.0];
+    let probes: Vec<(f64, f64)> =
+        steps.iter().flat_map(|load| world.probe(*load, 20.0, 1200)).collect();
+    let mut moments = moments(&calibration);
+    let mut over = watched(&mut moments, &probes, 230);
+    over.extend(moments.end(235 * SECOND_NS));
+    assert_eq!(over.len(), 11, "what was cut is no moment");
+    let step_of = |at_ns: u64| probes.partition_point(|(due, _)| *due < at_ns as f64 / 1e9) / 1200;
+    let (mut told, mut covered) = (0, 0);
+    for (number, moment) in (1..).zip(&over) {
+        assert_eq!((moment.number, moment.until_ns), (number, number * 20 * SECOND_NS));
+        let (first, last) = (step_of(moment.from_ns), step_of(moment.until_ns - 1));
+        let Step::Done(estimate) = &moment.step else { continue };
+        if first == last {
+            told += 1;
+            let (low, high) = estimate.ci95;
+            covered += u32::from(low <= steps[first] && steps[first] <= high);
+        }
+    }
+    assert!(told >= 6 && covered + 1 >= told, "{covered} of {told}: {over:?}");
+}
+
+/// A server that answers no more is slower than ever, as soon as that is certain, and goes on to be
+/// told when it answers again; what comes late is of no moment.
+#[test]
+fn a_server_that_hangs_says_nothing_and_that_is_told() {
+    let calibration = Calibration::of(single()).unwrap();
+    let mut world = Simulated::new(queue(1), BOUND_NS, 9);
+    let mut probes = world.probe(100.0, 20.0, 2400);
+    // From 30 s to 75 s nobody is answered.
+    for (due, took) in &mut probes {
+        *took = if (30.0..75.0).contains(due) { 75.0 - *due + *took } else { *took };
+    }
+    let mut moments = moments(&calibration);
+    let over = watched(&mut moments, &probes, 118);
+    let why = |moment: &Moment| match &moment.step {
+        Step::Declined(declined) => Some(declined.why),
+        _ => None,
+    };
+    let all: Vec<Option<Why>> = over.iter().map(why).collect();
+    // The fourth has answers that were waited for, of which the load is told as one that waits.
+    assert_eq!(all[..3], [None, Some(Why::Slower), Some(Why::Slower)]);
+    assert_eq!((all.len(), all[4], over[4].failed), (5, None, 0));
+}
+
+#[test]
+fn moments_that_say_nothing_say_why() {
+    let calibration = Calibration::of(single()).unwrap();
+    let every = |probes: &[(f64, f64)]| {
+        let mut moments = moments(&calibration);
+        assert_eq!(watched(&mut moments, probes, 22), [], "it may have been cut");
+        moments.end(20 * SECOND_NS).into_iter().next()
+    };
+    let constant = |took: f64, n: u32| -> Vec<(f64, f64)> {
+        (0..n).map(|k| (f64::from(k) * 19.9 / f64::from(n), took)).collect()
+    };
+    let why = |moment: Option<Moment>| match moment.map(|of| of.step) {
+        Some(Step::Declined(declined)) => declined.why,
+        step => panic!("{step:?}"),
+    };
+    assert_eq!(why(every(&constant(0.0001, 400))), Why::Faster);
+    assert_eq!(why(every(&constant(0.9, 400))), Why::Slower);
+    assert_eq!(why(every(&constant(0.006, 60))), Why::Few);
+    assert_eq!(why(every(&[])), Why::Unanswered);
+    // A generator that was late itself has its own delay in all of them.
+    let mut moments = moments(&calibration);
+    let samples: Vec<Sample> =
+        (0..400).map(|n| sample(n * 49_000_000, n * 49_000_000 + 6_000_000)).collect();
+    moments.take(&samples);
+    let mut late = Interval { len_ns: SECOND_NS, ..Interval::default() };
+    late.phases[Phase::Measured as usize].histograms[Tag::Lateness as usize]
+        .record_n(5_000_000, 20);
+    moments.second(&late);
+    assert_eq!(why(moments.end(20 * SECOND_NS).into_iter().next()), Why::Late);
 }
 
 #[test]

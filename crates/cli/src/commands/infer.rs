@@ -1,5 +1,7 @@
 //! `plimsoll infer`: tells the load that is on a server now, by a few probes and an earlier search.
 
+mod over_time;
+
 use crate::args::Infer;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
@@ -7,6 +9,7 @@ use crate::place::{environment, place};
 use crate::terminal::error::{FlagError, Result};
 use crate::terminal::screen::Screen;
 use crate::terminal::{pretty, print, say};
+use plimsoll_capacity::infer::calibration::Calibration;
 use plimsoll_capacity::infer::live::Probed;
 use plimsoll_capacity::infer::probing::{Declined, Settings, Step, USUAL_SHARE};
 use plimsoll_capacity::infer::result::{InferResult, Question};
@@ -25,6 +28,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Fewer probes say nothing.
 const LEAST_PROBES: u64 = 50;
 const MOST_PROBES: u64 = 10_000_000;
+/// Half the width of the interval that is asked for where nothing is said, and over time, where
+/// there are fewer probes for each answer.
+const USUAL_WITHIN: &str = "10%";
+const USUAL_WITHIN_EVERY: &str = "20%";
 /// Beyond this share of the capacity probes are a load of their own.
 const HEAVY_SHARE: f64 = 0.05;
 
@@ -32,21 +39,18 @@ const HEAVY_SHARE: f64 = 0.05;
 pub(crate) fn run(args: &Infer) -> Result<Exit> {
     let run = Run::open(&args.run)?;
     let calibration = calibration(&run)?;
+    if let Some(every) = &args.every {
+        return over_time::run(args, every, &run, calibration);
+    }
+    args.tags.refuse("--every")?;
     let settings = settings(args, calibration.capacity_per_s)?;
     let seconds = args.max_time.as_ref().map(|text| read("--max-time", text, duration));
     let seconds = seconds.transpose()?.map_or(f64::INFINITY, |span| span.as_secs_f64());
-    let plan = read_plan(args)?;
+    let plan = read_plan(args, "1/s", "1h")?;
     let here = std::env::current_dir()?;
     let prepared = prepare(&plan, &place(&here), true)?;
     let quiet = args.quiet || args.json;
-    let mut warnings =
-        warnings(&run, &plan, &prepared.subject, &settings, calibration.capacity_per_s);
-    if !calibration.has_low_loads {
-        warnings.push(
-            "the calibration hardly looked at low and middle loads: a search with --calibrate does"
-                .to_owned(),
-        );
-    }
+    let warnings = warnings(&run, &plan, &prepared.subject, &settings, &calibration);
     if !quiet {
         say(&before(&settings));
     }
@@ -99,7 +103,17 @@ fn settings(args: &Infer, capacity_per_s: f64) -> Result<Settings, FlagError> {
         n if (LEAST_PROBES..=MOST_PROBES).contains(&n) => Ok(n),
         _ => Err(wrong("from 50 to 10M probes", text)),
     })?;
-    let within = read("--within", &args.within, |text| match share(text)? {
+    let (within, rate_per_s) = precision(args, capacity_per_s)?;
+    Ok(Settings { probes, rate_per_s, within })
+}
+
+/// Half the width of the interval that is asked for, as a share of the capacity, and the rate of
+/// the probes.
+fn precision(args: &Infer, capacity_per_s: f64) -> Result<(f64, f64), FlagError> {
+    let wrong = |wanted: &str, text: &str| ParseError::new(wanted, text, 0, text.len());
+    let usual = if args.every.is_some() { USUAL_WITHIN_EVERY } else { USUAL_WITHIN };
+    let within = args.within.as_deref().unwrap_or(usual);
+    let within = read("--within", within, |text| match share(text)? {
         value if (0.001..=0.5).contains(&value) => Ok(value),
         _ => Err(wrong("a share from 0.1% to 50%", text)),
     })?;
@@ -110,12 +124,11 @@ fn settings(args: &Infer, capacity_per_s: f64) -> Result<Settings, FlagError> {
         })
     };
     let rate_per_s = args.rate.as_ref().map(given).transpose()?;
-    let rate_per_s = rate_per_s.unwrap_or(USUAL_SHARE * capacity_per_s);
-    Ok(Settings { probes, rate_per_s, within })
+    Ok((within, rate_per_s.unwrap_or(USUAL_SHARE * capacity_per_s)))
 }
 
 /// The plan of the probes: a few connections and one thread, unless it is said otherwise.
-fn read_plan(args: &Infer) -> Result<Plan> {
+fn read_plan(args: &Infer, rate: &str, length: &str) -> Result<Plan> {
     let mut settings = args.request.settings();
     let has = |settings: &[Setting], key: &str| settings.iter().any(|one| one.key == key);
     for pair in &args.set {
@@ -128,8 +141,8 @@ fn read_plan(args: &Infer) -> Result<Plan> {
             settings.push(Setting::new(key, value, "the probes"));
         }
     }
-    settings.push(Setting::new("load.rate", "1/s", "the probes"));
-    settings.push(Setting::new("load.for", "1h", "the probes"));
+    settings.push(Setting::new("load.rate", rate, "the probes"));
+    settings.push(Setting::new("load.for", length, "the probes"));
     settings.push(Setting::new("load.arrivals", "poisson", "the probes"));
     if crate::files::is_plan(&args.probe) {
         let text = crate::files::plan(&args.probe)?;
@@ -145,7 +158,7 @@ fn warnings(
     plan: &Plan,
     subject: &str,
     settings: &Settings,
-    capacity_per_s: f64,
+    calibration: &Calibration,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
     let calibrated = &run.meta().subject;
@@ -161,12 +174,18 @@ fn warnings(
                 .to_owned(),
         );
     }
-    let share = settings.rate_per_s / capacity_per_s;
+    let share = settings.rate_per_s / calibration.capacity_per_s;
     if share > HEAVY_SHARE {
         warnings.push(format!(
             "the probes are {} of the capacity: a load of their own, which is taken off the result",
             show_share(share)
         ));
+    }
+    if !calibration.has_low_loads {
+        warnings.push(
+            "the calibration hardly looked at low and middle loads: a search with --calibrate does"
+                .to_owned(),
+        );
     }
     warnings
 }

@@ -3,6 +3,7 @@
 
 mod clauses;
 mod families;
+mod inferred;
 mod otlp;
 mod push;
 mod receiver;
@@ -14,6 +15,7 @@ use self::state::State;
 use crate::place::unix_ns;
 use crate::terminal::error::{Context, Result};
 use crate::terminal::say;
+use plimsoll_capacity::infer::result::MomentResult;
 use plimsoll_net::http::access::is_for_this_host;
 use plimsoll_net::http::respond::{Answer, Bounds, Request, Server};
 use plimsoll_net::prometheus::CONTENT_TYPE;
@@ -98,6 +100,11 @@ impl Metrics {
     /// Takes what requests are called from now on.
     pub(crate) fn names(&self, names: &Names) {
         self.figures.lock().take_names(names, unix_ns());
+    }
+
+    /// Takes what is told of the load of others.
+    pub(crate) fn inferred(&self, moment: &MomentResult) {
+        self.figures.lock().inferred.take(moment);
     }
 
     /// Adds a second of a run. Returns what a person should hear.

@@ -2,6 +2,7 @@
 
 use super::clauses::{Counted, within};
 use super::families::{Family, Kind, Value};
+use super::inferred::Inferred;
 use super::push::Tally;
 use super::times::{Buckets, quantiles};
 use plimsoll_runs::names::{OTHER, OTHER_NAME};
@@ -26,6 +27,8 @@ pub(super) struct State {
     labels: LabelBooks,
     /// What must hold.
     slo: Option<Slo>,
+    /// What is told of the load of others.
+    pub(super) inferred: Inferred,
     /// What has come of pushing these figures.
     pub(super) pushed: Option<Tally>,
     /// Whether the last second that was added has been scraped.
@@ -68,6 +71,7 @@ impl State {
         self.within_slo(&mut all);
         self.by_name(&mut all);
         self.by_label(&mut all);
+        all.extend(self.inferred.families());
         all.extend(self.pushed.as_ref().map(|pushed| {
             let help = "Seconds of figures that could not be pushed by OTLP.";
             let family = ("plimsoll_otlp_dropped_total", Kind::Counter);

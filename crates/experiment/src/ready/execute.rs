@@ -6,7 +6,8 @@ use std::sync::Mutex;
 
 use plimsoll_cache::simulate::Cell as Replayed;
 use plimsoll_elastic::outcome::Outcome;
-use plimsoll_plan::Varied;
+use plimsoll_monitor::Source;
+use plimsoll_plan::{Plan, Varied};
 use plimsoll_runs::Kind;
 use plimsoll_runs::experiment::Cell;
 
@@ -15,9 +16,10 @@ use crate::adaptive;
 use crate::control::Control;
 use crate::engine::{self, World};
 use crate::error::ExperimentError;
+use crate::infer::over_time::Inferred;
 use crate::leased::CellWorkers;
 use crate::locks::Locks;
-use crate::prepare::Place;
+use crate::prepare::{Place, Prepared};
 use crate::record::Record;
 use crate::world::caches::{Clusters, Policies, Simulated};
 use crate::world::pool::Pool;
@@ -52,6 +54,17 @@ pub struct With<'a> {
 }
 
 impl With<'_> {
+    /// A plan's load on a target that stands.
+    fn load<'a>(
+        &'a self,
+        plan: &'a Plan,
+        prepared: &'a Prepared,
+        sources: &'a [(String, Source)],
+    ) -> load::Load<'a> {
+        let (path, place) = (self.path.to_owned(), self.place);
+        load::Load { plan, prepared, path, place, text: None, before: &[], sources }
+    }
+
     /// Executes cells in a world.
     fn go(&self, world: &dyn World, cells: &[Cell]) -> Result<(), ExperimentError> {
         match self.workers {
@@ -103,15 +116,13 @@ impl Ready {
         match &self.of {
             PlanWork::Load(of) => {
                 let (plan, prepared) = &**of;
-                go(&load::Load {
-                    plan,
-                    prepared,
-                    path: with.path.to_owned(),
-                    place,
-                    text: None,
-                    before: &[],
-                    sources: &sources(plan, &[], place.system)?,
-                })
+                let sources = sources(plan, &[], place.system)?;
+                go(&with.load(plan, prepared, &sources))
+            }
+            PlanWork::Inferred(of) => {
+                let (plan, prepared, inference) = &**of;
+                let sources = sources(plan, &[], place.system)?;
+                go(&Inferred { load: with.load(plan, prepared, &sources), inference })
             }
             PlanWork::Search(of) => execute_search(of, with, &go),
             PlanWork::SimulatedLoad(of) => {

@@ -4,8 +4,8 @@
 
 use super::content::Content;
 use super::{
-    by_label, by_name, counting, distribution, headline, over_time, prediction, search, sides,
-    slowest, tables, watched, websocket,
+    by_label, by_name, counting, distribution, headline, inferred, over_time, prediction, search,
+    sides, slowest, tables, watched, websocket,
 };
 use crate::cells::title_of;
 use crate::document::{Block, Document, Section, Verdict, chart, words};
@@ -133,5 +133,7 @@ fn of_seconds(content: &Content) -> Vec<Section> {
     let named = named.chain(slowest::section(content));
     let sections = named.chain(websocket::section(content)).chain(sections);
     all.splice(place..place, sections);
+    // What the run was made for stands first.
+    all.splice(0..0, inferred::section(content));
     all
 }

@@ -14,6 +14,7 @@ mod effects;
 mod experiment;
 mod headline;
 mod in_use;
+mod inferred;
 mod levels;
 mod lines;
 mod load;

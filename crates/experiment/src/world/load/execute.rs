@@ -75,6 +75,17 @@ impl Outcome {
 
 /// What goes on beside a load, and belongs to its run.
 pub(crate) trait Beside: Send {
+    /// Hears when the run starts, by the wall clock; nanoseconds since 1970.
+    fn begins(&mut self, _started_unix_ns: u64) {}
+
+    /// Whether it is to see every request.
+    fn wants_samples(&self) -> bool {
+        false
+    }
+
+    /// Takes requests that have ended, before the second in which they did.
+    fn samples(&mut self, _samples: &[Sample]) {}
+
     /// Takes a second, after the run has.
     ///
     /// # Errors
@@ -404,6 +415,7 @@ impl Sink for Recorded<'_, '_> {
     }
 
     fn samples(&mut self, samples: &[Sample]) -> Result<(), SinkError> {
+        self.beside.iter_mut().for_each(|beside| beside.samples(samples));
         self.recording.samples(samples)
     }
 

@@ -11,7 +11,7 @@ use plimsoll_runs::experiment::{Cell, State};
 use plimsoll_runs::{End, Ended, Event, Kind, RunError, Sink};
 use plimsoll_workload::random::seed_of;
 
-use self::execute::{Setting, execute, meta};
+use self::execute::{Beside, Setting, execute, meta};
 use self::workers::Workers;
 use super::live::{Before, is_cold, make_ready};
 use crate::control::{Control, News};
@@ -154,6 +154,19 @@ impl Load<'_> {
     /// # Errors
     /// Where it could not be begun, or was not completed; the record says so too.
     pub(crate) fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
+        self.one_with(cell, to, None)
+    }
+
+    /// Executes a cell, and what goes on beside it.
+    ///
+    /// # Errors
+    /// As for [`Load::one`].
+    pub(crate) fn one_with(
+        &self,
+        cell: &Cell,
+        to: &Execution<'_>,
+        mut beside: Option<&mut dyn Beside>,
+    ) -> Result<(), ExperimentError> {
         if !self.is_ready(to.control)? {
             return Ok(());
         }
@@ -167,13 +180,18 @@ impl Load<'_> {
         let setting = self.setting(cell);
         let mut meta = meta(&prepared, &setting, Kind::Load);
         meta.host.extend(clocks(self.sources, self.place.now_ns));
+        if let Some(beside) = &mut beside {
+            beside.begins(meta.started_unix_ns);
+            // Whether its run keeps them was asked before.
+            prepared.config.samples |= beside.wants_samples();
+        }
         let mut writer = to.begin(cell, meta)?;
         for event in self.before.iter().chain(&filled) {
             writer.event(event).map_err(RunError::Unfinished)?;
         }
         let watching = Watching::start(self.sources, self.plan, cell.seed)?;
         let rules = Rules::of(self.plan, &prepared);
-        let executed = execute(&prepared, writer, (&setting, &rules), watching, to.control, None);
+        let executed = execute(&prepared, writer, (&setting, &rules), watching, to.control, beside);
         ended(cell, to, executed)
     }
 }

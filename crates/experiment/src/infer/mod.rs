@@ -1,5 +1,8 @@
 //! The load on a server, inferred from a search's run and a few probes: reads the run, and sends
-//! the probes of a prepared plan. Nothing is written.
+//! the probes of a prepared plan. Nothing is written of a single question; over time the probes are
+//! a load with its run.
+
+pub(crate) mod over_time;
 
 use crate::control::{Control, News, Wish};
 use crate::error::ExperimentError;
@@ -14,6 +17,8 @@ use plimsoll_units::failure::{Failure, Kind};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+
+pub use over_time::Inference;
 
 /// A larger result is none of ours.
 const MOST_BYTES: u64 = 64 << 20;

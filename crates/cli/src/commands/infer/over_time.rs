@@ -1,0 +1,214 @@
+//! `plimsoll infer --every`: the load of others over time, a line for each stretch.
+
+use super::{precision, read, read_plan, warnings};
+use crate::args::Infer;
+use crate::exit::Exit;
+use crate::interrupt::Interrupts;
+use crate::metrics::Metrics;
+use crate::place::{VERSION, environment, place, run_id, unix_ns};
+use crate::terminal::error::{Result, UsageError};
+use crate::terminal::screen::Screen;
+use crate::terminal::{print, say, verdict};
+use plimsoll_capacity::infer::calibration::Calibration;
+use plimsoll_capacity::infer::over_time::LEAST_PROBES;
+use plimsoll_capacity::infer::probing::{Settings, Why};
+use plimsoll_capacity::infer::result::{InferResult, MomentResult};
+use plimsoll_experiment::conduct::{Conducted, run_plan};
+use plimsoll_experiment::control::News;
+use plimsoll_experiment::infer::Inference;
+use plimsoll_experiment::locks::Locks;
+use plimsoll_experiment::prepare;
+use plimsoll_experiment::ready::{Ready, Takes, With};
+use plimsoll_experiment::record::{Keeps, Opening, Record};
+use plimsoll_runs::Run;
+use plimsoll_runs::experiment::Layout;
+use plimsoll_units::{duration, show_count, show_duration, show_rate, show_share};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// How long it goes on where nothing is said.
+const USUAL_LENGTH: &str = "24h";
+
+/// Tells the load of each stretch of this length.
+pub(super) fn run(args: &Infer, every: &str, run: &Run, calibration: Calibration) -> Result<Exit> {
+    let (within, rate_per_s) = precision(args, calibration.capacity_per_s)?;
+    let every = read("--every", every, duration)?;
+    let settings = settings(every.as_secs_f64(), within, rate_per_s)?;
+    let length = args.length.as_deref().unwrap_or(USUAL_LENGTH);
+    let plan = read_plan(args, &format!("{rate_per_s}/s"), length)?;
+    let here = std::env::current_dir()?;
+    let place = place(&here);
+    let prepared = prepare(&plan, &place, true)?;
+    for warning in warnings(run, &plan, &prepared.subject, &settings, &calibration) {
+        say(&format!("note: {warning}"));
+    }
+    let metrics = metrics(args)?;
+    let (interrupts, id) = (Interrupts::watch()?, run_id(unix_ns()));
+    let quiet = args.quiet || args.json;
+    if !quiet {
+        say(&before(&settings, every.as_secs_f64()));
+    }
+    let every_ns = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
+    let calibrated = run.meta().id.clone();
+    let inference = Inference { calibration, id: calibrated, settings, every_ns };
+    let length = (prepared.offer.duration_ns(), prepared.warmup_ns);
+    let ready = Ready::inferred(plan, prepared, &here, inference)?;
+    let out = args.out.clone().unwrap_or_else(|| PathBuf::from("runs"));
+    let record = Record::new(Opening {
+        root: &out,
+        id: id.clone(),
+        layout: Layout::Beside,
+        of: ready.subject.clone(),
+        plan_file: crate::files::plan_file(Some(&args.probe)),
+        cells: 1,
+        keeps: Keeps::All,
+        adopts: false,
+        tags: args.tags.read()?,
+        version: VERSION,
+        now_ns: unix_ns,
+    });
+    let course = Mutex::new(Course { is_json: args.json, ..Course::default() });
+    let hear = |news: &News<'_>| {
+        if let News::Inferred(moment) = news {
+            metrics.iter().for_each(|metrics| metrics.inferred(moment));
+            course.lock().unwrap_or_else(PoisonError::into_inner).hear(moment);
+        }
+    };
+    let screen = Screen::new(true, &interrupts).of_load(length, metrics.clone()).heard_by(&hear);
+    let with = With {
+        record: &record,
+        path: &out.join(&id),
+        control: &screen,
+        // tidy: allow(shared-folder, `Locks` opens it)
+        locks: &Locks::new(environment("XDG_RUNTIME_DIR")),
+        threads: NonZeroUsize::MIN,
+        place,
+        is_fail_fast: false,
+        cpu_ns: plimsoll_load::clock::thread_cpu_ns,
+        takes: Takes::Nobody,
+        workers: None,
+    };
+    let Conducted { path, executed, .. } = run_plan(&ready, &with)?;
+    if let Some(metrics) = metrics {
+        metrics.finish();
+    }
+    let course = course.into_inner().unwrap_or_else(PoisonError::into_inner);
+    executed?;
+    let Some(path) = path else { return Ok(Exit::Incomplete) };
+    course.conclude(&path)
+}
+
+/// How each stretch is probed: with all probes that are due in it.
+fn settings(every_s: f64, within: f64, rate_per_s: f64) -> Result<Settings> {
+    let mean = every_s * rate_per_s;
+    if mean < LEAST_PROBES {
+        let rate = (LEAST_PROBES / every_s * 10.0).ceil() / 10.0;
+        let every_s = (LEAST_PROBES / rate_per_s).ceil();
+        let text = format!(
+            "tell a load from {mean:.0} probes: a stretch has to have {LEAST_PROBES}; say --rate \
+             {rate}/s, or --every {every_s}s"
+        );
+        return Err(UsageError(text).into());
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let probes = mean as u64;
+    Ok(Settings { probes, rate_per_s, within })
+}
+
+/// What tells the load to others, where that is asked for.
+fn metrics(args: &Infer) -> Result<Option<Metrics>> {
+    let Some(text) = &args.prometheus else { return Ok(None) };
+    let mut metrics = Metrics::new(None);
+    let address =
+        crate::terminal::error::read("--prometheus", text, crate::commands::agent::address)?;
+    metrics.serve(address)?;
+    Ok(Some(metrics))
+}
+
+fn before(settings: &Settings, every_s: f64) -> String {
+    format!(
+        "{}, about {} probes each {}",
+        show_rate(settings.rate_per_s),
+        show_count(settings.probes),
+        show_seconds(every_s)
+    )
+}
+
+fn show_seconds(seconds: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
+    let long = show_duration((seconds * 1e9) as u64);
+    long
+}
+
+/// What was told so far.
+#[derive(Default)]
+struct Course {
+    is_json: bool,
+    loads: Vec<f64>,
+    moments: u64,
+    /// Why nothing could be printed.
+    fault: Option<crate::terminal::error::Error>,
+}
+
+impl Course {
+    fn hear(&mut self, moment: &MomentResult) {
+        self.moments += 1;
+        self.loads.extend(moment.result.load_per_s);
+        let printed = match self.is_json {
+            true => serde_json::to_string(moment).map_err(std::io::Error::from),
+            false => Ok(line(moment)),
+        };
+        if let Err(error) = printed.and_then(|text| print(&format!("{text}\n"))) {
+            self.fault.get_or_insert(error.into());
+        }
+    }
+
+    fn conclude(mut self, path: &Path) -> Result<Exit> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        let told = self.loads.len();
+        if !self.is_json {
+            self.loads.sort_by(f64::total_cmp);
+            let all = show_count(self.moments);
+            let mut rows = vec![("told", format!("{} of {all}", show_count(told as u64)))];
+            if let [low, .., high] = self.loads[..] {
+                let median = show_rate(self.loads[told / 2]);
+                let (low, high) = (show_rate(low), show_rate(high));
+                rows.push(("load", format!("{low} to {high}, median {median}")));
+            }
+            rows.push(("run", path.display().to_string()));
+            for (name, text) in rows {
+                print(&format!("  {name:<14}{text}\n"))?;
+            }
+        }
+        let ended = verdict::exit(&Run::open(path)?.summary()?);
+        Ok(ended.and(if told == 0 { Exit::Incomplete } else { Exit::Held }))
+    }
+}
+
+/// A stretch for a person.
+fn line(moment: &MomentResult) -> String {
+    // Of the moment as files have it, the day and the second.
+    let until: String = moment.until.chars().take("2026-11-22T03:02:54".len()).collect();
+    let until = until.replacen('T', " ", 1);
+    let InferResult { load_per_s, share_of_capacity, ci95, declined, .. } = &moment.result;
+    let known = ci95.map(|(low, high)| format!("{} to {}", show_rate(low), show_rate(high)));
+    match (load_per_s.zip(*share_of_capacity), declined) {
+        (Some((load, share)), _) => {
+            let known = known.unwrap_or_default();
+            format!("{until}Z {:>9} {:>7}  {known}", show_rate(load), show_share(share))
+        }
+        (None, declined) => {
+            let reason = declined.as_ref().map_or("", |of| of.reason.as_str());
+            let why = Why::ALL.into_iter().find(|why| why.name() == reason);
+            let why = why.map_or("", Why::text);
+            let known = known.map(|known| format!(" (95%: {known})")).unwrap_or_default();
+            let needed = declined.as_ref().and_then(|of| of.probes_needed).map(show_count);
+            let needed = needed.map(|of| format!("; about {of} probes would do"));
+            let needed = needed.unwrap_or_default();
+            format!("{until}Z {:>9} {:>7}  {why}{known}{needed}", "–", "–")
+        }
+    }
+}
