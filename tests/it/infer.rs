@@ -1,6 +1,7 @@
 //! `plimsoll infer`: of what is no search, and over time.
 
 use crate::place::{Place, events};
+use crate::program::{PLIMSOLL, wait_for};
 use plimsoll_runs::Run;
 use serde_json::Value;
 
@@ -41,13 +42,15 @@ fn the_load_of_others_is_told_over_time_or_it_is_said_why_not() {
     let target = place.target(&["--service-time", "exp:4ms"]);
     let url = target.url();
     let infer = ["infer", &searched, "--probe", &url, "--every", "2s", "--rate", "100/s"];
-    let more = ["--for", "6s", "--tag", "of=it", "--out", "told", "--json"];
-    let done = place.plimsoll(&[&infer[..], &more].concat());
+    let more = ["--tag", "of=it", "--out", "told", "--json"];
+    let going = place.start(place.command(PLIMSOLL, &[&infer[..], &more].concat()));
+    wait_for("two stretches", || (going.out().lines().count() >= 2).then_some(()));
+    let done = place.stopped(going);
     assert!(matches!(done.code(), Some(0 | 4 | 5)), "{}", done.err);
     done.says(&["the probes are", "a load of their own"]);
     let moments: Vec<Value> =
         done.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(moments.len(), 3, "{}", done.out);
+    assert!(moments.len() >= 2, "{}", done.out);
     let run = Run::open(&place.runs("told")[0]).unwrap();
     let load = run.series("plimsoll_inferred_load_per_s").unwrap();
     let capacity = run.series("plimsoll_inferred_capacity_per_s").unwrap();
@@ -70,9 +73,13 @@ fn the_load_of_others_is_told_over_time_or_it_is_said_why_not() {
     assert!(page.contains("Load of others") && !page.contains("The application's own series"));
     // What could say nothing, or would be left out in silence.
     let few = ["infer", &searched, "--probe", &url, "--every", "2s"];
-    place.plimsoll(&few).ended_with(2).says(&["a stretch has to have 150; say --rate 75/s, or"]);
+    place
+        .plimsoll(&few)
+        .ended_with(2)
+        .says(&["a stretch has to have 150", "--rate 75/s, or --every 80s"]);
     let tagged = ["infer", &searched, "--probe", &url, "--tag", "a=b"];
     place.plimsoll(&tagged).ended_with(2).says(&["tag what keeps no run: say --every"]);
     place.plimsoll(&[&infer[..], &["--max-time", "1s"]].concat()).ended_with(2);
-    place.plimsoll(&["infer", &searched, "--probe", &url, "--for", "1m"]).ended_with(2);
+    let served = ["infer", &searched, "--probe", &url, "--prometheus", "9464"];
+    place.plimsoll(&served).ended_with(2).says(&["--every"]);
 }

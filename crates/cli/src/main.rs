@@ -14,6 +14,7 @@ mod figures;
 mod files;
 mod flags;
 mod form_args;
+mod infer_args;
 mod interrupt;
 mod metrics;
 mod named_record;

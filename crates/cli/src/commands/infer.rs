@@ -2,8 +2,8 @@
 
 mod over_time;
 
-use crate::args::Infer;
 use crate::exit::Exit;
+use crate::infer_args::Infer;
 use crate::interrupt::Interrupts;
 use crate::place::{environment, place};
 use crate::terminal::error::{FlagError, Result};

@@ -1,8 +1,8 @@
 //! `plimsoll infer --every`: the load of others over time, a line for each stretch.
 
 use super::{precision, read, read_plan, warnings};
-use crate::args::Infer;
 use crate::exit::Exit;
+use crate::infer_args::Infer;
 use crate::interrupt::Interrupts;
 use crate::metrics::Metrics;
 use crate::place::{VERSION, environment, place, run_id, unix_ns};
