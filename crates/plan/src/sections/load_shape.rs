@@ -61,7 +61,7 @@ pub enum LoadShape {
         /// How single requests fall.
         arrivals: Arrivals,
     },
-    /// At the times of the log that [`crate::Asked::Replay`] names.
+    /// At the times of the log that the target's `replay` names.
     Replay,
     /// By the answer before.
     Closed {
