@@ -20,12 +20,11 @@ use std::time::Duration;
 
 use plimsoll_workload::random::Stream;
 
-use super::connection::{BODY, Connection, HEADER, METHOD};
-use super::wire::Fields;
-use super::{Broker, Error, method};
+use super::{Broker, Error};
 use crate::auth::HEADERS;
 use crate::heartbeat::MAX_BYTES;
 use crate::server::{BrokerStatus, Letter, Shared};
+use plimsoll_net::amqp::{Connection, Delivery, Exchange, Fields, Heard, Queue, Value};
 use plimsoll_net::http::client::{Deadline, Dial};
 use plimsoll_units::failure::chain;
 use plimsoll_units::truncate;
@@ -133,23 +132,12 @@ struct Listener {
     letters: Vec<Letter>,
     /// Of the last delivery that was read.
     tag: u64,
-    /// What of a message is still to come.
-    awaited: Awaited,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Awaited {
-    Nothing,
-    Header,
-    /// So many bytes.
-    Body(u64),
 }
 
 impl Listener {
     fn new(options: Options, shared: Arc<Shared>, status: Arc<BrokerStatus>) -> Self {
         let random = Stream::named(options.seed, "broker");
-        let (letters, awaited) = (Vec::with_capacity(BATCH), Awaited::Nothing);
-        Self { options, shared, status, random, letters, tag: 0, awaited }
+        Self { options, shared, status, random, letters: Vec::with_capacity(BATCH), tag: 0 }
     }
 
     fn run(&mut self, dial: &dyn Dial, log: &mut dyn FnMut(&str)) {
@@ -201,14 +189,21 @@ impl Listener {
         let name = format!("{hostname} (shoal server)");
         let heartbeat = self.options.heartbeat;
         let mut connection = Connection::open(dial, broker, &name, heartbeat, &deadline)?;
-        let declare = method::exchange_declare(exchange);
-        connection.call(&declare, method::EXCHANGE_DECLARE_OK, &deadline)?;
+        // As Shoal's own server declares it: any other declaration of the name would be refused.
+        let topic = Exchange { name: exchange, kind: "topic", is_durable: false };
+        connection.declare_exchange(topic, &deadline)?;
         // Another one each time: the one before may not have gone yet.
         let host = truncate(hostname, 200);
         let queue = format!("{host}-{:016x}{:016x}", self.options.seed, self.random.next_u64());
         let ttl_ms = u32::try_from(self.options.message_ttl.as_millis()).unwrap_or(u32::MAX);
-        let declare = method::queue_declare(&queue, ttl_ms, self.options.most_queued);
-        connection.call(&declare, method::QUEUE_DECLARE_OK, &deadline)?;
+        let arguments = [
+            ("x-message-ttl", Value::Number(ttl_ms)),
+            ("x-max-length", Value::Number(self.options.most_queued)),
+            ("x-overflow", Value::Text("drop-head")),
+        ];
+        let own =
+            Queue { name: &queue, is_durable: false, is_exclusive: true, arguments: &arguments };
+        connection.declare_queue(own, &deadline)?;
         let mut keys: Vec<String> = match clouds.is_empty() {
             true => vec!["#".to_owned()],
             // What an agent without a cloud says.
@@ -216,14 +211,10 @@ impl Listener {
         };
         keys.extend(clouds.iter().map(|cloud| format!("{cloud}.#")));
         for key in keys {
-            let bind = method::queue_bind(&queue, exchange, &key);
-            connection.call(&bind, method::QUEUE_BIND_OK, &deadline)?;
+            connection.bind(&queue, exchange, &key, &deadline)?;
         }
-        connection.call(&method::basic_qos(PREFETCH), method::BASIC_QOS_OK, &deadline)?;
-        let consume = method::basic_consume(&queue);
-        connection.call(&consume, method::BASIC_CONSUME_OK, &deadline)?;
+        connection.consume(&queue, PREFETCH, &deadline)?;
         self.letters.clear();
-        self.awaited = Awaited::Nothing;
         self.status.serves();
         Ok(connection)
     }
@@ -231,15 +222,16 @@ impl Listener {
     /// Hears until the server ends.
     fn hear(&mut self, mut connection: Connection) -> Result<(), Error> {
         while !self.shared.stopped() {
-            while let Some(frame) = connection.next()? {
-                self.frame(frame.kind, connection.payload(&frame))?;
-                if self.letters.len() == BATCH && self.awaited == Awaited::Nothing {
+            while let Some(heard) = connection.next(MAX_BYTES)? {
+                if let Heard::Delivery(delivery) = heard {
+                    self.tag = delivery.tag;
+                    self.letters.push(letter(delivery));
+                }
+                if self.letters.len() == BATCH {
                     self.hand_over(&mut connection)?;
                 }
             }
-            if self.awaited == Awaited::Nothing {
-                self.hand_over(&mut connection)?;
-            }
+            self.hand_over(&mut connection)?;
             connection.read(LOOK)?;
         }
         connection.close();
@@ -254,46 +246,12 @@ impl Listener {
         self.shared.take(&self.letters);
         self.status.brought(self.letters.len(), self.now_ns());
         self.letters.clear();
-        connection.tell(&method::basic_ack(self.tag))
+        connection.acknowledge(self.tag)
     }
+}
 
-    fn frame(&mut self, kind: u8, payload: &[u8]) -> Result<(), Error> {
-        match (self.awaited, kind) {
-            (_, METHOD) => {
-                let (called, mut fields) = method::split(payload)?;
-                if called == method::BASIC_DELIVER {
-                    fields.short_string()?;
-                    self.tag = fields.longlong()?;
-                    fields.octet()?;
-                    fields.short_string()?;
-                    let key = String::from_utf8_lossy(fields.short_string()?).into_owned();
-                    self.letters.push(Letter { key, ..Letter::default() });
-                    self.awaited = Awaited::Header;
-                }
-            }
-            (Awaited::Header, HEADER) => {
-                let (length, headers) = method::read_content_header(payload)?;
-                if let Some(letter) = self.letters.last_mut() {
-                    letter.length = length;
-                    letter.signature = signature(headers);
-                }
-                self.awaited = if length == 0 { Awaited::Nothing } else { Awaited::Body(length) };
-            }
-            (Awaited::Body(left), BODY) => {
-                if let Some(letter) = self.letters.last_mut()
-                    && letter.length <= MAX_BYTES as u64
-                {
-                    letter.body.extend_from_slice(payload);
-                }
-                let left = left
-                    .checked_sub(payload.len() as u64)
-                    .ok_or(Error::Malformed("a body is longer than was said"))?;
-                self.awaited = if left == 0 { Awaited::Nothing } else { Awaited::Body(left) };
-            }
-            _ => return Err(Error::Malformed("a part of a message that was not announced")),
-        }
-        Ok(())
-    }
+fn letter(Delivery { key, headers, length, body, .. }: Delivery) -> Letter {
+    Letter { key, length, signature: signature(&headers), body }
 }
 
 /// The values of the signature's headers; `None` if one is there twice or is no text, or if the

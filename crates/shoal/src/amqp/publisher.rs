@@ -8,9 +8,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::connection::{Connection, METHOD};
-use super::{Broker, Error, method};
+use super::{Broker, Error};
 use crate::agent::announce::{Announce, Failure, Message, Sign, TIME};
+use plimsoll_net::amqp::{Connection, Heard, Message as Sent};
 use plimsoll_net::http::client::{Deadline, Dial};
 use plimsoll_units::failure::chain;
 
@@ -94,16 +94,15 @@ impl Publisher {
             Some(connection) => connection,
             None => self.connect(deadline)?,
         };
-        let publish = method::basic_publish(&self.exchange, key);
-        let header = method::content_header(body.len(), headers);
-        connection.publish(&publish, &header, body)?;
+        let (exchange, content_type) = (self.exchange.as_str(), "application/json");
+        connection.publish(&Sent { exchange, key, content_type, headers, body })?;
         let outcome = confirmed(&mut connection, deadline);
         match &outcome {
             Ok(()) | Err(Error::Unrouted | Error::NotTaken) => self.connection = Some(connection),
             // The broker closed the channel only.
             Err(Error::Refused { code: 404, .. }) => {
                 connection.reopen(deadline)?;
-                connection.call(&method::confirm_select(), method::CONFIRM_SELECT_OK, deadline)?;
+                connection.confirm(deadline)?;
                 self.connection = Some(connection);
             }
             Err(_) => {}
@@ -115,7 +114,7 @@ impl Publisher {
         let dial = self.dial.as_ref();
         let name = format!("{} (shoal agent)", self.hostname);
         let mut connection = Connection::open(dial, &self.broker, &name, self.heartbeat, deadline)?;
-        connection.call(&method::confirm_select(), method::CONFIRM_SELECT_OK, deadline)?;
+        connection.confirm(deadline)?;
         Ok(connection)
     }
 
@@ -138,21 +137,16 @@ impl Publisher {
 
 /// Waits until the broker has the one message that is on its way.
 fn confirmed(connection: &mut Connection, deadline: &Deadline) -> Result<(), Error> {
-    let mut returned = false;
+    let mut is_returned = false;
     loop {
-        let Some(frame) = connection.next()? else {
-            connection.read(deadline.left().map_err(|_| connection.late(TIME))?)?;
-            continue;
-        };
-        // Else of a message that came back, which is not looked at.
-        if frame.kind == METHOD {
-            match method::split(connection.payload(&frame))?.0 {
-                method::BASIC_RETURN => returned = true,
-                method::BASIC_ACK if returned => return Err(Error::Unrouted),
-                method::BASIC_ACK => return Ok(()),
-                method::BASIC_NACK => return Err(Error::NotTaken),
-                _ => {}
-            }
+        // Nobody sends us anything.
+        match connection.next(0)? {
+            None => connection.read(deadline.left().map_err(|_| connection.late(TIME))?)?,
+            Some(Heard::Returned) => is_returned = true,
+            Some(Heard::Confirmed) if is_returned => return Err(Error::Unrouted),
+            Some(Heard::Confirmed) => return Ok(()),
+            Some(Heard::NotTaken) => return Err(Error::NotTaken),
+            Some(Heard::Delivery(_)) => {}
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::net::Ipv6Addr;
 
-use plimsoll_net::url::{bracketed, is_host};
+use crate::url::{bracketed, is_host};
 
 /// A broker and who we are there.
 #[derive(Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Broker {
     pub vhost: String,
     /// `guest` where nothing is said.
     pub user: String,
-    /// `guest` where nothing is said, as with Shoal's agents.
+    /// `guest` where nothing is said.
     pub password: String,
 }
 
@@ -37,8 +37,8 @@ pub enum BrokerError {
     Slash,
     /// A password, which is not repeated.
     #[error(
-        "a password in a URL is seen by everybody on the host: put it into a file, named by \
-         --amqp-password-file, or into the environment variable SHOAL_AMQP_PASSWORD"
+        "a password in a URL is seen by everybody on the host: put it into a file, or into the \
+         environment"
     )]
     Password,
 }

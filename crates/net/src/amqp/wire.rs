@@ -11,11 +11,11 @@ use plimsoll_units::truncate;
 const MAX_LEVELS: usize = 4;
 
 /// A name of a table, and its value if that is a text.
-pub(super) type Entry<'a> = (&'a [u8], Option<&'a [u8]>);
+pub type Entry<'a> = (&'a [u8], Option<&'a [u8]>);
 
 /// What is left of a payload.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fields<'a>(pub(super) &'a [u8]);
+pub struct Fields<'a>(pub &'a [u8]);
 
 impl<'a> Fields<'a> {
     fn take(&mut self, count: usize) -> Result<&'a [u8], Error> {
@@ -59,7 +59,10 @@ impl<'a> Fields<'a> {
     }
 
     /// The next name and value of a table, the value if it is a text; `None` at its end.
-    pub(super) fn entry(&mut self) -> Result<Option<Entry<'a>>, Error> {
+    ///
+    /// # Errors
+    /// [`Error::Malformed`].
+    pub fn entry(&mut self) -> Result<Option<Entry<'a>>, Error> {
         if self.0.is_empty() {
             return Ok(None);
         }
@@ -131,10 +134,14 @@ impl Push for Vec<u8> {
 
 /// A value of a table that we send.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Value<'a> {
+pub enum Value<'a> {
+    /// A text.
     Text(&'a str),
+    /// Yes or no.
     Flag(bool),
+    /// A number.
     Number(u32),
+    /// A table.
     Table(&'a [(&'a str, Value<'a>)]),
 }
 

@@ -9,9 +9,10 @@ use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
+use super::channel::Arriving;
 use super::wire::Fields;
 use super::{Broker, Error, method};
-use plimsoll_net::http::client::{Deadline, Dial, Peer, Wire};
+use crate::http::client::{Deadline, Dial, Peer, Wire};
 
 /// The longest frame: a heartbeat of 8 KiB in one, and more of them in one read.
 const FRAME_BYTES: u32 = 16 * 1024;
@@ -25,8 +26,11 @@ const END: u8 = 0xce;
 /// How long a write may take: the broker is to read.
 const WRITE: Duration = Duration::from_secs(5);
 
+/// A frame that holds a method.
 pub(super) const METHOD: u8 = 1;
+/// A frame with what comes before the body of a message.
 pub(super) const HEADER: u8 = 2;
+/// A frame with a part of the body of a message.
 pub(super) const BODY: u8 = 3;
 const HEARTBEAT: u8 = 8;
 /// What a broker says that expects TLS.
@@ -38,13 +42,14 @@ const CHANNEL: u16 = 1;
 /// A frame that was read, until the next is.
 #[derive(Debug, Clone)]
 pub(super) struct Frame {
+    /// [`METHOD`], [`HEADER`] or [`BODY`].
     pub(super) kind: u8,
     channel: u16,
     payload: Range<usize>,
 }
 
 /// A connection with one open channel.
-pub(super) struct Connection {
+pub struct Connection {
     wire: Box<dyn Wire>,
     /// The time-out that the socket has.
     limit: Duration,
@@ -57,12 +62,17 @@ pub(super) struct Connection {
     said: Instant,
     /// Why the broker takes no messages now, in its words.
     blocked: Option<String>,
+    /// The message of which parts have come.
+    pub(super) arriving: Arriving,
 }
 
 impl Connection {
     /// Connects, says who we are and opens the channel. `name` is what the broker shows of us.
     /// Each side is to hear the other once a `heartbeat`, or a connection is given up.
-    pub(super) fn open(
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn open(
         dial: &dyn Dial,
         broker: &Broker,
         name: &str,
@@ -81,6 +91,7 @@ impl Connection {
             heard: now,
             said: now,
             blocked: None,
+            arriving: Arriving::default(),
         };
         connection.write(b"AMQP\0\0\x09\x01")?;
         connection.greet(broker, name, heartbeat, deadline)?;
@@ -146,7 +157,7 @@ impl Connection {
     }
 
     /// Sends a message.
-    pub(super) fn publish(
+    pub(super) fn send_message(
         &mut self,
         method: &[u8],
         header: &[u8],
@@ -162,12 +173,15 @@ impl Connection {
     }
 
     /// Opens the channel again, which the broker closed.
-    pub(super) fn reopen(&mut self, deadline: &Deadline) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn reopen(&mut self, deadline: &Deadline) -> Result<(), Error> {
         self.call(&method::channel_open(), method::CHANNEL_OPEN_OK, deadline)
     }
 
     /// Says goodbye to the broker, and does not wait for long.
-    pub(super) fn close(mut self) {
+    pub fn close(mut self) {
         let deadline = Deadline::after(Duration::from_secs(1));
         if self.send(0, &method::connection_close()).is_ok() {
             // It is closed whatever the broker says.
@@ -183,7 +197,7 @@ impl Connection {
         deadline: &Deadline,
     ) -> Result<Range<usize>, Error> {
         loop {
-            let Some(frame) = self.next()? else {
+            let Some(frame) = self.next_frame()? else {
                 let left = deadline.left().map_err(|_| Error::Late(WRITE))?;
                 self.read(left)?;
                 continue;
@@ -200,7 +214,7 @@ impl Connection {
 
     /// The next frame of what has been read, if it is there as a whole. The broker's closings are
     /// answered, and are errors.
-    pub(super) fn next(&mut self) -> Result<Option<Frame>, Error> {
+    pub(super) fn next_frame(&mut self) -> Result<Option<Frame>, Error> {
         while let Some(frame) = self.parse()? {
             match frame.kind {
                 HEARTBEAT => {}
@@ -216,7 +230,8 @@ impl Connection {
     }
 
     /// Why no answer came in this time: the broker is late, or said that it takes no messages.
-    pub(super) fn late(&self, time: Duration) -> Error {
+    #[must_use]
+    pub fn late(&self, time: Duration) -> Error {
         match &self.blocked {
             Some(why) => Error::Blocked(why.clone()),
             None => Error::Late(time),
@@ -278,7 +293,10 @@ impl Connection {
 
     /// Waits for more, at most so long. Frames that were read before are gone. Says that we live
     /// where that is due, and notices a broker that does not.
-    pub(super) fn read(&mut self, wait: Duration) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// [`Error`]: the connection is over.
+    pub fn read(&mut self, wait: Duration) -> Result<(), Error> {
         self.input.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
         let room = self.unread.end + READ_BYTES;
@@ -358,12 +376,10 @@ mod tests {
     use std::io::{self, Read, Write};
     use std::time::Duration;
 
-    use plimsoll_workload::random::Stream;
-
     use super::{BODY, Connection, HEADER, METHOD, push_frame};
     use crate::amqp::wire::Push as _;
     use crate::amqp::{Broker, method};
-    use plimsoll_net::http::client::{Deadline, Dial, Error, Peer, Wire};
+    use crate::http::client::{Deadline, Dial, Error, Peer, Wire};
 
     /// What a broker says, whatever it hears, in pieces of so many bytes.
     #[derive(Clone)]
@@ -430,7 +446,12 @@ mod tests {
         ] {
             push_frame(&mut out, METHOD, channel, &payload);
         }
-        push_frame(&mut out, HEADER, 1, &method::content_header(3, &[("a", "b".to_owned())]));
+        push_frame(
+            &mut out,
+            HEADER,
+            1,
+            &method::content_header(3, "text/plain", &[("a", "b".to_owned())]),
+        );
         push_frame(&mut out, super::HEARTBEAT, 0, &[]);
         push_frame(&mut out, BODY, 1, b"{ }");
         out
@@ -443,7 +464,7 @@ mod tests {
         let opened = Connection::open(says, &broker, "test", time, &Deadline::after(time));
         let Ok(mut connection) = opened else { return frames };
         loop {
-            while let Ok(Some(frame)) = connection.next() {
+            while let Ok(Some(frame)) = connection.next_frame() {
                 frames.push((frame.kind, connection.payload(&frame).to_vec()));
             }
             if connection.read(time).is_err() {
@@ -520,7 +541,7 @@ mod tests {
         let mut connection = Connection::open(&says, &broker, "test", time, &deadline).unwrap();
         assert_eq!(connection.late(time).reason(), "away");
         while connection.read(time).is_ok() {
-            while connection.next().unwrap().is_some() {}
+            while connection.next_frame().unwrap().is_some() {}
         }
         let late = connection.late(time);
         assert_eq!((late.reason(), late.to_string().contains("low on memory")), ("blocked", true));
@@ -530,8 +551,12 @@ mod tests {
     #[test]
     fn what_is_not_understood_ends_the_connection_and_nothing_else() {
         let whole = session();
-        let mut random = Stream::named(1, "broker");
-        let mut below = |most: usize| usize::try_from(random.below(most as u64)).unwrap();
+        // Any sequence will do: Knuth's linear congruences.
+        let mut state = 1_u64;
+        let mut below = |most: usize| {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            usize::try_from(state >> 33).unwrap() % most
+        };
         for _ in 0..20_000 {
             let mut bytes = whole.clone();
             for _ in 0..=below(4) {

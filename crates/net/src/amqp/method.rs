@@ -1,10 +1,10 @@
-//! The methods of AMQP 0-9-1 that an agent and a registry need, as payloads of frames.
+//! The methods of AMQP 0-9-1 that are needed here, as payloads of frames.
 //!
 //! Source: the specification's XML, `amqp0-9-1.xml`, and RabbitMQ's extensions (publisher
 //! confirms, `basic.nack`, `connection.blocked`).
 
-use super::Error;
 use super::wire::{Fields, Push as _, Value, push_table};
+use super::{Error, Exchange, Queue};
 
 /// A method by its class and its number there.
 pub(super) type Method = (u16, u16);
@@ -71,7 +71,7 @@ pub(super) fn start_ok(name: &str, user: &str, password: &str) -> Vec<u8> {
         push_table(
             out,
             &[
-                ("product", Value::Text("plimsoll shoal")),
+                ("product", Value::Text("plimsoll")),
                 ("version", Value::Text(env!("CARGO_PKG_VERSION"))),
                 ("connection_name", Value::Text(name)),
                 ("capabilities", Value::Table(&capabilities)),
@@ -110,35 +110,31 @@ pub(super) fn channel_open() -> Vec<u8> {
     method(CHANNEL_OPEN, |out| out.push(0))
 }
 
-/// A topic exchange as Shoal's own server declares it: not durable, not deleted by itself, not
-/// internal, no arguments. Any other declaration of the same name would be refused.
-pub(super) fn exchange_declare(exchange: &str) -> Vec<u8> {
+/// An exchange that is neither deleted by itself nor internal, without arguments.
+pub(super) fn exchange_declare(exchange: Exchange<'_>) -> Vec<u8> {
+    const DURABLE: u8 = 1 << 1;
+    let Exchange { name, kind, is_durable } = exchange;
     method(EXCHANGE_DECLARE, |out| {
         out.extend_from_slice(&[0, 0]);
-        out.short_string(exchange);
-        out.short_string("topic");
-        out.push(0);
+        out.short_string(name);
+        out.short_string(kind);
+        out.push(if is_durable { DURABLE } else { 0 });
         push_table(out, &[]);
     })
 }
 
-/// A queue for this connection only, deleted with it, that drops its oldest messages when it is
-/// full and each when it is `ttl_ms` old.
-pub(super) fn queue_declare(queue: &str, ttl_ms: u32, most: u32) -> Vec<u8> {
+pub(super) fn queue_declare(queue: Queue<'_>) -> Vec<u8> {
+    const DURABLE: u8 = 1 << 1;
     const EXCLUSIVE: u8 = 1 << 2;
     const AUTO_DELETE: u8 = 1 << 3;
+    let Queue { name, is_durable, is_exclusive, arguments } = queue;
+    let durable = if is_durable { DURABLE } else { 0 };
+    let exclusive = if is_exclusive { EXCLUSIVE | AUTO_DELETE } else { 0 };
     method(QUEUE_DECLARE, |out| {
         out.extend_from_slice(&[0, 0]);
-        out.short_string(queue);
-        out.push(EXCLUSIVE | AUTO_DELETE);
-        push_table(
-            out,
-            &[
-                ("x-message-ttl", Value::Number(ttl_ms)),
-                ("x-max-length", Value::Number(most)),
-                ("x-overflow", Value::Text("drop-head")),
-            ],
-        );
+        out.short_string(name);
+        out.push(durable | exclusive);
+        push_table(out, arguments);
     })
 }
 
@@ -198,9 +194,12 @@ const CONTENT_TYPE: u16 = 1 << 15;
 const CONTENT_ENCODING: u16 = 1 << 14;
 const HEADERS: u16 = 1 << 13;
 
-/// What comes before a body of JSON: its length and properties. Shoal's agents send no other
-/// property than its type.
-pub(super) fn content_header(length: usize, headers: &[(&str, String)]) -> Vec<u8> {
+/// What comes before a body: its length, its type, and headers where there are some.
+pub(super) fn content_header(
+    length: usize,
+    content_type: &str,
+    headers: &[(&str, String)],
+) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
     out.extend_from_slice(&60_u16.to_be_bytes());
     out.extend_from_slice(&[0, 0]);
@@ -209,7 +208,7 @@ pub(super) fn content_header(length: usize, headers: &[(&str, String)]) -> Vec<u
         headers.iter().map(|(name, text)| (*name, Value::Text(text.as_str()))).collect();
     let with = if headers.is_empty() { 0 } else { HEADERS };
     out.extend_from_slice(&(CONTENT_TYPE | with).to_be_bytes());
-    out.short_string("application/json");
+    out.short_string(content_type);
     if !headers.is_empty() {
         push_table(&mut out, &headers);
     }
