@@ -82,4 +82,42 @@ fn the_load_of_others_is_told_over_time_or_it_is_said_why_not() {
     place.plimsoll(&[&infer[..], &["--max-time", "1s"]].concat()).ended_with(2);
     let served = ["infer", &searched, "--probe", &url, "--prometheus", "9464"];
     place.plimsoll(&served).ended_with(2).says(&["--every"]);
+    for (more, words) in [
+        (&["--every", "0s"][..], "1s or more"),
+        (&["--every", "3s", "--for", "2s", "--rate", "100/s"], "no stretch would end"),
+        (&["--every", "2s", "--rate", "100/s", "--set", "repeat=2"], "leave `repeat` out"),
+        (&["--every", "2s", "--rate", "100/s", "--set", "load.warm_up=1s"], "leave `warm_up` out"),
+        (&["--every", "2s", "--rate", "100/s", "--set", "load.rate=5/s"], "say --rate"),
+        (&["--rate", "9k/s"], "below the capacity"),
+    ] {
+        let words_of_command = [&["infer", &searched, "--probe", &url][..], more].concat();
+        place.plimsoll(&words_of_command).ended_with(2).says(&[words]);
+    }
+}
+
+/// Failures are answered fast: they are no load. Who reads no more ends it.
+#[test]
+fn a_server_that_fails_has_no_load_that_is_told_and_nobody_probes_for_no_reader() {
+    let place = Place::new();
+    place.write("search.toml", SEARCH);
+    place.plimsoll(&["run", "search.toml", "--simulated", "-q", "--out", "searched"]).ended_with(0);
+    let searched = place.runs("searched").remove(0).display().to_string();
+    let target = place.target(&["--service-time", "exp:4ms", "--errors", "30%"]);
+    let url = target.url();
+    let once = ["infer", &searched, "--probe", &url, "--rate", "50/s", "--json"];
+    let done = place.plimsoll(&once);
+    let of: Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!(of["declined"]["reason"], "failing", "{of}");
+    let infer = format!(
+        "{PLIMSOLL} infer {searched} --probe {url} --every 2s --rate 100/s --out told --json"
+    );
+    // It would go on for a day.
+    let piped = place.start(place.command("sh", &["-c", &format!("{infer} | head -1")]));
+    let done = piped.wait();
+    let first: Value = serde_json::from_str(&done.out).unwrap();
+    let reason = &first["declined"]["reason"];
+    assert!(reason == "failing" || reason == "generator_late", "{first}");
+    assert!(first["failed"].as_u64() > Some(0) && first["load_per_s"].is_null(), "{first}");
+    let run = place.runs("told").remove(0);
+    assert!(run.ends_with(first["run"].as_str().unwrap()), "{first}");
 }

@@ -56,6 +56,13 @@ impl Interrupts {
         self.count.load(Ordering::Relaxed)
     }
 
+    /// Ends what goes on as the user's interrupt would.
+    pub(crate) fn interrupt(&self) {
+        let (was, is) = (0, 1);
+        // One that has been interrupted ends already.
+        let _ = self.count.compare_exchange(was, is, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
     /// A flag that is set by the first.
     pub(crate) fn flag() -> std::io::Result<Arc<AtomicBool>> {
         Self::set_by(&[SIGINT, SIGTERM, SIGHUP])

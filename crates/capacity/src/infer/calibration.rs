@@ -107,6 +107,8 @@ pub struct Calibration {
     pub bound_s: f64,
     /// Steady windows, by rising rate.
     pub levels: Vec<Level>,
+    /// The longest response in them, at least the bound; seconds.
+    pub longest_s: f64,
     /// Response times at the lowest loads, rising, of equal weight.
     pub service_s: Vec<f64>,
     /// Whether the search looked at low and middle loads for their own sake, at each of [`SHARES`].
@@ -133,6 +135,8 @@ impl Calibration {
         let mut windows: Vec<&WindowRow> = result.windows.iter().filter(steady).collect();
         windows.sort_by(|a, b| a.offered_per_s.total_cmp(&b.offered_per_s));
         let levels: Vec<Level> = windows.iter().map(|window| level(window, bound_s)).collect();
+        let longest_us = windows.iter().filter_map(|window| window.response_us.max);
+        let longest_s = longest_us.fold(bound_s, |longest, us| longest.max(us / 1e6));
         let requests: f64 = levels.iter().map(|level| level.n).sum();
         let lowest = levels.first().map_or(f64::INFINITY, |level| level.rate / capacity);
         if levels.len() < LEAST_WINDOWS || requests < LEAST_REQUESTS || lowest > LOW {
@@ -152,6 +156,7 @@ impl Calibration {
             uncertainty: result.ci95.map(|(low, high)| (high - low) / (2.0 * capacity)),
             saturation_per_s: result.saturation_per_s,
             bound_s,
+            longest_s,
             service_s: service(&windows, capacity),
             has_low_loads: result.windows.iter().filter(looked).count() >= SHARES.len(),
             levels,

@@ -45,7 +45,8 @@ const MOST_NEEDED: f64 = 1e9;
 pub struct Probe {
     /// When it was due, seconds since the first one might have been.
     pub due_s: f64,
-    /// Its response time in seconds; `None` where it failed.
+    /// Its response time in seconds, or how long it was waited for in vain; `None` where it failed
+    /// before an answer would have been slow.
     pub response_s: Option<f64>,
 }
 
@@ -68,7 +69,7 @@ pub struct Estimate {
 pub enum Fits {
     /// A load explains it.
     Well,
-    /// It is below what no load at all explains.
+    /// It is below what no load at all explains, or what the probes alone would make it.
     Faster,
     /// It is beyond what the highest load explains.
     Slower,
@@ -139,6 +140,12 @@ impl Table {
         let chance = self.at(mean).chance;
         let (scatter, freedom) = scatter(&times, mean, chance);
         Some(self.explain(Observed { mean, n, scatter, freedom }))
+    }
+
+    /// The highest load that is told, the probes taken off.
+    #[must_use]
+    pub fn highest(&self) -> f64 {
+        self.rows.last().map_or(0.0, |row| row.rate - self.probe_rate).max(0.0)
     }
 
     /// Half the width of the interval at a load, in requests a second, by so many probes.
@@ -218,6 +225,8 @@ impl Table {
             }
         };
         let without = |rate: f64| (rate - self.probe_rate).max(0.0);
+        // The probes themselves are more than all that this explains.
+        let fits = if high(1.0) < self.probe_rate { Fits::Faster } else { fits };
         Estimate {
             load_per_s: without(here.rate),
             ci95: (without(low(-1.0)), without(high(1.0))),

@@ -53,7 +53,7 @@ pub struct Probed {
     pub step: Step,
     /// For how long was probed, seconds.
     pub seconds: f64,
-    /// Probes that failed by the target's fault.
+    /// Probes that failed by the target's fault, before an answer would have been slow.
     pub failed: u64,
     /// Whether the generator itself was late.
     pub generator_limited: bool,
@@ -84,7 +84,7 @@ pub fn probe(
     plimsoll_load::sys::give_way();
     session.offer(0, &Times::Schedule(Arc::new(schedule), Arrivals::Poisson));
     session.end_at(length_ns.min(nanoseconds(sending.seconds)));
-    let mut seen = ProbeResults::default();
+    let mut seen = ProbeResults { bound_s: probing.bound_s(), ..ProbeResults::default() };
     let mut step = probing.next(None);
     while let Step::Probe(more) = step {
         listener.probes(probing.probes(), probing.probes() + more);
@@ -130,6 +130,8 @@ pub fn probe(
 struct ProbeResults {
     /// Not shown yet.
     waiting: Vec<Probe>,
+    /// An answer that takes longer is slow.
+    bound_s: f64,
     ended: u64,
     failed: u64,
     late: Histogram,
@@ -140,7 +142,7 @@ struct ProbeResults {
 impl ProbeResults {
     fn take(&mut self, sample: &Sample) {
         self.ended += 1;
-        if let Some(probe) = probe_of(sample) {
+        if let Some(probe) = probe_of(sample, self.bound_s) {
             self.failed += u64::from(probe.response_s.is_none());
             self.waiting.push(probe);
         }
@@ -160,13 +162,14 @@ impl ProbeResults {
     }
 }
 
-/// What a request says of the target; `None` where it failed by no fault of that.
-pub(super) fn probe_of(sample: &Sample) -> Option<Probe> {
+/// What a request says of the target; `None` where it failed by no fault of that. One that was
+/// waited for longer than the bound has taken so long, whatever came of it.
+pub(super) fn probe_of(sample: &Sample, bound_s: f64) -> Option<Probe> {
     if sample.error.is_some_and(|kind| !is_targets(kind)) {
         return None;
     }
-    let response_ns = sample.done_ns.saturating_sub(sample.due_ns);
-    let response_s = sample.error.is_none().then_some(response_ns as f64 / 1e9);
+    let took_s = sample.done_ns.saturating_sub(sample.due_ns) as f64 / 1e9;
+    let response_s = (sample.error.is_none() || took_s >= bound_s).then_some(took_s);
     Some(Probe { due_s: sample.due_ns as f64 / 1e9, response_s })
 }
 

@@ -21,6 +21,11 @@ const FLUKE: f64 = 2.0;
 const HARDLY_SEEN: f64 = 0.5;
 /// Where this many times as many probes would not do, the curve is flat.
 const A_FEW_TIMES: f64 = 20.0;
+/// More than this share of the probes are explained by no load: they failed at once, or took far
+/// longer than any response that the search saw.
+const ODD: f64 = 0.01;
+/// So many times the longest response of the search is far longer.
+const FAR: f64 = 2.0;
 /// It goes on where the interval could still come to within this factor of what is asked for.
 const HOPE: f64 = 1.25;
 
@@ -75,6 +80,11 @@ pub enum Why {
     Slower,
     /// No probe was answered.
     Unanswered,
+    /// Probes failed, and sooner than a slow server would have answered them.
+    Failing,
+    /// Responses took far longer than any that the search saw: the server stood still, or what had
+    /// piled up was being answered.
+    Stalled,
     /// More probes would tell it, a few times as many as there were.
     Few,
     /// The generator itself was late.
@@ -83,13 +93,15 @@ pub enum Why {
 
 impl Why {
     /// Every reason.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Flat,
         Self::Coarse,
         Self::Ended,
         Self::Faster,
         Self::Slower,
         Self::Unanswered,
+        Self::Failing,
+        Self::Stalled,
         Self::Few,
         Self::Late,
     ];
@@ -104,6 +116,8 @@ impl Why {
             Self::Faster => "faster_than_calibrated",
             Self::Slower => "slower_than_calibrated",
             Self::Unanswered => "unanswered",
+            Self::Failing => "failing",
+            Self::Stalled => "stalled",
             Self::Few => "too_few_probes",
             Self::Late => "generator_late",
         }
@@ -134,6 +148,12 @@ impl Probing {
         Ok(Self { settings, table, calibration, probes: Vec::new(), look })
     }
 
+    /// An answer that takes longer is slow, seconds.
+    #[must_use]
+    pub fn bound_s(&self) -> f64 {
+        self.calibration.bound_s
+    }
+
     /// So many responses are known.
     #[must_use]
     pub fn probes(&self) -> u64 {
@@ -158,8 +178,9 @@ impl Probing {
         if known < self.look {
             return Step::Probe(self.look - known);
         }
-        let (Some(estimate), true) = (self.estimate(), self.is_answered()) else {
-            return self.decline(Why::Unanswered, None);
+        let estimate = match self.estimate() {
+            Ok(estimate) => estimate,
+            Err(why) => return self.decline(why, None),
         };
         match self.judge(&estimate) {
             Some(step) => step,
@@ -179,8 +200,9 @@ impl Probing {
     /// What is to be said where it has to end now.
     #[must_use]
     pub fn conclude(&self) -> Step {
-        let (Some(estimate), true) = (self.estimate(), self.is_answered()) else {
-            return self.decline(Why::Unanswered, None);
+        let estimate = match self.estimate() {
+            Ok(estimate) => estimate,
+            Err(why) => return self.decline(why, None),
         };
         if self.probes() >= FIRST_LOOK / 2
             && let Some(step) = self.judge(&estimate)
@@ -193,8 +215,9 @@ impl Probing {
     /// What probes say that are all that there will be, and the only ones; never [`Step::Probe`].
     pub fn judge_all(&mut self, probes: Vec<Probe>) -> Step {
         self.probes = probes;
-        let (Some(estimate), true) = (self.estimate(), self.is_answered()) else {
-            return self.decline(Why::Unanswered, None);
+        let estimate = match self.estimate() {
+            Ok(estimate) => estimate,
+            Err(why) => return self.decline(why, None),
         };
         let known = self.probes();
         if known < FIRST_LOOK / 2 {
@@ -208,20 +231,32 @@ impl Probing {
         })
     }
 
-    fn is_answered(&self) -> bool {
-        self.probes.iter().any(|probe| probe.response_s.is_some())
-    }
-
-    fn estimate(&self) -> Option<Estimate> {
-        self.table.estimate(&self.probes)
+    /// What the probes say, or why they say nothing of a load.
+    fn estimate(&self) -> Result<Estimate, Why> {
+        let responses = || self.probes.iter().filter_map(|probe| probe.response_s);
+        let (all, answered) = (self.probes.len(), responses().count());
+        if answered == 0 {
+            return Err(Why::Unanswered);
+        }
+        let most = ODD * all as f64;
+        if (all - answered) as f64 > most {
+            return Err(Why::Failing);
+        }
+        let estimate = self.table.estimate(&self.probes).ok_or(Why::Unanswered)?;
+        // Who is overloaded answers late, too.
+        let far = responses().filter(|of| *of > FAR * self.calibration.longest_s).count();
+        if far as f64 > most && estimate.fits != Fits::Slower {
+            return Err(Why::Stalled);
+        }
+        Ok(estimate)
     }
 
     /// An answer, or none at any number of probes.
     fn judge(&self, estimate: &Estimate) -> Option<Step> {
         let (low, high) = estimate.ci95;
         match estimate.fits {
-            Fits::Faster => Some(self.decline(Why::Faster, Some(*estimate))),
-            Fits::Slower => Some(self.decline(Why::Slower, Some(*estimate))),
+            Fits::Faster => Some(self.decline(Why::Faster, None)),
+            Fits::Slower => Some(self.decline(Why::Slower, None)),
             Fits::Well => {
                 let narrow = 0.5 * (high - low) <= self.half() && self.is_told(estimate);
                 narrow.then_some(Step::Done(*estimate))
@@ -232,13 +267,16 @@ impl Probing {
     /// Whether what is narrow is no fluke. Where the curve is flat the interval is narrow only for
     /// those whose probes were slow by chance, and where it is cut off at no load at all only for
     /// those whose probes were fast: such an interval is told where a load at its upper end could
-    /// be. Where low loads were hardly seen, a curve that is too low by chance makes such a load
-    /// seem high enough to be told.
+    /// be. The same holds for one that is cut off at the saturation, and its lower end. Where low
+    /// loads were hardly seen, a curve that is too low by chance makes such a load seem high enough
+    /// to be told.
     fn is_told(&self, estimate: &Estimate) -> bool {
         let (low, high) = estimate.ci95;
         let at_high = || self.table.half_width(high, self.probes() as f64);
         let below = estimate.load_per_s - estimate.conceivable_from;
-        let is_whole = low > 0.0 || at_high() <= self.half();
+        let at_low = || self.table.half_width(low, self.probes() as f64);
+        let is_whole = (low > 0.0 || at_high() <= self.half())
+            && (high < self.table.highest() || at_low() <= self.half());
         below <= FLUKE * self.half() && is_whole && self.is_seen(low)
     }
 

@@ -45,7 +45,7 @@ pub struct MomentResult {
     pub from: String,
     /// When it ended.
     pub until: String,
-    /// Probes of it that failed by the target's fault.
+    /// Probes of it that failed by the target's fault, before an answer would have been slow.
     pub failed: u64,
     /// What is told of it.
     #[serde(flatten)]
@@ -56,7 +56,8 @@ pub struct MomentResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeclinedResult {
     /// `flat`, `coarse_calibration`, `ended_early`, `faster_than_calibrated`,
-    /// `slower_than_calibrated`, `unanswered`, `too_few_probes` or `generator_late`.
+    /// `slower_than_calibrated`, `unanswered`, `failing`, `stalled`, `too_few_probes` or
+    /// `generator_late`.
     pub reason: String,
     /// How many probes would be needed, about; `None` where no number is enough, or it is not a
     /// matter of their number.
@@ -131,6 +132,11 @@ impl Why {
                 "responses are slower than under any load that the server was seen to sustain"
             }
             Self::Unanswered => "no probe was answered",
+            Self::Failing => "more than 1% of the probes failed: failures say nothing of a load",
+            Self::Stalled => {
+                "responses took far longer than any that the search saw: the server stood still, \
+                 or what had piled up was being answered"
+            }
             Self::Few => "too few probes for the interval that is asked for",
             Self::Late => "this program was late itself",
         }

@@ -12,7 +12,7 @@ use plimsoll_capacity::infer::probing::{Probing, Settings, Step, Why};
 use plimsoll_capacity::result::CapacityResult;
 use plimsoll_capacity::search::Search;
 use plimsoll_capacity::simulated::Simulated;
-use plimsoll_runs::{Interval, Phase, Sample, Tag};
+use plimsoll_runs::{ErrorKind, Interval, Phase, Sample, Tag};
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::service_model::{ServiceModel, ServiceTime};
 use proptest::prelude::*;
@@ -119,6 +119,7 @@ fn what_waits_at_low_load_is_not_taken_for_service() {
         uncertainty: Some(0.04),
         saturation_per_s: Some(saturation),
         bound_s,
+        longest_s: 1.0,
         levels: seen.iter().chain(&near).map(level).collect(),
         service_s: (0..20).map(quantile).collect(),
         has_low_loads: false,
@@ -293,8 +294,9 @@ fn a_server_that_hangs_says_nothing_and_that_is_told() {
         _ => None,
     };
     let all: Vec<Option<Why>> = over.iter().map(why).collect();
-    // The fourth has answers that were waited for, of which the load is told as one that waits.
+    // In the fourth, what had piled up was answered.
     assert_eq!(all[..3], [None, Some(Why::Slower), Some(Why::Slower)]);
+    assert_eq!(all[3], Some(Why::Stalled));
     assert_eq!((all.len(), all[4], over[4].failed), (5, None, 0));
 }
 
@@ -327,6 +329,103 @@ fn moments_that_say_nothing_say_why() {
         .record_n(5_000_000, 20);
     moments.second(&late);
     assert_eq!(why(moments.end(20 * SECOND_NS).into_iter().next()), Why::Late);
+}
+
+fn why(moment: &Moment) -> Option<Why> {
+    match &moment.step {
+        Step::Declined(declined) => Some(declined.why),
+        _ => None,
+    }
+}
+
+/// Probes that fail at once are fast, and those that wait for a server that stands still are slow:
+/// neither says how many others there are.
+#[test]
+fn failures_and_a_server_that_stands_still_for_a_while_are_no_load() {
+    let calibration = Calibration::of(single()).unwrap();
+    let probes = Simulated::new(queue(1), BOUND_NS, 8).probe(60.0, 20.0, 400);
+    let judged = |fails: &dyn Fn(usize) -> bool, took: &dyn Fn(f64, f64) -> f64| {
+        let mut moments = moments(&calibration);
+        let ns = |seconds: f64| (seconds * 1e9) as u64;
+        let samples = probes.iter().enumerate().map(|(number, &(due, response))| {
+            let of = sample(ns(due), ns(due + took(due, response)));
+            Sample { error: fails(number).then_some(ErrorKind::Status), ..of }
+        });
+        moments.take(&samples.collect::<Vec<_>>());
+        moments.end(20 * SECOND_NS).remove(0)
+    };
+    let as_it_is = |_: f64, response: f64| response;
+    let mended = judged(&|_| false, &as_it_is);
+    assert_ne!(why(&mended), Some(Why::Failing));
+    let failing = judged(&|number| number % 20 == 0, &as_it_is);
+    assert_eq!(why(&failing), Some(Why::Failing));
+    assert!((15..=20).contains(&failing.failed), "{}", failing.failed);
+    // One in 400 is no more than a hiccup.
+    assert_eq!(why(&judged(&|number| number == 7, &as_it_is)), why(&mended));
+    let longest = calibration.longest_s;
+    let stands = |due: f64, response: f64| match due {
+        5.0..12.0 => 12.0 - due + response,
+        _ => response,
+    };
+    assert!(longest < 3.0, "{longest}");
+    assert_eq!(why(&judged(&|_| false, &stands)), Some(Why::Stalled));
+    // What was waited for in vain, for longer than the bound, has taken so long.
+    let slow = judged(&|_| true, &|_, _| 2.0 * calibration.bound_s);
+    assert_eq!((why(&slow), slow.failed), (Some(Why::Slower), 0));
+}
+
+/// Few requests are late by themselves where this program stood still: the others waited for a
+/// connection.
+#[test]
+fn a_program_that_stood_still_says_so_of_every_moment_that_it_did_so_in() {
+    let calibration = Calibration::of(single()).unwrap();
+    let settings = Settings { probes: 200, rate_per_s: 80.0, within: 0.2 };
+    let probes = Simulated::new(queue(1), BOUND_NS, 8).probe(20.0, 80.0, 600);
+    let mut moments = Moments::new(&calibration, settings, 5 * SECOND_NS / 2).unwrap();
+    let samples: Vec<Sample> = probes
+        .iter()
+        .map(|(due, took)| sample((due * 1e9) as u64, ((due + took) * 1e9) as u64))
+        .collect();
+    moments.take(&samples);
+    for second in 0..7 {
+        let mut of =
+            Interval { start_ns: second * SECOND_NS, len_ns: SECOND_NS, ..Interval::default() };
+        let late = &mut of.phases[Phase::Measured as usize].histograms[Tag::Lateness as usize];
+        late.record_n(20_000, 80);
+        late.record_n(400_000_000, if second == 2 { 4 } else { 0 });
+        assert!(second > 0 || moments.second(&of).is_empty());
+        if second > 0 {
+            let over = moments.second(&of);
+            let late = over.iter().filter(|of| why(of) == Some(Why::Late));
+            let late: Vec<u64> = late.map(|of| of.number).collect();
+            // The third second lies in the first moment and in the second.
+            let wanted: &[u64] = match over.first().map(|of| of.number) {
+                Some(number @ 1..=2) => &[number],
+                _ => &[],
+            };
+            assert_eq!(late, wanted, "{over:?}");
+        }
+    }
+}
+
+/// Where there are connections for what is due and nobody sends it, the server is not to blame.
+#[test]
+fn a_program_that_sleeps_does_not_blame_the_server() {
+    let calibration = Calibration::of(single()).unwrap();
+    for (in_flight, wanted) in [(8, Why::Slower), (0, Why::Late)] {
+        let mut moments = moments(&calibration);
+        let second = Interval {
+            start_ns: 59 * SECOND_NS,
+            len_ns: SECOND_NS,
+            waiting: 700,
+            connections: 8,
+            in_flight,
+            oldest_outstanding_ns: 55 * SECOND_NS,
+            ..Interval::default()
+        };
+        let over = moments.second(&second);
+        assert_eq!(over.iter().map(why).collect::<Vec<_>>(), [Some(wanted); 3]);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::infer_args::Infer;
 use crate::interrupt::Interrupts;
 use crate::place::{environment, place};
-use crate::terminal::error::{FlagError, Result};
+use crate::terminal::error::{FlagError, Result, UsageError};
 use crate::terminal::screen::Screen;
 use crate::terminal::{pretty, print, say};
 use plimsoll_capacity::infer::calibration::Calibration;
@@ -32,6 +32,12 @@ const MOST_PROBES: u64 = 10_000_000;
 /// there are fewer probes for each answer.
 const USUAL_WITHIN: &str = "10%";
 const USUAL_WITHIN_EVERY: &str = "20%";
+/// What of a plan's load is the probes' own, and what says it.
+const OF_PROBES: [(&str, &str); 3] = [
+    ("load.rate", "say --rate"),
+    ("load.for", "say --for with --every"),
+    ("load.arrivals", "they come by chance"),
+];
 /// Beyond this share of the capacity probes are a load of their own.
 const HEAVY_SHARE: f64 = 0.05;
 
@@ -124,6 +130,11 @@ fn precision(args: &Infer, capacity_per_s: f64) -> Result<(f64, f64), FlagError>
         })
     };
     let rate_per_s = args.rate.as_ref().map(given).transpose()?;
+    if rate_per_s.is_some_and(|of| of >= capacity_per_s) {
+        let wanted = format!("a rate below the capacity of {}", show_rate(capacity_per_s));
+        let text = args.rate.as_deref().unwrap_or_default();
+        return Err(FlagError::new("--rate", text, wrong(&wanted, text)));
+    }
     Ok((within, rate_per_s.unwrap_or(USUAL_SHARE * capacity_per_s)))
 }
 
@@ -134,6 +145,10 @@ fn read_plan(args: &Infer, rate: &str, length: &str) -> Result<Plan> {
     for pair in &args.set {
         let setting =
             Setting::from_pair(pair).map_err(|error| FlagError::new("--set", pair, error))?;
+        if let Some((_, flag)) = OF_PROBES.into_iter().find(|(key, _)| *key == setting.key) {
+            let text = format!("--set {pair}: the probes have their own: {flag}");
+            return Err(UsageError(text).into());
+        }
         settings.push(setting);
     }
     for (key, value) in [("load.connections", "8..64"), ("load.threads", "1")] {
@@ -206,7 +221,7 @@ fn after(probed: &Probed, probes: u64) -> Vec<String> {
     let mut warnings = Vec::new();
     if probed.failed > 0 {
         warnings.push(format!(
-            "{} of {} probes failed; they count as slower than the SLO's bound",
+            "{} of {} probes failed at once; they count as slower than the SLO's bound",
             show_count(probed.failed),
             show_count(probes)
         ));

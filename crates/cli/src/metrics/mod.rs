@@ -104,7 +104,9 @@ impl Metrics {
 
     /// Takes what is told of the load of others.
     pub(crate) fn inferred(&self, moment: &MomentResult) {
-        self.figures.lock().inferred.take(moment);
+        let mut state = self.figures.lock();
+        state.inferred.take(moment);
+        state.is_scraped = false;
     }
 
     /// Adds a second of a run. Returns what a person should hear.

@@ -21,10 +21,15 @@ pub(crate) use visible::visible;
 /// Prints a text to standard output, without what is secret, and without what would steer a
 /// terminal. A reader that has gone away (`| head`) is no fault.
 pub(crate) fn print(text: &str) -> io::Result<()> {
+    print_while_read(text).map(|_| ())
+}
+
+/// Prints a text as [`print`] does. Returns whether its reader is still there.
+pub(crate) fn print_while_read(text: &str) -> io::Result<bool> {
     let mut out = io::stdout().lock();
     match out.write_all(visible(&hidden(text)).as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        result => result.map(|()| true),
     }
 }
 

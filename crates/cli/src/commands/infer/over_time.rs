@@ -8,7 +8,7 @@ use crate::metrics::Metrics;
 use crate::place::{VERSION, environment, place, run_id, unix_ns};
 use crate::terminal::error::{Result, UsageError};
 use crate::terminal::screen::Screen;
-use crate::terminal::{print, say, verdict};
+use crate::terminal::{print, print_while_read, say, verdict};
 use plimsoll_capacity::infer::calibration::Calibration;
 use plimsoll_capacity::infer::over_time::LEAST_PROBES;
 use plimsoll_capacity::infer::probing::{Settings, Why};
@@ -20,23 +20,31 @@ use plimsoll_experiment::locks::Locks;
 use plimsoll_experiment::prepare;
 use plimsoll_experiment::ready::{Ready, Takes, With};
 use plimsoll_experiment::record::{Keeps, Opening, Record};
+use plimsoll_plan::Plan;
+use plimsoll_plan::WarmUp;
 use plimsoll_runs::Run;
 use plimsoll_runs::experiment::Layout;
-use plimsoll_units::{duration, show_count, show_duration, show_rate, show_share};
+use plimsoll_units::{ParseError, duration, show_count, show_duration, show_rate, show_share};
+use serde::Serialize;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
+/// Seconds are the smallest that a load is watched by.
+const SHORTEST: Duration = Duration::from_secs(1);
 /// How long it goes on where nothing is said.
 const USUAL_LENGTH: &str = "24h";
 
 /// Tells the load of each stretch of this length.
 pub(super) fn run(args: &Infer, every: &str, run: &Run, calibration: Calibration) -> Result<Exit> {
     let (within, rate_per_s) = precision(args, calibration.capacity_per_s)?;
-    let every = read("--every", every, duration)?;
+    let every = read("--every", every, length_of_stretch)?;
     let settings = settings(every.as_secs_f64(), within, rate_per_s)?;
     let length = args.length.as_deref().unwrap_or(USUAL_LENGTH);
     let plan = read_plan(args, &format!("{rate_per_s}/s"), length)?;
+    is_one_load(&plan)?;
+    let left = cut(read("--for", length, duration)?, every)?;
     let here = std::env::current_dir()?;
     let place = place(&here);
     let prepared = prepare(&plan, &place, true)?;
@@ -45,13 +53,9 @@ pub(super) fn run(args: &Infer, every: &str, run: &Run, calibration: Calibration
     }
     let metrics = metrics(args)?;
     let (interrupts, id) = (Interrupts::watch()?, run_id(unix_ns()));
-    let quiet = args.quiet || args.json;
-    if !quiet {
-        say(&before(&settings, every.as_secs_f64()));
-    }
+    say_before(args, &settings, (every, left));
     let every_ns = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
-    let calibrated = run.meta().id.clone();
-    let inference = Inference { calibration, id: calibrated, settings, every_ns };
+    let inference = Inference { calibration, id: run.meta().id.clone(), settings, every_ns };
     let length = (prepared.offer.duration_ns(), prepared.warmup_ns);
     let ready = Ready::inferred(plan, prepared, &here, inference)?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("runs"));
@@ -68,11 +72,16 @@ pub(super) fn run(args: &Infer, every: &str, run: &Run, calibration: Calibration
         version: VERSION,
         now_ns: unix_ns,
     });
-    let course = Mutex::new(Course { is_json: args.json, ..Course::default() });
+    let course = Mutex::new(Course { is_json: args.json, run: id.clone(), ..Course::default() });
     let hear = |news: &News<'_>| {
         if let News::Inferred(moment) = news {
             metrics.iter().for_each(|metrics| metrics.inferred(moment));
-            course.lock().unwrap_or_else(PoisonError::into_inner).hear(moment);
+            let mut course = course.lock().unwrap_or_else(PoisonError::into_inner);
+            course.hear(moment);
+            // Nobody reads it any more.
+            if course.is_unread || course.fault.is_some() {
+                interrupts.interrupt();
+            }
         }
     };
     let screen = Screen::new(true, &interrupts).of_load(length, metrics.clone()).heard_by(&hear);
@@ -97,6 +106,33 @@ pub(super) fn run(args: &Infer, every: &str, run: &Run, calibration: Calibration
     executed?;
     let Some(path) = path else { return Ok(Exit::Incomplete) };
     course.conclude(&path)
+}
+
+/// Refuses what would mix the stretches of several loads, or put a warm-up into them.
+fn is_one_load(plan: &Plan) -> Result<()> {
+    let text = match () {
+        () if plan.repeat != 1 => "repeat probes that go on: leave `repeat` out",
+        () if plan.load.warm_up != WarmUp::Lasting(Duration::ZERO) => {
+            "warm up by probes, each of which counts: leave `warm_up` out"
+        }
+        () => return Ok(()),
+    };
+    Err(UsageError(text.to_owned()).into())
+}
+
+/// What is left of a length behind its last whole stretch.
+fn cut(length: Duration, every: Duration) -> Result<Duration> {
+    let stretches = length.as_nanos() / every.as_nanos().max(1);
+    if stretches == 0 {
+        let [length, every] = [length, every].map(|of| show_seconds(of.as_secs_f64()));
+        let text = format!(
+            "tell a load each {every} within {length}: no stretch would end; say a longer --for, \
+             or a shorter --every"
+        );
+        return Err(UsageError(text).into());
+    }
+    let whole = every.saturating_mul(u32::try_from(stretches).unwrap_or(u32::MAX));
+    Ok(length.saturating_sub(whole))
 }
 
 /// How each stretch is probed: with all probes that are due in it.
@@ -126,6 +162,24 @@ fn metrics(args: &Infer) -> Result<Option<Metrics>> {
     Ok(Some(metrics))
 }
 
+fn length_of_stretch(text: &str) -> Result<Duration, ParseError> {
+    match duration(text)? {
+        every if every >= SHORTEST => Ok(every),
+        _ => Err(ParseError::new("1s or more", text, 0, text.len())),
+    }
+}
+
+/// Says what is about to be done; `left` lies behind the last stretch.
+fn say_before(args: &Infer, settings: &Settings, (every, left): (Duration, Duration)) {
+    if !left.is_zero() {
+        let left = show_seconds(left.as_secs_f64());
+        say(&format!("note: the last {left} are of no stretch: --for is no multiple of --every"));
+    }
+    if !args.quiet && !args.json {
+        say(&before(settings, every.as_secs_f64()));
+    }
+}
+
 fn before(settings: &Settings, every_s: f64) -> String {
     format!(
         "{}, about {} probes each {}",
@@ -145,10 +199,23 @@ fn show_seconds(seconds: f64) -> String {
 #[derive(Default)]
 struct Course {
     is_json: bool,
+    /// The id of the run that keeps it.
+    run: String,
     loads: Vec<f64>,
     moments: u64,
+    /// Whether whoever read it has gone away.
+    is_unread: bool,
     /// Why nothing could be printed.
     fault: Option<crate::terminal::error::Error>,
+}
+
+/// A stretch for a program.
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    moment: &'a MomentResult,
+    /// The id of the run that keeps it.
+    run: &'a str,
 }
 
 impl Course {
@@ -156,11 +223,15 @@ impl Course {
         self.moments += 1;
         self.loads.extend(moment.result.load_per_s);
         let printed = match self.is_json {
-            true => serde_json::to_string(moment).map_err(std::io::Error::from),
+            true => serde_json::to_string(&Line { moment, run: &self.run })
+                .map_err(std::io::Error::from),
             false => Ok(line(moment)),
         };
-        if let Err(error) = printed.and_then(|text| print(&format!("{text}\n"))) {
-            self.fault.get_or_insert(error.into());
+        match printed.and_then(|text| print_while_read(&format!("{text}\n"))) {
+            Ok(is_read) => self.is_unread |= !is_read,
+            Err(error) => {
+                self.fault.get_or_insert(error.into());
+            }
         }
     }
 
@@ -174,7 +245,8 @@ impl Course {
             let all = show_count(self.moments);
             let mut rows = vec![("told", format!("{} of {all}", show_count(told as u64)))];
             if let [low, .., high] = self.loads[..] {
-                let median = show_rate(self.loads[told / 2]);
+                let middle = 0.5 * (self.loads[(told - 1) / 2] + self.loads[told / 2]);
+                let median = show_rate(middle);
                 let (low, high) = (show_rate(low), show_rate(high));
                 rows.push(("load", format!("{low} to {high}, median {median}")));
             }
@@ -208,7 +280,14 @@ fn line(moment: &MomentResult) -> String {
             let needed = declined.as_ref().and_then(|of| of.probes_needed).map(show_count);
             let needed = needed.map(|of| format!("; about {of} probes would do"));
             let needed = needed.unwrap_or_default();
-            format!("{until}Z {:>9} {:>7}  {why}{known}{needed}", "–", "–")
+            let failed = match moment.failed {
+                0 => String::new(),
+                failed => {
+                    let probes = show_count(moment.result.probes);
+                    format!(" ({} of {probes} failed)", show_count(failed))
+                }
+            };
+            format!("{until}Z {:>9} {:>7}  {why}{failed}{known}{needed}", "–", "–")
         }
     }
 }
