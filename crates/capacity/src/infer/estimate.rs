@@ -69,7 +69,7 @@ pub struct Estimate {
 pub enum Fits {
     /// A load explains it.
     Well,
-    /// It is below what no load at all explains, or what the probes alone would make it.
+    /// It is below what the probes alone explain.
     Faster,
     /// It is beyond what the highest load explains.
     Slower,
@@ -186,7 +186,8 @@ impl Table {
     }
 
     fn explain(&self, seen: Observed) -> Estimate {
-        let first = self.rows[0];
+        // The probes are there, whoever else is.
+        let first = self.row_at(self.probe_rate);
         let last = self.rows[self.rows.len() - 1];
         let here = self.at(seen.mean);
         let (chance, own) = (seen.scatter * here.chance / seen.n, here.model + self.drift.powi(2));
@@ -225,8 +226,6 @@ impl Table {
             }
         };
         let without = |rate: f64| (rate - self.probe_rate).max(0.0);
-        // The probes themselves are more than all that this explains.
-        let fits = if high(1.0) < self.probe_rate { Fits::Faster } else { fits };
         Estimate {
             load_per_s: without(here.rate),
             ci95: (without(low(-1.0)), without(high(1.0))),
@@ -244,10 +243,15 @@ impl Table {
     }
 
     fn mean_at(&self, rate: f64) -> f64 {
+        self.row_at(rate).mean
+    }
+
+    /// The row of a rate.
+    fn row_at(&self, rate: f64) -> Row {
         let after = self.rows.partition_point(|row| row.rate < rate);
-        let Some(high) = self.rows.get(after) else { return self.rows[self.rows.len() - 1].mean };
-        let Some(low) = after.checked_sub(1).map(|at| &self.rows[at]) else { return high.mean };
-        blend(low, high, (rate - low.rate) / (high.rate - low.rate)).mean
+        let Some(high) = self.rows.get(after) else { return self.rows[self.rows.len() - 1] };
+        let Some(low) = after.checked_sub(1).map(|at| &self.rows[at]) else { return *high };
+        blend(low, high, (rate - low.rate) / (high.rate - low.rate))
     }
 }
 

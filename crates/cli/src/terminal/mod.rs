@@ -24,7 +24,7 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     print_while_read(text).map(|_| ())
 }
 
-/// Prints a text as [`print`] does. Returns whether its reader is still there.
+/// Prints a text as [`print()`] does. Returns whether its reader is still there.
 pub(crate) fn print_while_read(text: &str) -> io::Result<bool> {
     let mut out = io::stdout().lock();
     match out.write_all(visible(&hidden(text)).as_bytes()).and_then(|()| out.flush()) {
