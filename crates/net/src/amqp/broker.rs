@@ -36,10 +36,7 @@ pub enum BrokerError {
     #[error("after the first `/` comes the virtual host, in which a `/` is written %2f")]
     Slash,
     /// A password, which is not repeated.
-    #[error(
-        "a password in a URL is seen by everybody on the host: put it into a file, or into the \
-         environment"
-    )]
+    #[error("a password in a URL is seen by everybody on the host")]
     Password,
 }
 

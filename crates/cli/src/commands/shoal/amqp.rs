@@ -11,11 +11,11 @@ mod there {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use crate::terminal::error::Result;
+    use crate::terminal::error::{Error, Result};
     use plimsoll_net::http::client::{Dial, Plain};
     use plimsoll_shoal::agent::announce::{Announce, Sign};
     use plimsoll_shoal::agent::random_seed;
-    use plimsoll_shoal::amqp::{Broker, Consumer, Options, Publisher, Tls};
+    use plimsoll_shoal::amqp::{Broker, BrokerError, Consumer, Options, Publisher, Tls};
     use plimsoll_shoal::server::Server;
 
     use crate::commands::shoal::wrong;
@@ -61,7 +61,14 @@ mod there {
 
     /// The broker of a URL with its password, and what connects to it.
     fn reach(url: &str, way: &AmqpWay) -> Result<(Broker, Arc<dyn Dial>)> {
-        let mut broker = Broker::parse(url).map_err(|error| wrong("--amqp", error))?;
+        let mut broker = Broker::parse(url).map_err(|error| match error {
+            BrokerError::Password => {
+                let text = "name the file that has it by --amqp-password-file, or put it into the \
+                            environment variable";
+                Error::from(UsageError(format!("--amqp: {error}: {text} {PASSWORD}")))
+            }
+            error => wrong("--amqp", error),
+        })?;
         if let Some(path) = &way.amqp_password_file {
             broker.password = password(path)?;
         } else if let Some(password) = environment(PASSWORD) {
