@@ -48,22 +48,22 @@ fn the_load_of_others_is_told_over_time_or_it_is_said_why_not() {
     let done = place.stopped(going);
     assert!(matches!(done.code(), Some(0 | 4 | 5)), "{}", done.err);
     done.says(&["the probes are", "a load of their own"]);
-    let moments: Vec<Value> =
+    let stretches: Vec<Value> =
         done.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(moments.len() >= 2, "{}", done.out);
+    assert!(stretches.len() >= 2, "{}", done.out);
     let run = Run::open(&place.runs("told")[0]).unwrap();
     let load = run.series("plimsoll_inferred_load_per_s").unwrap();
     let capacity = run.series("plimsoll_inferred_capacity_per_s").unwrap();
-    for (number, moment) in (1_u64..).zip(&moments) {
-        assert_eq!(moment["number"], number);
+    for (number, stretch) in (1_u64..).zip(&stretches) {
+        assert_eq!(stretch["number"], number);
         // Either, and the same in the run.
-        assert!(moment["load_per_s"].is_null() != moment["declined"].is_null(), "{moment}");
+        assert!(stretch["load_per_s"].is_null() != stretch["declined"].is_null(), "{stretch}");
         let at = usize::try_from(number).unwrap() - 1;
         assert_eq!(load[at].at_ns, number * 2_000_000_000);
-        assert_eq!(load[at].value, moment["load_per_s"].as_f64());
-        assert_eq!(capacity[at].value, moment["capacity_per_s"].as_f64());
+        assert_eq!(load[at].value, stretch["load_per_s"].as_f64());
+        assert_eq!(capacity[at].value, stretch["capacity_per_s"].as_f64());
     }
-    let declined = moments.iter().filter(|moment| !moment["declined"].is_null()).count();
+    let declined = stretches.iter().filter(|stretch| !stretch["declined"].is_null()).count();
     assert_eq!(run.series("plimsoll_inferred_declined").unwrap().len(), declined);
     assert!(events(run.path(), "inferred")[0].starts_with("the load of others is "));
     assert_eq!(run.meta().tags["of"], "it");

@@ -5,7 +5,7 @@
 //! 2. [`model`]: a monotone curve through them, with what is not known of it.
 //! 3. [`estimate`]: the load that explains the probes, and its interval.
 //! 4. [`probing`]: how many probes are sent, and when to decline.
-//! 5. [`over_time`]: the load of one moment after the other.
+//! 5. [`over_time`]: the load of one stretch after the other.
 //!
 //! All of it is pure; [`live`] sends the probes. How well it holds is measured by
 //! `make bench-infer`; see `docs/method/infer.md`.

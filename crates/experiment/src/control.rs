@@ -2,7 +2,7 @@
 //! searches, simulations and all else that takes long.
 
 use plimsoll_capacity::conduct::Judged;
-use plimsoll_capacity::infer::result::MomentResult;
+use plimsoll_capacity::infer::result::StretchResult;
 use plimsoll_runs::experiment::Cell;
 use plimsoll_runs::{Event, Interval, Names, Run};
 use plimsoll_stats::figure::Round;
@@ -34,8 +34,8 @@ pub enum News<'a> {
     Pool(&'a PoolNow<'a>),
     /// A window of a search was judged.
     Window(&'a Judged),
-    /// What is told of the load of others at a moment.
-    Inferred(&'a MomentResult),
+    /// What is told of the load of others in a stretch.
+    Inferred(&'a StretchResult),
     /// A cell is done; with its run where that was written as the cell went on.
     Done(&'a Cell, Option<&'a Run>),
     /// So many steps are done, of so many.

@@ -1,6 +1,6 @@
-//! The load over time: one moment after the other, each told from the probes that were due in it.
+//! The load over time: one stretch after the other, each told from the probes that were due in it.
 //!
-//! Probes go on without a break. A moment is judged when all of its probes have ended; of one that
+//! Probes go on without a break. A stretch is judged when all of its probes have ended; of one that
 //! says nothing it is said why.
 
 use super::calibration::{Calibration, CalibrationError};
@@ -12,14 +12,14 @@ use plimsoll_stats::Histogram;
 use std::collections::VecDeque;
 
 /// The generator is the limit, too, where it stood still for so long that it made the mean of a
-/// moment's responses longer by this share.
+/// stretch's responses longer by this share.
 const STOOD_STILL: f64 = 0.02;
-/// A moment of fewer probes, in the mean, would mostly say nothing.
+/// A stretch of fewer probes, in the mean, would mostly say nothing.
 pub const LEAST_PROBES: f64 = 150.0;
 
-/// What is told of a moment.
+/// What is told of a stretch.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Moment {
+pub struct Stretch {
     /// Its number, from 1.
     pub number: u64,
     /// When it began, nanoseconds since the first probe could be due.
@@ -34,14 +34,14 @@ pub struct Moment {
     pub step: Step,
 }
 
-/// Judges moments. It reads no clock.
+/// Judges stretches. It reads no clock.
 #[derive(Debug)]
-pub struct Moments {
+pub struct Stretches {
     probing: Probing,
     every_ns: u64,
     /// An answer that takes longer is slower than any that the calibration knows.
     bound_ns: u64,
-    /// Probes that have ended, of moments that are not judged yet.
+    /// Probes that have ended, of stretches that are not judged yet.
     ended: Vec<Probe>,
     /// How late probes were sent, by the start and the end of the second.
     late: VecDeque<(u64, u64, Histogram)>,
@@ -52,8 +52,8 @@ pub struct Moments {
     judged: u64,
 }
 
-impl Moments {
-    /// Moments of this length, each with as many probes as the settings' rate gives it.
+impl Stretches {
+    /// Stretches of this length, each with as many probes as the settings' rate gives it.
     ///
     /// # Errors
     /// [`CalibrationError::NoCurve`].
@@ -82,7 +82,7 @@ impl Moments {
         let bound_s = self.probing.bound_s();
         for probe in samples.iter().filter_map(|sample| probe_of(sample, bound_s)) {
             if probe.due_s < from_s {
-                // What comes after its moment was judged is of no other, but others waited for it.
+                // What comes after its stretch was judged is of no other, but others waited for it.
                 self.pile_up(&probe);
             } else {
                 self.last_due_s = self.last_due_s.max(probe.due_s);
@@ -91,15 +91,15 @@ impl Moments {
         }
     }
 
-    /// A probe of a moment in which the server did not keep up: until it was answered, others
+    /// A probe of a stretch in which the server did not keep up: until it was answered, others
     /// waited.
     fn pile_up(&mut self, probe: &Probe) {
         let done_s = probe.due_s + probe.response_s.unwrap_or(0.0);
         self.piled_up_s = self.piled_up_s.max(done_s);
     }
 
-    /// Takes a second, after the probes that ended in it. Returns the moments that are over.
-    pub fn second(&mut self, second: &Interval) -> Vec<Moment> {
+    /// Takes a second, after the probes that ended in it. Returns the stretches that are over.
+    pub fn second(&mut self, second: &Interval) -> Vec<Stretch> {
         let end_ns = second.start_ns + second.len_ns;
         self.late.push_back((second.start_ns, end_ns, second.all_phases(Tag::Lateness)));
         let is_any_out = second.in_flight + second.waiting > 0;
@@ -123,20 +123,20 @@ impl Moments {
         over
     }
 
-    /// Ends, when probes were sent for so long and all have ended. Returns the moments that were
+    /// Ends, when probes were sent for so long and all have ended. Returns the stretches that were
     /// whole until then.
-    pub fn end(&mut self, offered_ns: u64) -> Vec<Moment> {
+    pub fn end(&mut self, offered_ns: u64) -> Vec<Stretch> {
         let whole = offered_ns / self.every_ns;
         (self.judged..whole).map(|_| self.judge(None)).collect()
     }
 
-    /// When a moment ends.
+    /// When a stretch ends.
     fn end_ns(&self, number: u64) -> u64 {
         self.every_ns.saturating_mul(number)
     }
 
-    /// Judges the next moment; `stuck` says why where it has probes of which nothing comes.
-    fn judge(&mut self, stuck: Option<Why>) -> Moment {
+    /// Judges the next stretch; `stuck` says why where it has probes of which nothing comes.
+    fn judge(&mut self, stuck: Option<Why>) -> Stretch {
         let (from_ns, until_ns) = (self.end_ns(self.judged), self.end_ns(self.judged + 1));
         self.judged += 1;
         self.ended.sort_by(|a, b| a.due_s.total_cmp(&b.due_s));
@@ -161,7 +161,7 @@ impl Moments {
         if let Step::Declined(Declined { why: Why::Slower | Why::Stalled, .. }) = step {
             probes.iter().for_each(|probe| self.pile_up(probe));
         }
-        Moment { number: self.judged, from_ns, until_ns, probes: count, failed, step }
+        Stretch { number: self.judged, from_ns, until_ns, probes: count, failed, step }
     }
 
     /// Whether this program was too late itself between two times, by the seconds that lie between

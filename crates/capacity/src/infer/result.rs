@@ -36,9 +36,9 @@ pub struct InferResult {
     pub calibration: String,
 }
 
-/// The load of one moment of a series, or why it is not known: one line of JSON each.
+/// The load of one stretch of a series, or why it is not known: one line of JSON each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MomentResult {
+pub struct StretchResult {
     /// Its number, from 1.
     pub number: u64,
     /// When it began, by the clock: `2026-11-22T03:02:54.000Z`.

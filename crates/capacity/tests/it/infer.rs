@@ -7,7 +7,7 @@ use plimsoll_capacity::conduct::{Limits, conduct};
 use plimsoll_capacity::infer::calibration::{Calibration, CalibrationError, Level};
 use plimsoll_capacity::infer::estimate::{Probe, Table};
 use plimsoll_capacity::infer::model::Model;
-use plimsoll_capacity::infer::over_time::{Moment, Moments};
+use plimsoll_capacity::infer::over_time::{Stretch, Stretches};
 use plimsoll_capacity::infer::probing::{Probing, Settings, Step, Why};
 use plimsoll_capacity::result::CapacityResult;
 use plimsoll_capacity::search::Search;
@@ -201,7 +201,7 @@ fn ended_early_it_says_what_is_known() {
 
 /// The probes of a load, as a run sees them: those due in one second after the other, with what had
 /// ended by then and what had not.
-fn watched(moments: &mut Moments, probes: &[(f64, f64)], until_s: u64) -> Vec<Moment> {
+fn watched(stretches: &mut Stretches, probes: &[(f64, f64)], until_s: u64) -> Vec<Stretch> {
     let nanoseconds = |seconds: f64| (seconds * 1e9) as u64;
     let mut over = Vec::new();
     for second in 0..until_s {
@@ -218,8 +218,8 @@ fn watched(moments: &mut Moments, probes: &[(f64, f64)], until_s: u64) -> Vec<Mo
             oldest_outstanding_ns: oldest.map_or(0, |due| until_ns - due),
             ..Interval::default()
         };
-        moments.take(&samples);
-        over.extend(moments.second(&interval));
+        stretches.take(&samples);
+        over.extend(stretches.second(&interval));
     }
     over
 }
@@ -243,13 +243,13 @@ fn sample(due_ns: u64, done_ns: u64) -> Sample {
     }
 }
 
-/// Moments of 20 s with 400 probes each.
-fn moments(calibration: &Calibration) -> Moments {
+/// Stretches of 20 s with 400 probes each.
+fn stretches(calibration: &Calibration) -> Stretches {
     let settings = Settings { probes: 400, rate_per_s: 20.0, within: 0.2 };
-    Moments::new(calibration, settings, 20 * SECOND_NS).unwrap()
+    Stretches::new(calibration, settings, 20 * SECOND_NS).unwrap()
 }
 
-/// Each step of a load is told from the first moment on that lies behind it.
+/// Each step of a load is told from the first stretch on that lies behind it.
 #[test]
 fn steps_of_a_load_are_told_over_time() {
     let calibration = Calibration::of(single()).unwrap();
@@ -257,16 +257,16 @@ fn steps_of_a_load_are_told_over_time() {
     let steps = [110.0, 30.0, 140.0, 80.0];
     let probes: Vec<(f64, f64)> =
         steps.iter().flat_map(|load| world.probe(*load, 20.0, 1200)).collect();
-    let mut moments = moments(&calibration);
-    let mut over = watched(&mut moments, &probes, 230);
-    over.extend(moments.end(235 * SECOND_NS));
-    assert_eq!(over.len(), 11, "what was cut is no moment");
+    let mut stretches = stretches(&calibration);
+    let mut over = watched(&mut stretches, &probes, 230);
+    over.extend(stretches.end(235 * SECOND_NS));
+    assert_eq!(over.len(), 11, "what was cut is no stretch");
     let step_of = |at_ns: u64| probes.partition_point(|(due, _)| *due < at_ns as f64 / 1e9) / 1200;
     let (mut told, mut covered) = (0, 0);
-    for (number, moment) in (1..).zip(&over) {
-        assert_eq!((moment.number, moment.until_ns), (number, number * 20 * SECOND_NS));
-        let (first, last) = (step_of(moment.from_ns), step_of(moment.until_ns - 1));
-        let Step::Done(estimate) = &moment.step else { continue };
+    for (number, stretch) in (1..).zip(&over) {
+        assert_eq!((stretch.number, stretch.until_ns), (number, number * 20 * SECOND_NS));
+        let (first, last) = (step_of(stretch.from_ns), step_of(stretch.until_ns - 1));
+        let Step::Done(estimate) = &stretch.step else { continue };
         if first == last {
             told += 1;
             let (low, high) = estimate.ci95;
@@ -277,7 +277,7 @@ fn steps_of_a_load_are_told_over_time() {
 }
 
 /// A server that answers no more is slower than ever, as soon as that is certain, and goes on to be
-/// told when it answers again; what comes late is of no moment.
+/// told when it answers again; what comes late is of no stretch.
 #[test]
 fn a_server_that_hangs_says_nothing_and_that_is_told() {
     let calibration = Calibration::of(single()).unwrap();
@@ -287,9 +287,9 @@ fn a_server_that_hangs_says_nothing_and_that_is_told() {
     for (due, took) in &mut probes {
         *took = if (30.0..75.0).contains(due) { 75.0 - *due + *took } else { *took };
     }
-    let mut moments = moments(&calibration);
-    let over = watched(&mut moments, &probes, 118);
-    let why = |moment: &Moment| match &moment.step {
+    let mut stretches = stretches(&calibration);
+    let over = watched(&mut stretches, &probes, 118);
+    let why = |stretch: &Stretch| match &stretch.step {
         Step::Declined(declined) => Some(declined.why),
         _ => None,
     };
@@ -304,14 +304,14 @@ fn a_server_that_hangs_says_nothing_and_that_is_told() {
 fn moments_that_say_nothing_say_why() {
     let calibration = Calibration::of(single()).unwrap();
     let every = |probes: &[(f64, f64)]| {
-        let mut moments = moments(&calibration);
-        assert_eq!(watched(&mut moments, probes, 22), [], "it may have been cut");
-        moments.end(20 * SECOND_NS).into_iter().next()
+        let mut stretches = stretches(&calibration);
+        assert_eq!(watched(&mut stretches, probes, 22), [], "it may have been cut");
+        stretches.end(20 * SECOND_NS).into_iter().next()
     };
     let constant = |took: f64, n: u32| -> Vec<(f64, f64)> {
         (0..n).map(|k| (f64::from(k) * 19.9 / f64::from(n), took)).collect()
     };
-    let why = |moment: Option<Moment>| match moment.map(|of| of.step) {
+    let why = |stretch: Option<Stretch>| match stretch.map(|of| of.step) {
         Some(Step::Declined(declined)) => declined.why,
         step => panic!("{step:?}"),
     };
@@ -320,19 +320,19 @@ fn moments_that_say_nothing_say_why() {
     assert_eq!(why(every(&constant(0.006, 60))), Why::Few);
     assert_eq!(why(every(&[])), Why::Unanswered);
     // A generator that was late itself has its own delay in all of them.
-    let mut moments = moments(&calibration);
+    let mut stretches = stretches(&calibration);
     let samples: Vec<Sample> =
         (0..400).map(|n| sample(n * 49_000_000, n * 49_000_000 + 6_000_000)).collect();
-    moments.take(&samples);
+    stretches.take(&samples);
     let mut late = Interval { len_ns: SECOND_NS, ..Interval::default() };
     late.phases[Phase::Measured as usize].histograms[Tag::Lateness as usize]
         .record_n(5_000_000, 20);
-    moments.second(&late);
-    assert_eq!(why(moments.end(20 * SECOND_NS).into_iter().next()), Why::Late);
+    stretches.second(&late);
+    assert_eq!(why(stretches.end(20 * SECOND_NS).into_iter().next()), Why::Late);
 }
 
-fn why(moment: &Moment) -> Option<Why> {
-    match &moment.step {
+fn why(stretch: &Stretch) -> Option<Why> {
+    match &stretch.step {
         Step::Declined(declined) => Some(declined.why),
         _ => None,
     }
@@ -345,14 +345,14 @@ fn failures_and_a_server_that_stands_still_for_a_while_are_no_load() {
     let calibration = Calibration::of(single()).unwrap();
     let probes = Simulated::new(queue(1), BOUND_NS, 8).probe(60.0, 20.0, 400);
     let judged = |fails: &dyn Fn(usize) -> bool, took: &dyn Fn(f64, f64) -> f64| {
-        let mut moments = moments(&calibration);
+        let mut stretches = stretches(&calibration);
         let ns = |seconds: f64| (seconds * 1e9) as u64;
         let samples = probes.iter().enumerate().map(|(number, &(due, response))| {
             let of = sample(ns(due), ns(due + took(due, response)));
             Sample { error: fails(number).then_some(ErrorKind::Status), ..of }
         });
-        moments.take(&samples.collect::<Vec<_>>());
-        moments.end(20 * SECOND_NS).remove(0)
+        stretches.take(&samples.collect::<Vec<_>>());
+        stretches.end(20 * SECOND_NS).remove(0)
     };
     let as_it_is = |_: f64, response: f64| response;
     let mended = judged(&|_| false, &as_it_is);
@@ -381,24 +381,24 @@ fn a_program_that_stood_still_says_so_of_every_moment_that_it_did_so_in() {
     let calibration = Calibration::of(single()).unwrap();
     let settings = Settings { probes: 200, rate_per_s: 80.0, within: 0.2 };
     let probes = Simulated::new(queue(1), BOUND_NS, 8).probe(20.0, 80.0, 600);
-    let mut moments = Moments::new(&calibration, settings, 5 * SECOND_NS / 2).unwrap();
+    let mut stretches = Stretches::new(&calibration, settings, 5 * SECOND_NS / 2).unwrap();
     let samples: Vec<Sample> = probes
         .iter()
         .map(|(due, took)| sample((due * 1e9) as u64, ((due + took) * 1e9) as u64))
         .collect();
-    moments.take(&samples);
+    stretches.take(&samples);
     for second in 0..7 {
         let mut of =
             Interval { start_ns: second * SECOND_NS, len_ns: SECOND_NS, ..Interval::default() };
         let late = &mut of.phases[Phase::Measured as usize].histograms[Tag::Lateness as usize];
         late.record_n(20_000, 80);
         late.record_n(400_000_000, if second == 2 { 4 } else { 0 });
-        assert!(second > 0 || moments.second(&of).is_empty());
+        assert!(second > 0 || stretches.second(&of).is_empty());
         if second > 0 {
-            let over = moments.second(&of);
+            let over = stretches.second(&of);
             let late = over.iter().filter(|of| why(of) == Some(Why::Late));
             let late: Vec<u64> = late.map(|of| of.number).collect();
-            // The third second lies in the first moment and in the second.
+            // The third second lies in the first stretch and in the second.
             let wanted: &[u64] = match over.first().map(|of| of.number) {
                 Some(number @ 1..=2) => &[number],
                 _ => &[],
@@ -413,7 +413,7 @@ fn a_program_that_stood_still_says_so_of_every_moment_that_it_did_so_in() {
 fn a_program_that_sleeps_does_not_blame_the_server() {
     let calibration = Calibration::of(single()).unwrap();
     for (in_flight, wanted) in [(8, Why::Slower), (0, Why::Late)] {
-        let mut moments = moments(&calibration);
+        let mut stretches = stretches(&calibration);
         let second = Interval {
             start_ns: 59 * SECOND_NS,
             len_ns: SECOND_NS,
@@ -423,7 +423,7 @@ fn a_program_that_sleeps_does_not_blame_the_server() {
             oldest_outstanding_ns: 55 * SECOND_NS,
             ..Interval::default()
         };
-        let over = moments.second(&second);
+        let over = stretches.second(&second);
         assert_eq!(over.iter().map(why).collect::<Vec<_>>(), [Some(wanted); 3]);
     }
 }

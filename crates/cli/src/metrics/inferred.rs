@@ -1,33 +1,33 @@
 //! The load of others on the server that is probed, as it was told last.
 
 use super::families::{Family, Kind, Value};
-use plimsoll_capacity::infer::result::MomentResult;
+use plimsoll_capacity::infer::result::StretchResult;
 use std::collections::BTreeMap;
 
-/// How a moment is counted whose load was told.
+/// How a stretch is counted whose load was told.
 const TOLD: &str = "told";
 
 /// What is told of the load of others.
 #[derive(Default)]
 pub(super) struct Inferred {
-    last: Option<MomentResult>,
-    /// Moments by what came of them.
-    moments: BTreeMap<String, u64>,
+    last: Option<StretchResult>,
+    /// Stretches by what came of them.
+    stretches: BTreeMap<String, u64>,
 }
 
 impl Inferred {
-    /// Takes the next moment.
-    pub(super) fn take(&mut self, moment: &MomentResult) {
-        let declined = moment.result.declined.as_ref();
+    /// Takes the next stretch.
+    pub(super) fn take(&mut self, stretch: &StretchResult) {
+        let declined = stretch.result.declined.as_ref();
         let outcome = declined.map_or(TOLD, |of| of.reason.as_str());
-        *self.moments.entry(outcome.to_owned()).or_default() += 1;
-        self.last = Some(moment.clone());
+        *self.stretches.entry(outcome.to_owned()).or_default() += 1;
+        self.last = Some(stretch.clone());
     }
 
-    /// All that there is to tell; nothing where no load of others is told. What the last moment
+    /// All that there is to tell; nothing where no load of others is told. What the last stretch
     /// does not know has no value.
     pub(super) fn families(&self) -> Vec<Family> {
-        let Some(MomentResult { result, .. }) = &self.last else { return Vec::new() };
+        let Some(StretchResult { result, .. }) = &self.last else { return Vec::new() };
         let gauge = |name: &str, unit: &'static str, help: &str, value: Option<f64>| {
             let family = Family::new((name, Kind::Gauge), unit, help);
             match value {
@@ -51,12 +51,12 @@ impl Inferred {
         let name = "plimsoll_inferred_capacity_per_s";
         let capacity = gauge(name, REQUESTS_PER_S, help, capacity);
         let help = "Stretches that were probed, by what came of them.";
-        let name = ("plimsoll_inferred_moments_total", Kind::Counter);
-        let mut moments = Family::new(name, "1", help);
-        for (outcome, n) in &self.moments {
-            moments.push(&[("outcome", outcome)], Value::Count(*n));
+        let name = ("plimsoll_inferred_stretches_total", Kind::Counter);
+        let mut stretches = Family::new(name, "1", help);
+        for (outcome, n) in &self.stretches {
+            stretches.push(&[("outcome", outcome)], Value::Count(*n));
         }
-        let all = [load, bound, share, capacity, moments];
+        let all = [load, bound, share, capacity, stretches];
         all.into_iter().filter(|family| !family.points.is_empty()).collect()
     }
 }
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn what_the_last_moment_does_not_know_has_no_value() {
-        let moment = |load: Option<f64>, declined: Option<&str>| -> MomentResult {
+        let stretch = |load: Option<f64>, declined: Option<&str>| -> StretchResult {
             let declined = declined.map(|reason| {
                 serde_json::json!({
                     "reason": reason, "probes_needed": null, "probes_needed_at_best": null
@@ -87,16 +87,16 @@ mod tests {
         };
         let mut inferred = Inferred::default();
         assert!(inferred.families().is_empty());
-        inferred.take(&moment(Some(20.0), None));
+        inferred.take(&stretch(Some(20.0), None));
         assert!(text(&inferred.families()).contains("plimsoll_inferred_load_per_s 20\n"));
-        inferred.take(&moment(None, Some("flat")));
+        inferred.take(&stretch(None, Some("flat")));
         let text = text(&inferred.families());
         assert!(!text.contains("plimsoll_inferred_load_per_s"), "{text}");
         for line in [
             "plimsoll_inferred_load_bound_per_s{bound=\"high\"} 30\n",
             "plimsoll_inferred_capacity_per_s 100\n",
-            "plimsoll_inferred_moments_total{outcome=\"flat\"} 1\n",
-            "plimsoll_inferred_moments_total{outcome=\"told\"} 1\n",
+            "plimsoll_inferred_stretches_total{outcome=\"flat\"} 1\n",
+            "plimsoll_inferred_stretches_total{outcome=\"told\"} 1\n",
         ] {
             assert!(text.contains(line), "{line} in {text}");
         }

@@ -15,7 +15,7 @@ use self::state::State;
 use crate::place::unix_ns;
 use crate::terminal::error::{Context, Result};
 use crate::terminal::say;
-use plimsoll_capacity::infer::result::MomentResult;
+use plimsoll_capacity::infer::result::StretchResult;
 use plimsoll_net::http::access::is_for_this_host;
 use plimsoll_net::http::respond::{Answer, Bounds, Request, Server};
 use plimsoll_net::prometheus::CONTENT_TYPE;
@@ -103,9 +103,9 @@ impl Metrics {
     }
 
     /// Takes what is told of the load of others.
-    pub(crate) fn inferred(&self, moment: &MomentResult) {
+    pub(crate) fn inferred(&self, stretch: &StretchResult) {
         let mut state = self.figures.lock();
-        state.inferred.take(moment);
+        state.inferred.take(stretch);
         state.is_scraped = false;
     }
 

@@ -1,12 +1,12 @@
 //! The load on a server over time: probes that go on as any load does, whose run keeps what is told
-//! of each moment beside them.
+//! of each stretch beside them.
 
 use std::collections::BTreeMap;
 
 use plimsoll_capacity::infer::calibration::{Calibration, CalibrationError};
-use plimsoll_capacity::infer::over_time::{Moment, Moments};
+use plimsoll_capacity::infer::over_time::{Stretch, Stretches};
 use plimsoll_capacity::infer::probing::{Settings, Step, Why};
-use plimsoll_capacity::infer::result::{InferResult, MomentResult, Question};
+use plimsoll_capacity::infer::result::{InferResult, Question, StretchResult};
 use plimsoll_runs::experiment::Cell;
 use plimsoll_runs::{Class, Event, Interval, RunWriter, Sample, Sink, SinkError, iso8601};
 
@@ -22,9 +22,9 @@ const LOAD: &str = "plimsoll_inferred_load_per_s";
 const BOUND: &str = "plimsoll_inferred_load_bound_per_s";
 /// The load over the capacity of the calibration.
 const SHARE: &str = "plimsoll_inferred_share";
-/// That capacity, at each moment.
+/// That capacity, at each stretch.
 const CAPACITY: &str = "plimsoll_inferred_capacity_per_s";
-/// 1 where the load of a moment is not told, with the reason.
+/// 1 where the load of a stretch is not told, with the reason.
 const DECLINED: &str = "plimsoll_inferred_declined";
 
 /// How the load is told.
@@ -34,15 +34,15 @@ pub struct Inference {
     pub calibration: Calibration,
     /// The id of that search.
     pub id: String,
-    /// How many probes a moment has, and what is asked for.
+    /// How many probes a stretch has, and what is asked for.
     pub settings: Settings,
-    /// The length of a moment, nanoseconds.
+    /// The length of a stretch, nanoseconds.
     pub every_ns: u64,
 }
 
 impl Inference {
-    fn moments(&self) -> Result<Moments, CalibrationError> {
-        Moments::new(&self.calibration, self.settings, self.every_ns)
+    fn stretches(&self) -> Result<Stretches, CalibrationError> {
+        Stretches::new(&self.calibration, self.settings, self.every_ns)
     }
 
     /// Checks that the calibration has a curve.
@@ -50,7 +50,7 @@ impl Inference {
     /// # Errors
     /// Where it has none.
     pub(crate) fn check(&self) -> Result<(), ExperimentError> {
-        self.moments().map(drop).map_err(|error| ExperimentError::Conflict(error.to_string()))
+        self.stretches().map(drop).map_err(|error| ExperimentError::Conflict(error.to_string()))
     }
 }
 
@@ -69,13 +69,13 @@ impl World for Inferred<'_> {
     }
 }
 
-/// Tells the load of each moment, and keeps it.
+/// Tells the load of each stretch, and keeps it.
 struct Inferring<'a> {
-    moments: Moments,
+    stretches: Stretches,
     question: Question,
     control: &'a dyn Control,
     started_unix_ns: u64,
-    /// Moments whose load was told.
+    /// Stretches whose load was told.
     told: u64,
     /// How many were not, by the reason.
     declined: BTreeMap<&'static str, u64>,
@@ -85,21 +85,22 @@ struct Inferring<'a> {
 
 impl<'a> Inferring<'a> {
     fn new(of: &Inference, control: &'a dyn Control) -> Result<Self, ExperimentError> {
-        let moments = of.moments().map_err(|error| ExperimentError::Conflict(error.to_string()))?;
+        let stretches =
+            of.stretches().map_err(|error| ExperimentError::Conflict(error.to_string()))?;
         let question = Question {
             capacity_per_s: of.calibration.capacity_per_s,
             settings: of.settings,
             calibration: of.id.clone(),
         };
         let (started_unix_ns, told, declined, last) = (0, 0, BTreeMap::new(), None);
-        Ok(Self { moments, question, control, started_unix_ns, told, declined, last })
+        Ok(Self { stretches, question, control, started_unix_ns, told, declined, last })
     }
 
-    fn keep(&mut self, moments: Vec<Moment>, writer: &mut RunWriter) -> Result<(), SinkError> {
-        for moment in moments {
-            let result = self.result(&moment);
-            store(&result, moment.until_ns, writer)?;
-            let why = match &moment.step {
+    fn keep(&mut self, stretches: Vec<Stretch>, writer: &mut RunWriter) -> Result<(), SinkError> {
+        for stretch in stretches {
+            let result = self.result(&stretch);
+            store(&result, stretch.until_ns, writer)?;
+            let why = match &stretch.step {
                 Step::Declined(declined) => Some(declined.why),
                 _ => None,
             };
@@ -107,8 +108,8 @@ impl<'a> Inferring<'a> {
                 None => self.told += 1,
                 Some(why) => *self.declined.entry(why.name()).or_default() += 1,
             }
-            if why != self.last || moment.number == 1 {
-                writer.event(&changed(why, moment.from_ns))?;
+            if why != self.last || stretch.number == 1 {
+                writer.event(&changed(why, stretch.from_ns))?;
             }
             self.last = why;
             self.control.tell(News::Inferred(&result));
@@ -116,15 +117,15 @@ impl<'a> Inferring<'a> {
         Ok(())
     }
 
-    fn result(&self, moment: &Moment) -> MomentResult {
-        let &Moment { number, from_ns, until_ns, probes, failed, .. } = moment;
+    fn result(&self, stretch: &Stretch) -> StretchResult {
+        let &Stretch { number, from_ns, until_ns, probes, failed, .. } = stretch;
         let seconds = (until_ns - from_ns) as f64 / 1e9;
         let at = |ns: u64| iso8601(self.started_unix_ns.saturating_add(ns));
-        let result = InferResult::of(&self.question, &moment.step, probes, seconds);
-        MomentResult { number, from: at(from_ns), until: at(until_ns), failed, result }
+        let result = InferResult::of(&self.question, &stretch.step, probes, seconds);
+        StretchResult { number, from: at(from_ns), until: at(until_ns), failed, result }
     }
 
-    /// What a reader of the run has to know: of how many moments it says nothing.
+    /// What a reader of the run has to know: of how many stretches it says nothing.
     fn warning(&self) -> Option<String> {
         let untold: u64 = self.declined.values().sum();
         (untold > 0).then(|| {
@@ -132,15 +133,15 @@ impl<'a> Inferring<'a> {
                 self.declined.iter().map(|(why, times)| format!("{why} {times}")).collect();
             let all = untold + self.told;
             format!(
-                "the load of others is not told in {untold} of {all} moments: {}",
+                "the load of others is not told in {untold} of {all} stretches: {}",
                 reasons.join(", ")
             )
         })
     }
 }
 
-/// Keeps what is told of a moment as samples at its end.
-fn store(of: &MomentResult, at_ns: u64, writer: &mut RunWriter) -> Result<(), SinkError> {
+/// Keeps what is told of a stretch as samples at its end.
+fn store(of: &StretchResult, at_ns: u64, writer: &mut RunWriter) -> Result<(), SinkError> {
     let InferResult { load_per_s, share_of_capacity, ci95, capacity_per_s, declined, .. } =
         &of.result;
     let (low, high) = ci95.unwrap_or((f64::NAN, f64::NAN));
@@ -154,7 +155,7 @@ fn store(of: &MomentResult, at_ns: u64, writer: &mut RunWriter) -> Result<(), Si
         .try_for_each(|of| writer.series(DECLINED, &[("reason", &of.reason)], at_ns, 1.0))
 }
 
-/// That the load is told from a moment on, or why it is not.
+/// That the load is told from a stretch on, or why it is not.
 fn changed(why: Option<Why>, at_ns: u64) -> Event {
     let text = match why {
         None => "the load of others is told".to_owned(),
@@ -173,11 +174,11 @@ impl Beside for Inferring<'_> {
     }
 
     fn samples(&mut self, samples: &[Sample]) {
-        self.moments.take(samples);
+        self.stretches.take(samples);
     }
 
     fn interval(&mut self, interval: &Interval, writer: &mut RunWriter) -> Result<(), SinkError> {
-        let over = self.moments.second(interval);
+        let over = self.stretches.second(interval);
         self.keep(over, writer)
     }
 
@@ -186,7 +187,7 @@ impl Beside for Inferring<'_> {
         offered_ns: Option<u64>,
         writer: &mut RunWriter,
     ) -> Result<Vec<String>, SinkError> {
-        let over = self.moments.end(offered_ns.unwrap_or(0));
+        let over = self.stretches.end(offered_ns.unwrap_or(0));
         self.keep(over, writer)?;
         Ok(self.warning().into_iter().collect())
     }

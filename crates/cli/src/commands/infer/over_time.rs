@@ -12,7 +12,7 @@ use crate::terminal::{print, print_while_read, say, verdict};
 use plimsoll_capacity::infer::calibration::Calibration;
 use plimsoll_capacity::infer::over_time::LEAST_PROBES;
 use plimsoll_capacity::infer::probing::{Settings, Why};
-use plimsoll_capacity::infer::result::{InferResult, MomentResult};
+use plimsoll_capacity::infer::result::{InferResult, StretchResult};
 use plimsoll_experiment::conduct::{Conducted, run_plan};
 use plimsoll_experiment::control::News;
 use plimsoll_experiment::infer::Inference;
@@ -74,10 +74,10 @@ pub(super) fn run(args: &Infer, every: &str, run: &Run, calibration: Calibration
     });
     let course = Mutex::new(Course { is_json: args.json, run: id.clone(), ..Course::default() });
     let hear = |news: &News<'_>| {
-        if let News::Inferred(moment) = news {
-            metrics.iter().for_each(|metrics| metrics.inferred(moment));
+        if let News::Inferred(stretch) = news {
+            metrics.iter().for_each(|metrics| metrics.inferred(stretch));
             let mut course = course.lock().unwrap_or_else(PoisonError::into_inner);
-            course.hear(moment);
+            course.hear(stretch);
             // Nobody reads it any more.
             if course.is_unread || course.fault.is_some() {
                 interrupts.interrupt();
@@ -202,7 +202,7 @@ struct Course {
     /// The id of the run that keeps it.
     run: String,
     loads: Vec<f64>,
-    moments: u64,
+    stretches: u64,
     /// Whether whoever read it has gone away.
     is_unread: bool,
     /// Why nothing could be printed.
@@ -213,19 +213,19 @@ struct Course {
 #[derive(Serialize)]
 struct Line<'a> {
     #[serde(flatten)]
-    moment: &'a MomentResult,
+    stretch: &'a StretchResult,
     /// The id of the run that keeps it.
     run: &'a str,
 }
 
 impl Course {
-    fn hear(&mut self, moment: &MomentResult) {
-        self.moments += 1;
-        self.loads.extend(moment.result.load_per_s);
+    fn hear(&mut self, stretch: &StretchResult) {
+        self.stretches += 1;
+        self.loads.extend(stretch.result.load_per_s);
         let printed = match self.is_json {
-            true => serde_json::to_string(&Line { moment, run: &self.run })
+            true => serde_json::to_string(&Line { stretch, run: &self.run })
                 .map_err(std::io::Error::from),
-            false => Ok(line(moment)),
+            false => Ok(line(stretch)),
         };
         match printed.and_then(|text| print_while_read(&format!("{text}\n"))) {
             Ok(is_read) => self.is_unread |= !is_read,
@@ -242,7 +242,7 @@ impl Course {
         let told = self.loads.len();
         if !self.is_json {
             self.loads.sort_by(f64::total_cmp);
-            let all = show_count(self.moments);
+            let all = show_count(self.stretches);
             let mut rows = vec![("told", format!("{} of {all}", show_count(told as u64)))];
             if let [low, .., high] = self.loads[..] {
                 let middle = 0.5 * (self.loads[(told - 1) / 2] + self.loads[told / 2]);
@@ -261,11 +261,11 @@ impl Course {
 }
 
 /// A stretch for a person.
-fn line(moment: &MomentResult) -> String {
-    // Of the moment as files have it, the day and the second.
-    let until: String = moment.until.chars().take("2026-11-22T03:02:54".len()).collect();
+fn line(stretch: &StretchResult) -> String {
+    // Of the stretch as files have it, the day and the second.
+    let until: String = stretch.until.chars().take("2026-11-22T03:02:54".len()).collect();
     let until = until.replacen('T', " ", 1);
-    let InferResult { load_per_s, share_of_capacity, ci95, declined, .. } = &moment.result;
+    let InferResult { load_per_s, share_of_capacity, ci95, declined, .. } = &stretch.result;
     let known = ci95.map(|(low, high)| format!("{} to {}", show_rate(low), show_rate(high)));
     match (load_per_s.zip(*share_of_capacity), declined) {
         (Some((load, share)), _) => {
@@ -280,10 +280,10 @@ fn line(moment: &MomentResult) -> String {
             let needed = declined.as_ref().and_then(|of| of.probes_needed).map(show_count);
             let needed = needed.map(|of| format!("; about {of} probes would do"));
             let needed = needed.unwrap_or_default();
-            let failed = match moment.failed {
+            let failed = match stretch.failed {
                 0 => String::new(),
                 failed => {
-                    let probes = show_count(moment.result.probes);
+                    let probes = show_count(stretch.result.probes);
                     format!(" ({} of {probes} failed)", show_count(failed))
                 }
             };
