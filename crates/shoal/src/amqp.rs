@@ -21,3 +21,19 @@ pub use publisher::Publisher;
 
 /// The exchange's name where nothing is said.
 pub const EXCHANGE: &str = "shoal";
+
+/// What an operator can do about a broker that does not serve, by the flags that say how it is
+/// reached.
+fn hint(error: &Error) -> Option<&'static str> {
+    match error {
+        Error::Refused { code: 406, .. } => Some(
+            "another program has declared the exchange otherwise: delete it at the broker, or \
+             choose another by --amqp-exchange",
+        ),
+        Error::Refused { code: 404, .. } => Some("it is declared by a registry: is one running?"),
+        error if error.reason() == "certificate" => {
+            Some("do --amqp-ca and --amqp-cert name the files that belong to this broker?")
+        }
+        error => error.hint(),
+    }
+}

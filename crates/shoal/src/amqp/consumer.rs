@@ -157,7 +157,7 @@ impl Listener {
             if error.is_lasting() {
                 wait_s = LAST_S;
             }
-            let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+            let hint = super::hint(&error).map(|hint| format!("; {hint}")).unwrap_or_default();
             let text = format!("{}{hint}", chain(&error));
             if self.status.fails(error.reason(), text.clone()) {
                 log(&format!("broker {}: {text}", self.options.broker));

@@ -127,7 +127,7 @@ impl Publisher {
         let headers: Vec<_> =
             signed.iter().flatten().map(|(name, value)| (name.as_str(), value.clone())).collect();
         self.publish(&key, message.body, &headers, TIME).map_err(|error| {
-            Failure::Away(match error.hint() {
+            Failure::Away(match super::hint(&error) {
                 Some(hint) => format!("{}; {hint}", chain(&error)).into(),
                 None => Box::new(error),
             })

@@ -103,7 +103,7 @@ fn a_wrong_password_is_said() {
 fn an_exchange_that_is_another_is_said() {
     let test = "an_exchange_that_is_another_is_said";
     let Some(rabbit) = virtual_host(test) else { return };
-    let words = ["406", "durable", "another name"];
+    let words = ["406", "durable", "--amqp-exchange"];
     is_refused(test, broker(&rabbit.url()), "amq.topic", "exchange", &words);
 }
 
