@@ -27,6 +27,9 @@ const NOT_VALID: i32 = 5;
 /// What a search ends with that found no estimate, as one of a server that a busy host kept
 /// waiting. The page is begun anew once for it, too; the second time it is a fault.
 const NO_ESTIMATE: i32 = 4;
+/// What a load ends with that broke its SLO, as one does whose server a busy host kept waiting. As
+/// with `NO_ESTIMATE`.
+const BROKEN: i32 = 3;
 /// How much of the end of a failed command's output is shown, beside its errors.
 const SHOWN_LINES: usize = 20;
 
@@ -181,7 +184,7 @@ impl<'a> Page<'a> {
                 self.outcome.not_judged.push(command.line);
             }
             _ if is_unjudged(command, ended_with) => self.outcome.begun_anew = Some(command.line),
-            _ if found_nothing(command, ended_with) && !self.is_second_try => {
+            _ if may_be_busy(command, ended_with) && !self.is_second_try => {
                 self.outcome.begun_anew = Some(command.line);
             }
             None => self.fault(command, &format!("ran longer than {} s", LIMIT.as_secs()), &output),
@@ -246,8 +249,10 @@ fn is_unjudged(command: &ShownCommand, status: Option<ExitStatus>) -> bool {
     has_code(NOT_VALID, command, status)
 }
 
-fn found_nothing(command: &ShownCommand, status: Option<ExitStatus>) -> bool {
-    command.measures() && has_code(NO_ESTIMATE, command, status)
+fn may_be_busy(command: &ShownCommand, status: Option<ExitStatus>) -> bool {
+    let has = |code| has_code(code, command, status);
+    (command.measures() && has(NO_ESTIMATE))
+        || (command.script.contains("plimsoll ") && has(BROKEN))
 }
 
 /// Whether a command ended with a code that its page does not state.
@@ -376,6 +381,13 @@ mod tests {
         assert!(outcome.not_judged.is_empty());
         let outcome = run("no-search.md", "```sh\nexit 4 # plimsoll load URL\n```\n");
         assert_eq!((outcome.begun_anew, outcome.faults.len()), (None, 1));
+    }
+
+    #[test]
+    fn an_slo_that_is_broken_has_two_tries() {
+        let outcome = run("broken.md", "```sh\nexit 3 # plimsoll load URL --slo 'p50<1s'\n```\n");
+        assert_eq!((outcome.begun_anew, outcome.faults.len()), (Some(2), 1));
+        assert!(outcome.not_judged.is_empty());
     }
 
     #[test]
