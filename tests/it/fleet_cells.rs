@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A pool that is overloaded for a while, under two policies.
-const POOL: &str = "\
+pub(crate) const POOL: &str = "\
 [load]
 schedule = '20/s for 2m, 60/s for 4m'
 arrivals = 'poisson'
@@ -74,14 +74,14 @@ fn place() -> Place {
     place
 }
 
-fn only(place: &Place, out: &str) -> PathBuf {
+pub(crate) fn only(place: &Place, out: &str) -> PathBuf {
     let all = place.runs(out);
     assert_eq!(all.len(), 1, "{all:?}");
     all[0].clone()
 }
 
 /// What became of each cell, with its figures.
-fn figures(path: &Path) -> BTreeMap<u32, (State, Vec<FigureRow>)> {
+pub(crate) fn figures(path: &Path) -> BTreeMap<u32, (State, Vec<FigureRow>)> {
     let experiment = Experiment::open(path).unwrap();
     let rows = experiment.cells().unwrap().into_iter();
     let figures = |number| experiment.figures_of(number).unwrap();
@@ -125,7 +125,7 @@ fn cells_come_to_the_same_whoever_executes_them() {
 }
 
 /// Waits until cells are done of what goes on, and more are to be.
-fn until_some_are_done(place: &Place, out: &str) -> PathBuf {
+pub(crate) fn until_some_are_done(place: &Place, out: &str) -> PathBuf {
     wait_for("some cells", || {
         let path = place.runs(out).into_iter().next()?;
         let rows = Experiment::open(&path).ok()?.cells().ok()?;

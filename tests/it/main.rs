@@ -24,6 +24,7 @@ mod balancing;
 mod baselines;
 mod beginnings;
 mod between;
+mod bus;
 mod cache;
 mod capacity;
 mod charts;

@@ -90,9 +90,10 @@ pub(crate) enum Command {
     Plan(Plans),
     /// Print a completion script for a shell
     Completions(Completions),
-    /// Have a part of a load, as a controller says over a pipe
-    #[command(hide = true)]
+    /// Serve controllers: a part of a load, or cells, as they say over a broker or a pipe
     Worker(crate::worker_args::Worker),
+    /// Make the keys of workers that wait at a message broker, and of their controllers
+    Fleet(crate::worker_args::Fleet),
     /// Write the manual pages of all commands into a folder
     #[command(hide = true)]
     Man(Man),

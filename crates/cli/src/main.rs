@@ -87,6 +87,7 @@ fn main() -> std::process::ExitCode {
         Command::Plan(plans) => commands::plan::run(&plans),
         Command::Completions(completions) => commands::completions::run(&completions),
         Command::Worker(worker) => commands::worker::run(&worker),
+        Command::Fleet(fleet) => commands::fleet::run(&fleet),
         Command::Man(man) => commands::man::run(&man),
     };
     match result {

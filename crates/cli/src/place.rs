@@ -1,7 +1,7 @@
 //! What the libraries are told of the place they run at: time, environment, cores.
 
 use chrono::{DateTime, Local, Offset};
-use plimsoll_experiment::prepare::{Cores, Place};
+use plimsoll_experiment::prepare::{Cores, Place, Reach};
 use plimsoll_units::civil;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -67,6 +67,7 @@ pub(crate) fn place(here: &Path) -> Place<'_> {
         version: VERSION,
         program: PROGRAM.get_or_init(|| std::env::current_exe().unwrap_or_default()),
         runtime: RUNTIME.get_or_init(runtime),
+        reach: Reach::ANYWHERE,
     }
 }
 

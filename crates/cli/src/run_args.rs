@@ -31,13 +31,27 @@ pub(crate) struct PlanFlags {
     /// Have these hosts offer each load together, or execute simulated cells, by `ssh`
     #[arg(long, value_name = "HOST,…")]
     pub(crate) on: Option<String>,
+    /// Have workers that wait at this broker do it: amqps://USER@HOST/VHOST
+    #[arg(long, value_name = "URL", conflicts_with = "on")]
+    pub(crate) bus: Option<String>,
+    /// The secret key of this controller, for --bus: `plimsoll fleet key NAME`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bus_key: Option<String>,
+    /// The public keys of the workers that may answer, for --bus
+    #[arg(long, value_name = "FILE")]
+    pub(crate) known: Option<String>,
 }
 
 impl PlanFlags {
     /// What its flags say of workers, as settings of the plan.
     pub(crate) fn workers(&self) -> impl Iterator<Item = Setting> {
         let workers = ("fleet.workers", &self.workers, "--workers");
-        let given = [workers, ("fleet.hosts", &self.on, "--on")].into_iter();
+        let at_broker = [
+            ("fleet.bus", &self.bus, "--bus"),
+            ("fleet.key", &self.bus_key, "--bus-key"),
+            ("fleet.known", &self.known, "--known"),
+        ];
+        let given = [workers, ("fleet.hosts", &self.on, "--on")].into_iter().chain(at_broker);
         given.filter_map(|(key, value, flag)| Some(Setting::new(key, value.as_deref()?, flag)))
     }
 }
@@ -55,6 +69,8 @@ Examples:
   plimsoll run plan.toml --simulated --json
   plimsoll run plan.toml --simulated --workers 4
   plimsoll run plan.toml --simulated --on node1,bench@node2
+  plimsoll run plan.toml --simulated --workers 8 --bus amqps://controller@broker/fleet \\
+    --bus-key controller.key --known workers.txt
   plimsoll run plan.toml --scale 20%
   plimsoll run plan.toml --budget 2h
   plimsoll run plan.toml --web 8089

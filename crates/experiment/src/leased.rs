@@ -21,7 +21,7 @@ use crate::engine::{Execution, with_execution};
 use crate::error::ExperimentError;
 use crate::prepare::Place;
 use crate::record::Record;
-use crate::starts::{given, starts};
+use crate::starts::{WorkersFor, given, starts};
 
 /// So much of a file is told at once, bytes.
 pub(crate) const PIECE: usize = 256 << 10;
@@ -54,15 +54,16 @@ pub fn cell_workers(
     let cores = place.cores.allowed;
     let threads = fleet.is_here().then(|| (cores / fleet.count()).max(SHARED));
     let lost_after = fleet.cells_lost_after();
+    let mut interrupted = || control.wish() != Wish::Continue;
     let terms = CellTerms {
-        workers: starts(fleet, place)?,
+        workers: starts(fleet, WorkersFor::Cells, place, &mut interrupted)?,
         job: CellsJob { threads, ..record.job() },
         inputs,
         version: place.version,
         system: place.system,
         lost_after_ns: u64::try_from(lost_after.as_nanos()).unwrap_or(u64::MAX),
     };
-    let fleet = CellFleet::start(terms, || control.wish() != Wish::Continue)?;
+    let fleet = CellFleet::start(terms, interrupted)?;
     Ok(CellWorkers { fleet: Mutex::new(fleet) })
 }
 

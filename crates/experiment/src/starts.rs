@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use plimsoll_fleet::{At, Content, Input as Given, Start};
+use plimsoll_fleet::{At, By, Command, Content, Input as Given, Start};
 use plimsoll_plan::{Fleet as FleetPlan, Host};
 use plimsoll_testbed::ssh::Guest;
 use plimsoll_units::failure::FileError;
@@ -19,38 +19,75 @@ use crate::servers::client;
 /// The greatest file that workers elsewhere are given, bytes.
 const MOST_GIVEN: u64 = 256 << 20;
 
-/// How each worker of a fleet is started.
+/// What workers are wanted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WorkersFor {
+    /// To offer loads.
+    Loads,
+    /// To execute simulated cells.
+    Cells,
+}
+
+/// How each worker of a fleet is started. Those that wait at a broker are called, and waited for,
+/// as long as that is not `interrupted`.
 ///
 /// # Errors
-/// A host that cannot be reached so.
-pub(crate) fn starts(fleet: &FleetPlan, place: &Place<'_>) -> Result<Vec<Start>, ExperimentError> {
+/// A host that cannot be reached so; a broker that does not serve; too few workers there.
+pub(crate) fn starts(
+    fleet: &FleetPlan,
+    wanted: WorkersFor,
+    place: &Place<'_>,
+    interrupted: &mut dyn FnMut() -> bool,
+) -> Result<Vec<Start>, ExperimentError> {
+    if let Some(url) = &fleet.bus {
+        return at_broker(fleet, url, wanted, place, interrupted);
+    }
     let program = place.program.display().to_string();
     let worker = || [program.clone(), "worker".to_owned(), "--stdio".to_owned()];
     if fleet.hosts.is_empty() {
         let at = if fleet.is_here() { At::Here } else { At::Somewhere };
         let words: Vec<String> = fleet.start.iter().cloned().chain(worker()).collect();
-        let start = |number| Start {
-            name: format!("worker {number}"),
-            words: words.clone(),
-            environment: None,
-            copy: None,
-            at,
-        };
+        let command = Command { words, environment: None, copy: None };
+        let by = By::Command(command);
+        let start = |number| Start { name: format!("worker {number}"), by: by.clone(), at };
         return Ok((1..=fleet.workers).map(start).collect());
     }
     let client = client(place);
     let start = |(name, host): (&String, &Host)| {
         let route = route(name, host, fleet.ssh_config.as_deref());
         let Guest { words, environment } = Guest::of(&client, &route, &["worker", "--stdio"])?;
-        Ok(Start {
-            name: name.clone(),
-            words,
-            environment: Some(environment),
-            copy: Some(client.program.clone()),
-            at: At::OwnHost,
-        })
+        let (environment, copy) = (Some(environment), Some(client.program.clone()));
+        let by = By::Command(Command { words, environment, copy });
+        Ok(Start { name: name.clone(), by, at: At::OwnHost })
     };
     fleet.hosts.iter().map(start).collect()
+}
+
+#[cfg(feature = "amqp")]
+fn at_broker(
+    fleet: &FleetPlan,
+    url: &str,
+    wanted: WorkersFor,
+    place: &Place<'_>,
+    interrupted: &mut dyn FnMut() -> bool,
+) -> Result<Vec<Start>, ExperimentError> {
+    let wants = match wanted {
+        WorkersFor::Loads => "load",
+        WorkersFor::Cells => "simulate",
+    };
+    crate::fleet::called(fleet, url, wants, place, interrupted)
+}
+
+#[cfg(not(feature = "amqp"))]
+fn at_broker(
+    _: &FleetPlan,
+    _: &str,
+    _: WorkersFor,
+    _: &Place<'_>,
+    _: &mut dyn FnMut() -> bool,
+) -> Result<Vec<Start>, ExperimentError> {
+    let text = "reach workers at a broker: this build has no message brokers";
+    Err(ExperimentError::Conflict(text.to_owned()))
 }
 
 /// The files of a plan as workers elsewhere are given them, with the list of all.

@@ -1,10 +1,10 @@
-//! A worker behind a process of this one: its pipes, and how it ended.
+//! A worker behind a process of this one, or behind a bus: what it says, and how it ended.
 
-#![expect(clippy::disallowed_methods, reason = "the one place that starts workers")]
+#![expect(clippy::disallowed_methods, reason = "one of the two places that start workers")]
 
 use crate::lines::{self, Speaker};
 use crate::message::{Answer, GREETING, Greeting, LONGEST, Order};
-use crate::start::{At, Input, Start};
+use crate::start::{At, By, Command as Words, Input, Start};
 use plimsoll_load::clock::monotonic_ns;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs::File;
@@ -32,12 +32,23 @@ pub(crate) enum Said {
     Exited(ExitStatus),
 }
 
-/// A worker's process.
+/// A worker, as it is spoken to.
 pub(crate) struct Child {
     speaker: Option<Speaker>,
-    handle: Option<OwnedFd>,
-    last_words: Arc<Mutex<Vec<u8>>>,
+    way: Way,
 }
+
+/// What is behind a worker.
+enum Way {
+    /// A process of this one, and the end of what it writes for people.
+    Process(Option<OwnedFd>, LastWords),
+    /// A session over a bus.
+    #[cfg(feature = "amqp")]
+    Bus(crate::bus::Door),
+}
+
+/// The end of what a process writes for people.
+pub(crate) type LastWords = Arc<Mutex<Vec<u8>>>;
 
 impl Child {
     /// Starts a worker, of which is told under its number.
@@ -49,12 +60,24 @@ impl Child {
         number: usize,
         said: &SyncSender<(usize, Said)>,
     ) -> io::Result<Self> {
-        let copy = start.copy.as_ref().map(File::open).transpose()?;
-        let mut process = command(start)?.spawn()?;
+        match &start.by {
+            By::Command(words) => Self::of_process(words, number, said),
+            #[cfg(feature = "amqp")]
+            By::Bus(called) => Self::of_bus(called, number, said),
+        }
+    }
+
+    fn of_process(
+        words: &Words,
+        number: usize,
+        said: &SyncSender<(usize, Said)>,
+    ) -> io::Result<Self> {
+        let copy = words.copy.as_ref().map(File::open).transpose()?;
+        let mut process = command(words)?.spawn()?;
         let handle = i32::try_from(process.id()).ok().and_then(Pid::from_raw);
         let handle = handle.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         let (input, output) = (process.stdin.take(), process.stdout.take());
-        let (errors, last_words) = (process.stderr.take(), Arc::<Mutex<Vec<u8>>>::default());
+        let (errors, last_words) = (process.stderr.take(), LastWords::default());
         let (tell, kept) = (said.clone(), last_words.clone());
         thread::spawn(move || output.map(|output| hear(BufReader::new(output), number, &tell)));
         thread::spawn(move || errors.map(|errors| keep(errors, &kept)));
@@ -65,7 +88,38 @@ impl Child {
             // Who does not listen is about to be heard of.
             let _ = speaker.copy(copy);
         }
-        Ok(Self { speaker, handle, last_words })
+        Ok(Self { speaker, way: Way::Process(handle, last_words) })
+    }
+
+    #[cfg(feature = "amqp")]
+    fn of_bus(
+        called: &crate::bus::Called,
+        number: usize,
+        said: &SyncSender<(usize, Said)>,
+    ) -> io::Result<Self> {
+        let ends = called.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let (reader, tell) = (ends.reader, said.clone());
+        thread::spawn(move || hear(BufReader::new(reader), number, &tell));
+        let speaker = Some(Speaker::to(ends.writer, || ()));
+        Ok(Self { speaker, way: Way::Bus(ends.door) })
+    }
+
+    /// Whether it is there no more: of one behind a bus nobody hears how its process ended.
+    pub(crate) fn is_gone(&self, has_exited: bool, is_closed: bool) -> bool {
+        match self.way {
+            Way::Process(..) => has_exited,
+            #[cfg(feature = "amqp")]
+            Way::Bus(_) => has_exited || is_closed,
+        }
+    }
+
+    /// Whether what stands between is away, so that nothing can be heard of it.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        match &self.way {
+            Way::Process(..) => false,
+            #[cfg(feature = "amqp")]
+            Way::Bus(door) => door.is_cut_off(),
+        }
     }
 
     /// Gives it a file.
@@ -106,27 +160,36 @@ impl Child {
         self.speaker = None;
     }
 
-    /// Ends it at once.
+    /// Ends it at once; one behind a bus ends when it hears that nobody listens.
     pub(crate) fn kill(&self) {
-        if let Some(handle) = &self.handle {
+        if let Way::Process(Some(handle), _) = &self.way {
             let _ = pidfd_send_signal(handle, Signal::KILL);
         }
     }
 
     /// The last line that it wrote for people; empty where there is none.
     pub(crate) fn last_words(&self) -> String {
-        let kept = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = String::from_utf8_lossy(&kept);
-        let line = text.lines().rev().find(|line| !line.trim().is_empty());
-        line.unwrap_or_default().chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+        match &self.way {
+            Way::Process(_, words) => last_line(words),
+            #[cfg(feature = "amqp")]
+            Way::Bus(door) => door.last_words(),
+        }
     }
 }
 
+/// The last line that somebody wrote for people; empty where there is none.
+pub(crate) fn last_line(words: &Mutex<Vec<u8>>) -> String {
+    let kept = words.lock().unwrap_or_else(PoisonError::into_inner);
+    let text = String::from_utf8_lossy(&kept);
+    let line = text.lines().rev().find(|line| !line.trim().is_empty());
+    line.unwrap_or_default().chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
 /// The command that becomes a worker, with three pipes of ours.
-fn command(start: &Start) -> io::Result<Command> {
-    let (program, words) = start.words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+pub(crate) fn command(of: &Words) -> io::Result<Command> {
+    let (program, words) = of.words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(program);
-    if let Some(environment) = &start.environment {
+    if let Some(environment) = &of.environment {
         command.env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
     }
     command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -157,7 +220,7 @@ fn listen(
 }
 
 /// Keeps the end of what it writes for people.
-fn keep(mut errors: impl Read, kept: &Mutex<Vec<u8>>) {
+pub(crate) fn keep(mut errors: impl Read, kept: &Mutex<Vec<u8>>) {
     let mut part = [0; 512];
     while let Ok(length @ 1..) = errors.read(&mut part) {
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);

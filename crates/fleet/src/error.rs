@@ -60,6 +60,28 @@ pub enum FleetError {
         /// Those that were not.
         missing: String,
     },
+    /// Not as many workers were there on a bus as are wanted.
+    #[cfg(feature = "amqp")]
+    #[error(
+        "begin: of {of} workers {there} answered the call, and for {within_s} s no other one did{}{}",
+        told(": ", .names), told("; not taken: ", .others)
+    )]
+    TooFew {
+        /// How many are wanted.
+        of: usize,
+        /// How many were there.
+        there: usize,
+        /// How long was waited, seconds.
+        within_s: u64,
+        /// Those that were there.
+        names: String,
+        /// Those that answered and were not taken, each with why.
+        others: String,
+    },
+    /// The bus does not serve.
+    #[cfg(feature = "amqp")]
+    #[error("begin: {0}")]
+    Bus(#[from] crate::bus::BusError),
     /// Of workers that execute cells none is left.
     #[error("go on with the cells that are left: no worker is there any more: {causes}")]
     NoneLeft {
@@ -93,9 +115,16 @@ pub enum FleetError {
     Interrupted,
 }
 
+#[cfg(feature = "amqp")]
+fn told(before: &str, list: &str) -> String {
+    if list.is_empty() { String::new() } else { format!("{before}{list}") }
+}
+
 impl Failure for FleetError {
     fn kind(&self) -> Kind {
         match self {
+            #[cfg(feature = "amqp")]
+            Self::Bus(error) => error.kind(),
             Self::Refused { is_usage: true, .. }
             | Self::Fault { is_usage: true, .. }
             | Self::Same { .. } => Kind::Usage,
@@ -106,6 +135,14 @@ impl Failure for FleetError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Start { source, .. } => source.hint(),
+            #[cfg(feature = "amqp")]
+            Self::Bus(error) => error.hint(),
+            #[cfg(feature = "amqp")]
+            Self::TooFew { .. } => Some(
+                "is `plimsoll worker --bus …` there, with a key that `known` lists, and does it \
+                 trust this one?"
+                    .to_owned(),
+            ),
             Self::Refused { hint, .. } | Self::Fault { hint, .. } => hint.clone(),
             Self::Same { two, .. } => Some(format!("leave {two} out")),
             Self::Interrupted => Some("nothing was sent".to_owned()),

@@ -14,8 +14,9 @@
 //! | `message` | what a controller and its workers say to each other |
 //! | `lines` | lines of bounded length, and what stands before the first of ours |
 //! | `clock` | by how much another clock is ahead, from four stamps, and moves |
+//! | `bus` | workers that can only call out, reached over a broker of messages |
 //! | `start` | how a worker is started, and what it is given |
-//! | `child` | a worker behind a process of this one: its pipes, how it ended |
+//! | `child` | a worker behind a process of this one, or a bus: what it says, how it ended |
 //! | `crew` | workers together: how they come, what they say, how they are lost |
 //! | `cells` | cells that workers execute, given out by lease |
 //! | `host` | what tells one host from another |
@@ -25,6 +26,8 @@
 //! | `silence` | how long somebody has said nothing, by a clock that may have stood still |
 //! | `worker` | the worker's own side |
 
+#[cfg(feature = "amqp")]
+pub mod bus;
 pub mod cells;
 mod child;
 mod clock;
@@ -42,4 +45,4 @@ pub mod worker;
 
 pub use error::FleetError;
 pub use fleet::{Fleet, Terms, Used, WorkerClock};
-pub use start::{At, Content, Input, Start};
+pub use start::{At, By, Command, Content, Input, Start};

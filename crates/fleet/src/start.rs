@@ -4,19 +4,36 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A command that becomes a worker.
+/// How a worker comes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Start {
     /// What people call the worker.
     pub name: String,
-    /// The command.
+    /// By what it is reached.
+    pub by: By,
+    /// Where the worker is.
+    pub at: At,
+}
+
+/// By what a worker is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum By {
+    /// A command that becomes one.
+    Command(Command),
+    /// A bus, at which it was there.
+    #[cfg(feature = "amqp")]
+    Bus(crate::bus::Called),
+}
+
+/// A command that becomes a worker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// Its words.
     pub words: Vec<String>,
-    /// The environment of the command, where that is not this process's own.
+    /// Its environment, where that is not this process's own.
     pub environment: Option<Vec<(String, String)>>,
     /// What the command reads before it is a worker: this program, of which it makes a copy.
     pub copy: Option<PathBuf>,
-    /// Where the worker is.
-    pub at: At,
 }
 
 /// Where a worker is.

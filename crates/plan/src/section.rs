@@ -209,6 +209,9 @@ impl<'a> Section<'a> {
     pub(crate) fn missing_beside(&self, key: &str, beside: &str, value: &str) {
         let place = self.place(beside);
         let message = format!("expected `{key}` beside `{beside}`, found none");
-        self.reading.fault(place, message, Some(self.reading.example(place, key, value)));
+        let is_flag = self.reading.is_flag(place);
+        let keys = || self.keys.keys().filter(|of| of.name == key).find_map(|of| of.flag.as_ref());
+        let flag = is_flag.then(keys).flatten().map_or(key, |flag| flag.long);
+        self.reading.fault(place, message, Some(self.reading.example(place, flag, value)));
     }
 }

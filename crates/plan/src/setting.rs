@@ -308,7 +308,16 @@ fn add_to_map(table: &mut Table, name: &str, of: (Node, Place), files: usize) {
     table
         .entries
         .retain(|entry| entry.key_place.source >= files || !entry.key.eq_ignore_ascii_case(name));
-    let same = table.entries.iter().find(|entry| entry.key.eq_ignore_ascii_case(name));
-    let key = same.map_or(name.to_owned(), |entry| entry.key.clone());
+    let mut entries = table.entries.iter_mut();
+    let Some(entry) = entries.find(|entry| entry.key.eq_ignore_ascii_case(name)) else {
+        // One alone is no list: most maps have none.
+        let (node, key_place) = of;
+        return table.set(Entry { key: name.to_owned(), key_place, node });
+    };
+    let key = entry.key.clone();
+    if !matches!(entry.node.value, Value::List(_)) {
+        let node = entry.node.clone();
+        entry.node = Node { place: node.place, value: Value::List(vec![node]) };
+    }
     append(table, &key, of, files);
 }

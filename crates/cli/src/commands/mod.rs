@@ -12,6 +12,7 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod elastic;
 pub(crate) mod export;
+pub(crate) mod fleet;
 pub(crate) mod group;
 pub(crate) mod infer;
 pub(crate) mod load;

@@ -1,27 +1,174 @@
-//! `plimsoll worker`: a part of a load, as a controller says over a pipe.
+//! `plimsoll worker`: a part of a load, or cells, as a controller says over a pipe or a broker.
 
 use crate::exit::Exit;
 use crate::place::{VERSION, place};
-use crate::terminal::error::{Result, UsageError};
+use crate::terminal::error::{Context, FlagError, Result, read};
 use crate::worker_args::Worker;
-use plimsoll_experiment::fleet;
+use plimsoll_experiment::fleet::{self, May, Rules};
+use plimsoll_experiment::prepare::Place;
 use plimsoll_fleet::host::Host;
 use plimsoll_fleet::worker::{Own, serve};
 use plimsoll_monitor::Memory;
+use plimsoll_units::{rate, size};
 use std::io::{BufReader, stdin, stdout};
+use std::path::Path;
 
 /// Runs the command.
 pub(crate) fn run(args: &Worker) -> Result<Exit> {
-    if !args.stdio {
-        let text = "a worker is started by `plimsoll load --workers N`: --stdio has it serve \
-                    whoever started it";
-        return Err(UsageError(text.to_owned()).into());
-    }
     let here = std::env::current_dir()?;
     let place = place(&here);
+    match (&args.bus, &args.stranger) {
+        (Some(url), _) => at_broker::run(args, url, &place),
+        (None, Some(folder)) => of_stranger(args, folder, place),
+        (None, None) => {
+            serve_by(&place, false, &mut fleet::Worker::new(place))?;
+            Ok(Exit::Held)
+        }
+    }
+}
+
+fn serve_by(place: &Place<'_>, is_relayed: bool, make: &mut fleet::Worker<'_>) -> Result<()> {
     let memory = || Memory::read(place.system).map(|memory| memory.peak_bytes);
     let host = Host::read(place.system);
-    let own = Own { version: VERSION, host, memory: &memory };
-    serve((BufReader::new(stdin()), stdout()), own, &mut fleet::Worker::new(place))?;
+    let own = Own { version: VERSION, host, memory: &memory, is_relayed };
+    Ok(serve((BufReader::new(stdin()), stdout()), own, make)?)
+}
+
+/// What it does for strangers, by its command line.
+fn rules(args: &Worker) -> Result<Rules> {
+    let may = args.may.iter().map(|text| read("--may", text, str::parse::<May>));
+    let most_rate = args.most_rate.as_deref().map(|text| read("--most-rate", text, rate));
+    Ok(Rules {
+        may: may.collect::<Result<_, FlagError>>()?,
+        most_rate_per_s: most_rate.transpose()?,
+        most_connections: args.most_connections,
+    })
+}
+
+/// Serves a stranger, kept from this host.
+#[cfg(feature = "amqp")]
+fn of_stranger(args: &Worker, folder: &Path, place: Place<'_>) -> Result<Exit> {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+
+    let rules = rules(args)?;
+    if let Some(most) = &args.most_memory {
+        let most = Some(read("--most-memory", most, size)?);
+        let limit = Rlimit { current: most, maximum: most };
+        let limited = setrlimit(Resource::Data, limit).map_err(std::io::Error::from);
+        limited.with_context(|| "limit its memory".to_owned())?;
+    }
+    plimsoll_fleet::bus::confine(folder, rules.ports().as_deref())?;
+    let reach = rules.reach();
+    let place = Place { reach: &reach, ..place };
+    serve_by(&place, true, &mut fleet::Worker::of_strangers(place, &rules))?;
     Ok(Exit::Held)
+}
+
+#[cfg(not(feature = "amqp"))]
+fn of_stranger(_: &Worker, _: &Path, _: Place<'_>) -> Result<Exit> {
+    Err(no_brokers())
+}
+
+#[cfg(not(feature = "amqp"))]
+fn no_brokers() -> crate::terminal::error::Error {
+    crate::terminal::error::UsageError("this build has no message brokers".to_owned()).into()
+}
+
+#[cfg(not(feature = "amqp"))]
+mod at_broker {
+    use super::{Exit, Place, Result, Worker, no_brokers};
+
+    pub(super) fn run(_: &Worker, _: &str, _: &Place<'_>) -> Result<Exit> {
+        Err(no_brokers())
+    }
+}
+
+#[cfg(feature = "amqp")]
+mod at_broker {
+    use super::{Exit, Place, Result, Worker, fleet, read, rules, size};
+    use crate::interrupt::Interrupts;
+    use crate::place::{VERSION, environment};
+    use crate::terminal::error::UsageError;
+    use crate::terminal::say;
+    use plimsoll_fleet::Command;
+    use plimsoll_fleet::bus::{Keyring, Relay, Secret, label_of, serve};
+    use plimsoll_fleet::host::Host;
+    use plimsoll_units::{ParseError, duration};
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::Ordering;
+
+    /// Waits at a broker for controllers.
+    pub(super) fn run(args: &Worker, url: &str, place: &Place<'_>) -> Result<Exit> {
+        let rules = rules(args)?;
+        let most_time = args.most_time.as_deref();
+        let most_time = most_time.map(|text| read("--most-time", text, duration)).transpose()?;
+        if let Some(most) = &args.most_memory {
+            read("--most-memory", most, size)?;
+        }
+        let label = |text: &String| read("--label", text, label);
+        let labels = args.label.iter().map(label).collect::<Result<_, _>>()?;
+        let environment = variables(args)?;
+        let file = |of: &Option<std::path::PathBuf>| of.clone().unwrap_or_default();
+        let own = Arc::new(Secret::read(&file(&args.key))?);
+        let trusted = Keyring::read(&file(&args.trust))?;
+        if trusted.is_empty() {
+            let text = format!("--trust: {} has no key", file(&args.trust).display());
+            return Err(UsageError(text).into());
+        }
+        let bus = fleet::bus(url, args.bus_ca.as_deref(), args.plain, place)?;
+        let [word, ..] = (place.key)();
+        let folder = fleet::WorkerFolder::new(word)?;
+        let relay = Relay {
+            bus,
+            own,
+            trusted,
+            labels,
+            may: rules.may.iter().map(ToString::to_string).collect(),
+            host: Host::read(place.system),
+            version: VERSION,
+            servant: servant(args, folder.path(), environment, place),
+            most_time,
+        };
+        let stop = Interrupts::to_end()?;
+        serve(relay, &mut |text| say(text), &|| stop.load(Ordering::Relaxed))?;
+        drop(folder);
+        Ok(Exit::Held)
+    }
+
+    fn label(text: &str) -> Result<(String, String), ParseError> {
+        let wrong = || ParseError::new("NAME=VALUE such as region=eu", text, 0, text.len());
+        label_of(text).ok_or_else(wrong)
+    }
+
+    /// The variables that plans may use.
+    fn variables(args: &Worker) -> Result<Vec<(String, String)>> {
+        let value = |name: &String| {
+            let wrong = || UsageError(format!("--env: the environment has no {name}"));
+            Ok((name.clone(), environment(name).ok_or_else(wrong)?))
+        };
+        args.env.iter().map(value).collect()
+    }
+
+    /// The command that serves a controller: by the same rules, in a folder of its own, with
+    /// nothing of this process's environment that was not named.
+    fn servant(
+        args: &Worker,
+        folder: &Path,
+        variables: Vec<(String, String)>,
+        place: &Place<'_>,
+    ) -> Command {
+        let path = folder.display().to_string();
+        let mut words = vec![place.program.display().to_string(), "worker".to_owned()];
+        words.extend(["--stdio".to_owned(), "--stranger".to_owned(), path.clone()]);
+        let mut flag = |name: &str, value: &str| {
+            words.extend([format!("--{name}"), value.to_owned()]);
+        };
+        args.may.iter().for_each(|may| flag("may", may));
+        args.most_rate.iter().for_each(|most| flag("most-rate", most));
+        args.most_memory.iter().for_each(|most| flag("most-memory", most));
+        args.most_connections.iter().for_each(|most| flag("most-connections", &most.to_string()));
+        let environment = [("TMPDIR".to_owned(), path)].into_iter().chain(variables).collect();
+        Command { words, environment: Some(environment), copy: None }
+    }
 }

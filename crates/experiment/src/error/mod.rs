@@ -153,6 +153,13 @@ pub enum ExperimentError {
     /// Something of a load cannot be divided among workers.
     #[error("divide among workers {0}")]
     Undivided(String),
+    /// An address or a socket that this process may not ask.
+    #[error("ask {0}: it is beyond what this worker may")]
+    Beyond(String),
+    /// The keys of a fleet are not used.
+    #[cfg(feature = "amqp")]
+    #[error(transparent)]
+    Key(#[from] plimsoll_fleet::bus::KeyError),
     /// Workers could not begin a load.
     #[error(transparent)]
     Fleet(#[from] plimsoll_fleet::FleetError),

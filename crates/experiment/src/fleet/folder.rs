@@ -16,7 +16,7 @@ const LOCK: &str = "lock";
 const NEW: &str = "new";
 
 /// A folder that is ours alone.
-pub(super) struct WorkerFolder {
+pub struct WorkerFolder {
     folder: OwnFolder,
     /// Held as long as the folder is there.
     _lock: File,
@@ -28,7 +28,7 @@ impl WorkerFolder {
     ///
     /// # Errors
     /// Where it cannot be made.
-    pub(super) fn new(word: u64) -> Result<Self, OwnError> {
+    pub fn new(word: u64) -> Result<Self, OwnError> {
         Self::make(&std::env::temp_dir(), word)
     }
 
@@ -46,7 +46,8 @@ impl WorkerFolder {
     }
 
     /// Its path.
-    pub(super) fn path(&self) -> &Path {
+    #[must_use]
+    pub fn path(&self) -> &Path {
         self.folder.path()
     }
 

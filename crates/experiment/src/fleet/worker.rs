@@ -14,6 +14,7 @@ use plimsoll_units::own::OwnFolder;
 use rustix::fs::OFlags;
 
 use super::folder::WorkerFolder;
+use super::rules::Rules;
 use crate::again::{again, lacking};
 use crate::error::ExperimentError;
 use crate::plans;
@@ -29,6 +30,8 @@ const MOST_FILES: usize = 1000;
 /// A worker, as it makes ready what it is told.
 pub struct Worker<'a> {
     place: Place<'a>,
+    /// What it does for strangers; `None` where its controller is whoever started it.
+    rules: Option<&'a Rules>,
     given: Option<GivenFiles>,
 }
 
@@ -44,7 +47,13 @@ impl<'a> Worker<'a> {
     /// One at a place.
     #[must_use]
     pub fn new(place: Place<'a>) -> Self {
-        Self { place, given: None }
+        Self { place, rules: None, given: None }
+    }
+
+    /// One that serves strangers, at a place whose reach is that of the rules.
+    #[must_use]
+    pub fn of_strangers(place: Place<'a>, rules: &'a Rules) -> Self {
+        Self { place, rules: Some(rules), given: None }
     }
 
     /// The folder of the files that it is given.
@@ -109,10 +118,13 @@ impl Make for Worker<'_> {
             Some(given) => given.moved(&job.plan)?,
             None => job.plan.clone(),
         };
-        made(job, &text, &self.place)
+        made(job, &text, &self.place, self.rules)
     }
 
     fn cells(&mut self, job: &CellsJob, session: &CellSession<'_>) -> Result<(), CellsEnd> {
+        if let Some(rules) = self.rules {
+            rules.simulates()?;
+        }
         // Cells may read them, each anew.
         let given = self.given.take();
         let text = match &given {
@@ -124,11 +136,17 @@ impl Make for Worker<'_> {
 }
 
 /// Makes ready what a worker is told to do.
-fn made(job: &Job, text: &str, place: &Place<'_>) -> Result<Made, Refusal> {
+fn made(job: &Job, text: &str, place: &Place<'_>, rules: Option<&Rules>) -> Result<Made, Refusal> {
     let refused = |error: &ExperimentError| Refusal::of(error);
+    if rules.is_some() {
+        Rules::is_of_load(text)?;
+    }
     let written = Written::text(text, "the plan of the controller", &[]);
     let plan = plans::read(&written.within(place.environment));
     let plan = plan.map_err(|error| refused(&error.into()))?;
+    if let Some(rules) = rules {
+        rules.may_prepare(&plan)?;
+    }
     let prepared = prepare(&plan, place, true).map_err(|error| refused(&error))?;
     let mut config = prepared.config;
     let may_ask = |address: &IpAddr| job.may_ask.contains(address) && !is_never_asked(address);
@@ -148,7 +166,15 @@ fn made(job: &Job, text: &str, place: &Place<'_>) -> Result<Made, Refusal> {
     }
     if job.is_search {
         let offer = Offer::Open { parts: Vec::new(), limit: None };
-        return Ok(Made { config: of_search(&config), offer });
+        let config = of_search(&config);
+        let most_rate_per_s = rules.and_then(|rules| rules.most_of_all(job));
+        rules.iter().try_for_each(|rules| rules.keeps_connections(&config))?;
+        return Ok(Made { config, offer, most_rate_per_s });
     }
-    Ok(Made { config, offer: prepared.offer })
+    let most_rate_per_s = rules.and_then(|rules| rules.most_of_all(job));
+    if let Some(rules) = rules {
+        rules.keeps_connections(&config)?;
+        rules.keeps_rate(&prepared.offer, most_rate_per_s)?;
+    }
+    Ok(Made { config, offer: prepared.offer, most_rate_per_s })
 }

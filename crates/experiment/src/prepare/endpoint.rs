@@ -1,7 +1,7 @@
 //! Where connections go: the plan's own addresses first, then the system's resolver, once. Of
 //! several addresses of a name it is the first that lets itself be connected to.
 
-use super::Contact;
+use super::{Contact, Reach};
 use crate::error::ExperimentError;
 use plimsoll_load::Endpoint;
 use plimsoll_plan::{Addresses, Target};
@@ -19,19 +19,20 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) fn resolve(
     target: &Target,
     url: &Url,
-    contact: Contact,
+    to: (&Reach, Contact),
     notes: &mut Vec<String>,
 ) -> Result<(Endpoint, Vec<SocketAddr>), ExperimentError> {
     if let Some(path) = &url.unix {
+        to.0.is_socket(path)?;
         return Ok((Endpoint::Unix(path.clone()), Vec::new()));
     }
     let mut all = Vec::new();
     for proxy in &target.through {
         let url = Url { host: proxy.host.clone(), port: proxy.port, ..url.clone() };
-        all.extend(addresses(target, &url, contact, notes)?);
+        all.extend(addresses(target, &url, to, notes)?);
     }
     if target.through.is_empty() {
-        all = addresses(target, url, contact, notes)?;
+        all = addresses(target, url, to, notes)?;
     }
     if all.len() > 1 {
         let listed: Vec<String> = all.iter().map(SocketAddr::to_string).collect();
@@ -47,7 +48,7 @@ pub(super) fn resolve(
 fn addresses(
     target: &Target,
     url: &Url,
-    contact: Contact,
+    (reach, contact): (&Reach, Contact),
     notes: &mut Vec<String>,
 ) -> Result<Vec<SocketAddr>, ExperimentError> {
     let spreads = target.addresses == Addresses::Spread;
@@ -56,10 +57,13 @@ fn addresses(
     let given = given.take(if spreads { usize::MAX } else { 1 });
     let given: Vec<_> = given.map(|one| SocketAddr::new(one.address, url.port)).collect();
     if !given.is_empty() {
+        reach.are(&given)?;
         return Ok(given);
     }
     if let Ok(address) = url.host.parse::<IpAddr>() {
-        return Ok(vec![SocketAddr::new(address, url.port)]);
+        let address = SocketAddr::new(address, url.port);
+        reach.are(&[address])?;
+        return Ok(vec![address]);
     }
     if contact == Contact::Nothing {
         let unknown = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), url.port);
@@ -78,6 +82,7 @@ fn addresses(
     let mut seen = BTreeSet::new();
     found.retain(|address| seen.insert(*address));
     let first = found.first().copied().ok_or_else(|| error(io::ErrorKind::NotFound.into()))?;
+    reach.are(&found)?;
     if spreads {
         return Ok(found);
     }

@@ -3,7 +3,8 @@
 
 pub(crate) mod division;
 mod endpoint;
-mod offer;
+pub(crate) mod offer;
+mod reach;
 mod recorded;
 mod requests;
 pub mod scenario;
@@ -37,6 +38,7 @@ pub use division::Division;
 pub use offer::peak;
 pub(crate) use offer::{Rates, rates};
 pub use plimsoll_net::tls::CertificateEnd;
+pub use reach::{Network, Reach};
 pub use recorded::of_run;
 pub(crate) use subjects::Callers;
 pub use threads::Cores;
@@ -96,6 +98,8 @@ pub struct Place<'a> {
     pub program: &'a Path,
     /// The folder of what stands while this program runs: ledgers of test-beds.
     pub runtime: &'a Path,
+    /// Where loads may go.
+    pub reach: &'a Reach,
 }
 
 impl Place<'_> {
@@ -238,7 +242,7 @@ fn way(
     contact: Contact,
     notes: &mut Vec<String>,
 ) -> Result<(Endpoint, Way), ExperimentError> {
-    let (endpoint, others) = endpoint::resolve(&plan.target, url, contact, notes)?;
+    let (endpoint, others) = endpoint::resolve(&plan.target, url, (place.reach, contact), notes)?;
     let ask = contact == Contact::Target;
     let from = endpoint::sources(&plan.load.from_address, &endpoint, &others, ask)?;
     let proxies = through::proxies(&plan.target, url, place)?;

@@ -39,6 +39,16 @@ pub(super) fn peak_of(offer: &Offer) -> f64 {
     }
 }
 
+/// The same where it is known for all of it; `None` where it is not.
+pub(crate) fn known_peak_of(offer: &Offer) -> Option<f64> {
+    match offer {
+        Offer::Open { parts, .. } => {
+            parts.iter().try_fold(0.0, |most, part| Some(f64::max(most, peak(part)?)))
+        }
+        Offer::Closed(..) => None,
+    }
+}
+
 /// The offer of a plan.
 pub(super) fn make(
     plan: &Plan,

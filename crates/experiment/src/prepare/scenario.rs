@@ -3,7 +3,7 @@
 
 use super::requests::Called;
 use super::traces::Traces;
-use super::{Contact, Place, endpoint, tls};
+use super::{Contact, Place, Reach, endpoint, tls};
 use crate::again::files_of_scenario;
 use crate::error::ExperimentError;
 use plimsoll_load::{Endpoint, Protocol, Tls, Users};
@@ -106,7 +106,7 @@ pub(super) fn users(
     let scenario = traces.of_users(scenario).shared(url, plan.seed);
     let others = scenario.origins().iter().skip(1);
     let others = others
-        .map(|url| other(plan, (url, protocol), contact, end, notes))
+        .map(|url| other(plan, (url, protocol), (place.reach, contact), end, notes))
         .collect::<Result<_, _>>()?;
     Ok(Some(Users { scenario, others, connect_rate: plan.load.connect_rate }))
 }
@@ -116,11 +116,11 @@ pub(super) fn users(
 fn other(
     plan: &Plan,
     (url, protocol): (&Url, Protocol),
-    contact: Contact,
+    to: (&Reach, Contact),
     end: &CertificateEnd,
     notes: &mut Vec<String>,
 ) -> Result<(Endpoint, Option<Tls>), ExperimentError> {
-    let (endpoint, _) = endpoint::resolve(&plan.target, url, contact, notes)?;
+    let (endpoint, _) = endpoint::resolve(&plan.target, url, to, notes)?;
     // The name that the plan gives is that of the target.
     let http = if protocol == Protocol::Http2 { Http::Two } else { Http::One };
     let target = plimsoll_plan::Target { sni: None, http, ..plan.target.clone() };

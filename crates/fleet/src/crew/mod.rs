@@ -191,6 +191,9 @@ impl Crew {
         let lost_after_ns = self.care.lost_after_ns;
         let member = self.members.get_mut(number).filter(|of| !of.has_ended)?;
         let child = member.child.as_ref()?;
+        if self.care.may_come_back && child.is_cut_off() {
+            member.silence.end();
+        }
         let silent_ns = member.silence.look(now_ns);
         match (member.exited, member.is_closed) {
             (Some(status), is_closed) if is_closed || silent_ns > REST_NS => {
@@ -198,7 +201,8 @@ impl Crew {
                 Some((child::ended(status, &words, is_short_of_memory()), false))
             }
             (None, true) if silent_ns > REST_NS => {
-                Some(("it closed the connection".to_owned(), false))
+                let words = Some(child.last_words()).filter(|words| !words.is_empty());
+                Some((words.unwrap_or_else(|| "it closed the connection".to_owned()), false))
             }
             // What it takes to make ready is limited by itself.
             _ if member.host.is_some() && silent_ns > lost_after_ns && !member.is_away => {
@@ -263,6 +267,12 @@ impl Member {
         }
     }
 
+    /// Whether it has not ended yet.
+    fn is_there(&self) -> bool {
+        let child = self.child.as_ref();
+        child.is_some_and(|of| !of.is_gone(self.exited.is_some(), self.is_closed))
+    }
+
     fn tell(&mut self, order: &Order) {
         let _ = self.child.as_mut().map(|child| child.tell(order));
     }
@@ -287,7 +297,7 @@ impl Drop for Crew {
         children.for_each(Child::let_go);
         let mut waiting = Silence::from(monotonic_ns());
         let mut is_killed = false;
-        while self.members.iter().any(|of| of.child.is_some() && of.exited.is_none()) {
+        while self.members.iter().any(Member::is_there) {
             let waited_ns = waiting.look(monotonic_ns());
             if waited_ns > END_NS && !is_killed {
                 self.members.iter().filter_map(|of| of.child.as_ref()).for_each(Child::kill);
@@ -296,9 +306,12 @@ impl Drop for Crew {
             if waited_ns > 2 * END_NS {
                 return;
             }
-            if let Ok((number, Said::Exited(status))) = self.said.recv_timeout(LOOK) {
-                let exited = self.members.iter_mut().skip(number).take(1);
-                exited.for_each(|of| of.exited = Some(status));
+            let Ok((number, said)) = self.said.recv_timeout(LOOK) else { continue };
+            let Some(member) = self.members.get_mut(number) else { continue };
+            match said {
+                Said::Exited(status) => member.exited = Some(status),
+                Said::Closed(_) => member.is_closed = true,
+                Said::Greeting(_) | Said::Answer(..) => {}
             }
         }
     }

@@ -37,6 +37,9 @@ pub struct Made {
     pub config: Config,
     /// What is offered.
     pub offer: Offer,
+    /// The highest rate of all workers together that it takes part in, requests a second; `None`
+    /// where it takes part in any.
+    pub most_rate_per_s: Option<f64>,
 }
 
 /// Who makes ready what a worker is told to do.
@@ -140,6 +143,9 @@ pub struct Own<'a> {
     pub host: Host,
     /// Tells the most memory that its process had, bytes.
     pub memory: &'a dyn Fn() -> Option<u64>,
+    /// Whether somebody stands between, who knows better when the controller of cells is lost: he
+    /// closes the connection then.
+    pub is_relayed: bool,
 }
 
 /// Serves one controller, from its greeting until it is gone. `make` makes ready what a job asks
@@ -149,7 +155,7 @@ pub struct Own<'a> {
 /// [`WorkerError`]; no load goes on then.
 pub fn serve<I: BufRead + Send + 'static, O: Write + Send + 'static>(
     (mut input, mut output): (I, O),
-    Own { version, host, memory }: Own<'_>,
+    Own { version, host, memory, is_relayed }: Own<'_>,
     make: &mut dyn Make,
 ) -> Result<(), WorkerError> {
     let own = Greeting::of(version);
@@ -168,12 +174,12 @@ pub fn serve<I: BufRead + Send + 'static, O: Write + Send + 'static>(
     let made = match request(make, &controller) {
         Ok(Request::Load(job)) => made(make, &job, &controller),
         Ok(Request::Cells(job)) => {
-            controller.lost_after_ns = CELLS_LOST_AFTER_NS;
+            controller.lost_after_ns = if is_relayed { u64::MAX } else { CELLS_LOST_AFTER_NS };
             return cells::execute(make, &job, host, &controller);
         }
         Err(unmade) => Err(unmade),
     };
-    let (mut session, offer) = match made {
+    let (mut session, offer, most_rate_per_s) = match made {
         Err(Unmade::Ended(error)) => return Err(error),
         Ok(made) => made,
         Err(Unmade::Refused(refusal)) => return controller.refuse(refusal),
@@ -184,7 +190,7 @@ pub fn serve<I: BufRead + Send + 'static, O: Write + Send + 'static>(
     controller.say(&Answer::Begun { late_ns: monotonic_ns().saturating_sub(at_ns) })?;
     // The engine's threads may have to share a core with this one.
     plimsoll_load::sys::give_way();
-    go_on(&mut session, &offer, &controller)?;
+    go_on(&mut session, (&offer, most_rate_per_s), &controller)?;
     let max_rss_bytes = memory();
     controller.say(&Answer::Ended { cpu_ns: process_cpu_ns(), max_rss_bytes })?;
     controller.await_end();
@@ -237,15 +243,19 @@ fn made(
     make: &mut dyn Make,
     job: &Job,
     controller: &Controller,
-) -> Result<(Session, Offer), Unmade> {
-    let Made { config, offer } = make.make(job)?;
+) -> Result<(Session, Offer, Option<f64>), Unmade> {
+    let Made { config, offer, most_rate_per_s } = make.make(job)?;
     let is_gone = || controller.is_gone.load(Ordering::Acquire);
     let session = Session::connect(&config, &offer.load(), is_gone);
-    Ok((session.map_err(|error| Refusal::of(&error))?, offer))
+    Ok((session.map_err(|error| Refusal::of(&error))?, offer, most_rate_per_s))
 }
 
 /// Tells slices and obeys orders until the load has ended.
-fn go_on(session: &mut Session, offer: &Offer, controller: &Controller) -> Result<(), WorkerError> {
+fn go_on(
+    session: &mut Session,
+    (offer, most_rate_per_s): (&Offer, Option<f64>),
+    controller: &Controller,
+) -> Result<(), WorkerError> {
     let mut heard = 0;
     let mut silence = Silence::from(monotonic_ns());
     while !session.has_ended() {
@@ -253,6 +263,16 @@ fn go_on(session: &mut Session, offer: &Offer, controller: &Controller) -> Resul
             controller.say(&BorrowedMessage::Slice(slice))?;
         }
         while let Some(order) = controller.order_at_once() {
+            if let Order::OfferRate { rate_per_s, .. } = order
+                && most_rate_per_s.is_some_and(|most| rate_per_s > most)
+            {
+                session.abort();
+                return controller.refuse(Refusal {
+                    why: format!("{rate_per_s:.0}/s are more than it may take part in"),
+                    hint: None,
+                    is_usage: false,
+                });
+            }
             obey(session, offer, &order);
         }
         if controller.is_gone.load(Ordering::Acquire) {

@@ -3,7 +3,7 @@
 use crate::liars::python;
 use plimsoll_fleet::cells::{CellFleet, CellTerms, Done, Taken, Takes};
 use plimsoll_fleet::message::CellsJob;
-use plimsoll_fleet::{At, FleetError, Start};
+use plimsoll_fleet::{At, By, Command, FleetError, Start};
 use plimsoll_runs::World;
 use plimsoll_runs::experiment::Cell;
 use std::collections::BTreeMap;
@@ -83,7 +83,8 @@ fn fleet(how: &[&str], lost: Option<&Path>) -> Option<CellFleet> {
         let name = format!("worker {}", number + 1);
         let lost = lost.map_or(String::new(), |lost| lost.join(&name).display().to_string());
         let words = [python, program, how, "/dev/null", "", &lost].map(str::to_owned).to_vec();
-        Start { name, words, environment: None, copy: None, at: At::Somewhere }
+        let by = By::Command(Command { words, environment: None, copy: None });
+        Start { name, by, at: At::Somewhere }
     };
     let job = CellsJob {
         plan: String::new(),

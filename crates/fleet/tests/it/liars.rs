@@ -1,7 +1,7 @@
 //! Workers that hang, lie and shout: each is named with what it did, and nothing of it is believed.
 
 use plimsoll_fleet::message::Job;
-use plimsoll_fleet::{At, Fleet, FleetError, Start, Terms};
+use plimsoll_fleet::{At, By, Command, Fleet, FleetError, Start, Terms};
 use plimsoll_load::run::{Engine, Lost};
 use plimsoll_load::{Part, Slice};
 use plimsoll_testing::skip;
@@ -40,7 +40,8 @@ fn fleet(folder: &Path, how: &[(&str, &str)]) -> Option<Result<Fleet, FleetError
         let words = [python, program, how, &slice, boot].map(str::to_owned).to_vec();
         let name = format!("worker {}", number + 1);
         let at = if boot.is_empty() { At::Somewhere } else { At::OwnHost };
-        (Start { name, words, environment: None, copy: None, at }, job(number, count))
+        let by = By::Command(Command { words, environment: None, copy: None });
+        (Start { name, by, at }, job(number, count))
     };
     let workers = (0..).zip(how).map(worker).collect();
     let terms = Terms {

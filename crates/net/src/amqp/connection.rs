@@ -238,6 +238,12 @@ impl Connection {
         }
     }
 
+    /// Whether the broker has said that it takes no messages now.
+    #[must_use]
+    pub fn is_blocked(&self) -> bool {
+        self.blocked.is_some()
+    }
+
     /// What a frame holds.
     pub(super) fn payload(&self, frame: &Frame) -> &[u8] {
         &self.input[frame.payload.clone()]

@@ -82,11 +82,15 @@ pub(crate) fn text_is_secret(text: &str) -> bool {
     holds_password(text) || header.iter().any(|start| lower.contains(start))
 }
 
-/// Whether a URL in `text` has a name and a password in it.
+/// Whether a URL in `text` has a name and a password in it. A name alone may be a token, but that
+/// of a broker's user, which is told beside its password.
 pub(crate) fn holds_password(text: &str) -> bool {
-    text.split("://").skip(1).any(|rest| {
+    text.match_indices("://").any(|(at, mark)| {
+        let (before, rest) = (&text[..at], &text[at + mark.len()..]);
         let authority = rest.split(['/', '?', '#', '"', '\'', ' ']).next().unwrap_or_default();
-        authority.contains('@')
+        let is_broker = before.ends_with("amqp") || before.ends_with("amqps");
+        let name = authority.rsplit_once('@').map(|(name, _)| name);
+        name.is_some_and(|name| !is_broker || name.contains(':'))
     })
 }
 
@@ -112,6 +116,8 @@ mod tests {
         }
         assert!(holds_password("http://user:pw@host/"));
         assert!(!holds_password("http://host/a@b"));
+        assert!(holds_password("http://token@host/") && holds_password("amqps://me:pw@host"));
+        assert!(!holds_password("bus = 'amqps://me@host/fleet'"));
         assert!(line_is_secret("headers = { Authorization = 'Bearer x'"));
         assert!(!line_is_secret("rate = 500/s"));
     }

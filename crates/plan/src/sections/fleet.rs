@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use plimsoll_units::ParseError;
 use serde_json::{Value as Json, json};
 
 use crate::flag::Group;
@@ -12,7 +13,8 @@ use crate::reading::Reading;
 use crate::reading::tree::{Node, Value};
 use crate::section::Section;
 use crate::sections::hosts::{Host, host_of_text, read_hosts, write_hosts};
-use crate::takes::{Count, DURATION, File, Line, List, Own, Small};
+use crate::sections::testbed::TEXTS;
+use crate::takes::{Count, DURATION, File, Line, List, Own, Parsed, Small, Switch};
 use crate::write::Writer;
 
 /// So many workers a load may have.
@@ -43,14 +45,51 @@ section! {
                 .says("Offer the load from these hosts together, by ssh: [USER@]HOST[:PORT]")]
         /// The words of a command that starts a worker somewhere: those of the worker follow them.
         start: Vec<String> { START, or Vec::new(), r#"["srun", "-n1", "--exclusive"]"# }
+        /// The broker at which workers wait that can only call out.
+        bus: Option<String> { BUS, "amqps://controller@broker/fleet" }
+            flag [Group::Fleet.flag("bus", "URL")
+                .says("Offer the load by workers that wait at this broker: amqps://USER@HOST/VHOST")]
+        /// The secret key by which workers at the broker know this controller.
+        key: Option<PathBuf> { File, "controller.key" }
+            flag [Group::Fleet.flag("bus-key", "FILE")
+                .says("The secret key of this controller, for --bus: `plimsoll fleet key NAME`")]
+        /// The public keys of workers at the broker that may answer, with their names and labels.
+        known: Option<PathBuf> { File, "workers.txt" }
+            flag [Group::Fleet.flag("known", "FILE")
+                .says("The public keys of the workers that may answer, for --bus")]
+        /// Labels that a worker at the broker must have.
+        need: BTreeMap<String, String> { TEXTS, or BTreeMap::new(), r#"{ region = "eu" }"# }
+        /// Certificates to trust the broker by, as PEM.
+        bus_ca: Option<PathBuf> { File, said "the system's", "ca.pem" }
+        /// Whether the broker is spoken to without TLS, though it is not on this host.
+        bus_plain: bool { Switch, or false, "true" }
         /// The configuration of `ssh`.
         ssh_config: Option<PathBuf> { File, said "the user's own", "ssh_config" }
         /// A worker that has said nothing for so long is lost, and the load ends; its cells are
         /// given to others.
         lost_after: Option<Duration> {
             DURATION,
-            said "2s; 10s with `hosts` or `start`; 30s of cells", "5s"
+            said "2s; 10s with `hosts`, `start` or `bus`; 30s of cells", "5s"
         }
+    }
+}
+
+const BUS: Parsed<String> = Parsed::text("URL", "a broker such as amqps://me@broker/fleet", bus);
+
+/// A broker's URL, as far as it can be told without one: what reaches it reads the rest.
+fn bus(text: &str) -> Result<String, ParseError> {
+    let rest = text.strip_prefix("amqps://").or_else(|| text.strip_prefix("amqp://"));
+    let wrong = |wanted: &str| ParseError::new(wanted, text, 0, text.len());
+    let authority = rest.ok_or_else(|| wrong("amqps:// or amqp://, and a host"))?;
+    let authority = authority.split('/').next().unwrap_or_default();
+    match authority.rsplit_once('@') {
+        Some((user, _)) if user.contains(':') => {
+            // A password is not repeated.
+            let wanted = "a URL without a password, which PLIMSOLL_BUS_PASSWORD has instead";
+            Err(ParseError::new(wanted, "amqps://…", 0, 0))
+        }
+        _ if authority.is_empty() => Err(wrong("a host behind the scheme")),
+        _ => Ok(text.to_owned()),
     }
 }
 
@@ -125,6 +164,18 @@ impl Fleet {
         };
         beside("workers", "hosts", "there is one worker on each host");
         beside("start", "hosts", "those are reached by `ssh`");
+        beside("bus", "hosts", "workers are at a broker, or at the end of `ssh`");
+        beside("bus", "start", "workers at a broker have started themselves");
+        for (key, value) in [("key", "controller.key"), ("known", "workers.txt")] {
+            if section.has("bus") && !section.has(key) {
+                section.missing_beside(key, "bus", value);
+            }
+        }
+        for key in ["key", "known", "need", "bus_ca", "bus_plain"] {
+            if section.has(key) && !section.has("bus") {
+                section.missing_beside("bus", key, "amqps://controller@broker/fleet");
+            }
+        }
         if section.has("ssh_config") && fleet.hosts.is_empty() {
             section.missing_beside("hosts", "ssh_config", "{ gen1 = \"10.0.1.5\" }");
         }
@@ -139,6 +190,8 @@ impl Fleet {
         let mut left_out = Vec::new();
         left_out.extend(if self.hosts.is_empty() { ["hosts"] } else { ["workers"] });
         left_out.extend(self.start.is_empty().then_some("start"));
+        left_out.extend(self.need.is_empty().then_some("need"));
+        left_out.extend((!self.bus_plain).then_some("bus_plain"));
         self.write_keys(out, &left_out);
     }
 
@@ -152,7 +205,7 @@ impl Fleet {
     /// Whether its workers are children of the process that has the plan.
     #[must_use]
     pub fn is_here(&self) -> bool {
-        self.hosts.is_empty() && self.start.is_empty()
+        self.hosts.is_empty() && self.start.is_empty() && self.bus.is_none()
     }
 
     /// The silence after which the cells of a worker are given to others.

@@ -342,6 +342,11 @@ pub(crate) struct Map<T: 'static> {
 
 pub(crate) const MAP: Map<String> =
     Map { read: |reading, node| reading.level(node), write: |_, text| quoted(text) };
+/// Texts by name.
+pub(crate) const TEXTS: Map<String> = Map {
+    read: |reading, node| reading.line(node).map(str::to_owned),
+    write: |_, text| quoted(text),
+};
 const VALUES: Map<Given> = Map { read: read_given, write: write_given };
 const COPIES: Map<Copied> = Map { read: read_copied, write: |_, of| write_copied(of) };
 

@@ -42,6 +42,8 @@ const PLANS: &[&str] = &[
      size = '1GB'\n",
     "[target]\nurl = 'http://h/'\n[load]\nusers = 3\nfor = '1s'\n[fleet]\n",
     "[target]\nurl = 'http://h/'\n[load]\nusers = 3\nfor = '1s'\n[fleet]\nhosts = 'gen1'\n",
+    "[target]\nurl = 'http://h/'\n[load]\nusers = 3\nfor = '1s'\n\
+     [fleet]\nbus = 'amqp://h'\nkey = 'k'\nknown = 'w'\n",
     "[trace]\nfile = 'day.csv'\n[cache]\n",
     "[load]\nrate = '500/s'\nfor = '30m'\n[instance]\nservice = 'exp:70ms'\n[policy.calm]\n\
      kind = 'fixed'\n[tune]\n",

@@ -203,8 +203,9 @@ fn offer(
     let Some((division, workers)) = prepared.fleet.zip(setting.workers) else {
         return Ok((run(config, offer, sink, watch)?, Came::default()));
     };
-    let terms = workers.terms(division, prepared)?;
-    let mut fleet = Fleet::start(terms, || watch.wish() != Wish::Continue)?;
+    let mut interrupted = || watch.wish() != Wish::Continue;
+    let terms = workers.terms(division, prepared, &mut interrupted)?;
+    let mut fleet = Fleet::start(terms, interrupted)?;
     for event in workers::clocks(&fleet) {
         sink.event(&event).map_err(RunError::Unfinished)?;
     }

@@ -3,7 +3,7 @@
 use plimsoll_fleet::message::Job;
 use plimsoll_fleet::{Fleet, Terms, Used, WorkerClock};
 use plimsoll_load::{Config, Pacing, Part};
-use plimsoll_plan::{Fleet as FleetPlan, Plan};
+use plimsoll_plan::{Collect, Fleet as FleetPlan, Plan};
 use plimsoll_runs::{Class, Event};
 use plimsoll_units::show_duration;
 
@@ -11,7 +11,7 @@ use crate::error::ExperimentError;
 use crate::prepare::division::{Division, asked, protocol_of};
 use crate::prepare::scenario::files_of;
 use crate::prepare::{Place, Prepared};
-use crate::starts::{given, starts};
+use crate::starts::{WorkersFor, given, starts};
 
 /// Starts more than this apart are told, nanoseconds.
 const APART_NS: u64 = 5_000_000;
@@ -41,10 +41,12 @@ impl<'a> Workers<'a> {
         &self,
         division: Division,
         prepared: &Prepared,
+        interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<Terms<'a>, ExperimentError> {
         let Place { version, system, .. } = self.place;
         let fleet = self.plan.fleet.as_ref();
-        let starts = fleet.map(|of| starts(of, &self.place)).transpose()?.unwrap_or_default();
+        let starts = fleet.map(|of| starts(of, WorkersFor::Loads, &self.place, interrupted));
+        let starts = starts.transpose()?.unwrap_or_default();
         let plan = self.text(division);
         let is_search = self.plan.search.is_some();
         let job =
@@ -71,7 +73,11 @@ impl<'a> Workers<'a> {
         let (experiment, factors) = (None, Vec::new());
         let mut plan =
             Plan { seed: self.seed, repeat: 1, experiment, factors, ..self.plan.clone() };
-        plan.fleet = None;
+        if plan.fleet.take().is_some_and(|fleet| fleet.bus.is_some()) {
+            // What is of the controller alone, it does not tell strangers.
+            plan = Plan { collect: Collect::default(), watches: Vec::new(), elastic: None, ..plan };
+            plan = Plan { testbed: None, roles: Vec::new(), links: Vec::new(), ..plan };
+        }
         plan.load.threads = Some(division.threads);
         plan.to_toml_from(self.place.here)
     }

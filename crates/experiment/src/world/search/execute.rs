@@ -403,8 +403,9 @@ fn run(
         let mut world = Live::on(&mut session, method.slo(), recording, steering);
         return Ok((conducted(&mut world)?, Came::default()));
     };
-    let terms = workers.terms(division, prepared)?;
-    let mut fleet = Fleet::start(terms, || Watch::wish(steering) != Wished::Continue)?;
+    let mut interrupted = || Watch::wish(steering) != Wished::Continue;
+    let terms = workers.terms(division, prepared, &mut interrupted)?;
+    let mut fleet = Fleet::start(terms, interrupted)?;
     for event in workers::clocks(&fleet) {
         recording.event(&event).map_err(RunError::Unfinished)?;
     }

@@ -1,0 +1,309 @@
+//! Workers that wait at a broker: the same as by one process, whoever is lost or lies, and nothing
+//! for who may not.
+
+use crate::fleet::{are_gone, asked, due, signal, workers};
+use crate::fleet_cells::{POOL, figures, only, until_some_are_done};
+use crate::place::Place;
+use crate::program::{Going, PLIMSOLL, wait_for};
+use plimsoll_runs::Run;
+use plimsoll_runs::experiment::State;
+use plimsoll_testing::Weight;
+use plimsoll_testing::servers::RabbitMq;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::Stdio;
+
+/// A controller's and workers' keys, and lists of whom each knows.
+struct Hall {
+    place: Place,
+    url: String,
+}
+
+impl Hall {
+    fn at(url: String, weight: Weight, workers: &[&str]) -> Self {
+        let place = Place::weighing(weight);
+        let mut known = String::new();
+        for name in [&["controller"], workers].concat() {
+            place.plimsoll(&["fleet", "key", name]).ended_with(0).prints(&["secret", ".pub"]);
+            let public = std::fs::read_to_string(place.path(&format!("{name}.pub"))).unwrap();
+            if name == "controller" {
+                place.write("controllers.txt", public);
+            } else {
+                known += &public;
+            }
+        }
+        place.write("workers.txt", known);
+        Self { place, url }
+    }
+
+    /// A worker that waits.
+    fn worker(&self, name: &str, more: &[&str]) -> Going {
+        let key = format!("{name}.key");
+        let flags = ["worker", "--bus", &self.url, "--key", &key, "--trust", "controllers.txt"];
+        let command = self.place.command(PLIMSOLL, &[&flags[..], more].concat());
+        let worker = self.place.start(command);
+        wait_for("a worker", || worker.err().contains("waits for controllers").then_some(()));
+        worker
+    }
+
+    /// The flags by which a controller finds workers.
+    fn flags(&self) -> Vec<&str> {
+        vec!["--bus", &self.url, "--bus-key", "controller.key", "--known", "workers.txt"]
+    }
+
+    fn end(&self, workers: Vec<Going>) {
+        for worker in workers {
+            worker.signal(Signal::TERM);
+            worker.wait().ended_with(0);
+        }
+    }
+}
+
+#[test]
+fn cells_of_workers_at_a_broker_are_those_of_one_process() {
+    let test = "cells_of_workers_at_a_broker_are_those_of_one_process";
+    let Some(rabbit) = RabbitMq::shared(test).map(RabbitMq::virtual_host) else { return };
+    let hall = Hall::at(rabbit.url(), Weight::COMPUTES, &["w1", "w2"]);
+    let place = &hall.place;
+    std::fs::create_dir(place.path("data")).unwrap();
+    let rows: String = (0..60).map(|minute| format!("{minute},{}\n", 600 + 20 * minute)).collect();
+    place.write("data/day.csv", format!("time,requests\n{rows}"));
+    let load = "[load.trace]\nfile = 'data/day.csv'\ncolumns = 'minute,count'\n";
+    let pool = POOL.split("[measure]").nth(1).unwrap();
+    place.write("traced.toml", format!("repeat = 3\n{load}[measure]{pool}"));
+    place.write("pool.toml", format!("repeat = 20\n{POOL}"));
+    let both = vec![hall.worker("w1", &["--label", "region=eu"]), hall.worker("w2", &[])];
+    for plan in ["pool.toml", "traced.toml"] {
+        let run = |out: &str, more: &[&str]| {
+            let run = ["run", plan, "--simulated", "--quiet", "--keep-cells", "--out", out];
+            place.plimsoll(&[&run[..], more].concat())
+        };
+        let (a, b) = (format!("{plan}-alone"), format!("{plan}-together"));
+        let alone = run(&a, &[]);
+        let together = run(&b, &[&hall.flags()[..], &["--workers", "2"]].concat());
+        assert_eq!(alone.code(), together.code(), "{plan}: {}", together.err);
+        assert_eq!(figures(&only(place, &a)), figures(&only(place, &b)), "{plan}");
+    }
+    // Whoever is needed is chosen by label; the other one is told of.
+    place.write("pool.toml", format!("repeat = 4\n{POOL}"));
+    let eu = ["--set", "fleet.need.region=eu", "--quiet", "--out", "eu"];
+    let run = ["run", "pool.toml", "--simulated", "--workers", "1"];
+    place.plimsoll(&[&run[..], &hall.flags(), &eu].concat()).ran();
+    assert_eq!(figures(&only(place, "eu")).len(), 8);
+    hall.end(both);
+    // Nothing of it is left at the broker but its exchange, and nothing here.
+    let queues = || rabbit.manage("GET", "/api/queues/*", &Value::Null);
+    wait_for("no queues", || queues().as_array().unwrap().is_empty().then_some(()));
+}
+
+#[test]
+fn a_load_by_workers_at_a_broker_is_due_as_by_one_process() {
+    let test = "a_load_by_workers_at_a_broker_is_due_as_by_one_process";
+    let Some(rabbit) = RabbitMq::shared(test).map(RabbitMq::virtual_host) else { return };
+    let hall = Hall::at(rabbit.url(), Weight::WAITS, &["w1", "w2"]);
+    let place = &hall.place;
+    let target = place.target(&["--service-time", "const:1ms", "--workers", "100"]);
+    let may = format!("load=127.0.0.0/8:{}", target.address().rsplit(':').next().unwrap());
+    let both = ["w1", "w2"].map(|name| hall.worker(name, &["--may", &may, "--most-rate", "1k/s"]));
+    place.write("urls", format!("{0}a\n{0}b\n", target.url()));
+    let load = ["--urls", "urls", "--rate", "150/s", "--for", "2s", "--seed", "3", "--samples"];
+    place.load(&[&load[..], &["--out", "alone"]].concat()).ran();
+    let together = [&load[..], &hall.flags(), &["--workers", "2", "--out", "together"]].concat();
+    place.load(&together).ran();
+    let run = |out: &str| Run::open(place.runs(out).last().unwrap()).unwrap();
+    assert_eq!(due(&run("alone")), due(&run("together")));
+    // What it may not, it does not, and nothing is asked.
+    let before = asked(place, &target);
+    let other = place.calm();
+    let flags = [&hall.flags()[..], &["--workers", "1", "--for", "1s"]].concat();
+    let refused = |url: &str, more: &[&str], wanted: &str| {
+        let load = [&[url], more, &flags[..]].concat();
+        let done = place.load(&load);
+        done.ended_with(2).says(&[wanted]);
+    };
+    let rate = ["--rate", "10/s"];
+    refused(&other.url(), &rate, "it is beyond what this worker may");
+    refused("http://169.254.169.254/", &rate, "169.254.169.254");
+    refused(&target.url(), &["--rate", "3k/s"], "--most-rate");
+    refused(&target.url(), &["--users", "3"], "--most-rate");
+    refused(
+        "http://x.test/",
+        &["--rate", "1/s", "--resolve", "x.test:80:127.0.0.9"],
+        "127.0.0.9:80",
+    );
+    assert_eq!(before, asked(place, &target), "nothing was asked");
+    hall.end(both.into());
+}
+
+#[test]
+fn a_broker_that_restarts_and_a_worker_that_is_lost_cost_no_cell() {
+    let Some(mut rabbit) =
+        RabbitMq::own("a_broker_that_restarts_and_a_worker_that_is_lost_cost_no_cell")
+    else {
+        return;
+    };
+    let hall = Hall::at(rabbit.url(), Weight::DATABASE, &["w1", "w2", "w3"]);
+    let place = &hall.place;
+    place.write("long.toml", format!("repeat = 4000\n{POOL}"));
+    let run = ["run", "long.toml", "--simulated", "--quiet", "--yes"];
+    place.plimsoll(&[&run[..], &["--out", "alone"]].concat()).ended_with(0);
+    let mut all: Vec<Going> = ["w1", "w2", "w3"].map(|name| hall.worker(name, &[])).into();
+    let flags = [&hall.flags()[..], &["--workers", "3", "--out", "together"]].concat();
+    let set = ["--set", "fleet.lost_after=2s"];
+    let command = place.command(PLIMSOLL, &[&run[..], &flags, &set].concat());
+    let going = place.start(command);
+    let path = until_some_are_done(place, "together");
+    rabbit.end();
+    // The process that serves the controller is killed; who started it lives on.
+    let servants = workers(&all[2]);
+    assert_eq!(servants.len(), 1);
+    signal(servants[0], Signal::KILL);
+    rabbit.begin();
+    let done = going.wait().ended_with(0);
+    done.says(&["w3 is lost", "signal 9 ended it", "its cells are given to others"]);
+    assert!(!done.err.contains("w1 is lost") && !done.err.contains("w2 is lost"), "{}", done.err);
+    assert_eq!(figures(&path), figures(&only(place, "alone")));
+    assert!(figures(&path).values().all(|(state, _)| *state == State::Done));
+    // It serves again; who is killed with his servant leaves nobody.
+    place.write("short.toml", format!("repeat = 3\n{POOL}"));
+    let short = ["run", "short.toml", "--simulated", "--quiet", "--workers", "3", "--out", "short"];
+    place.plimsoll(&[&short[..], &hall.flags()].concat()).ran();
+    let going = place.start(place.command(PLIMSOLL, &[&run[..], &flags, &["--adopt"]].concat()));
+    drop(going);
+    let killed = all.pop().unwrap();
+    let servants = workers(&killed);
+    killed.signal(Signal::KILL);
+    killed.wait();
+    are_gone(&servants);
+    hall.end(all);
+}
+
+#[test]
+fn a_controller_that_was_killed_goes_on_and_one_that_is_not_trusted_does_not() {
+    let test = "a_controller_that_was_killed_goes_on_and_one_that_is_not_trusted_does_not";
+    let Some(rabbit) = RabbitMq::shared(test).map(RabbitMq::virtual_host) else { return };
+    let hall = Hall::at(rabbit.url(), Weight::COMPUTES, &["w1", "w2", "stranger"]);
+    let place = &hall.place;
+    place.write("long.toml", format!("repeat = 2000\n{POOL}"));
+    let both = vec![hall.worker("w1", &[]), hall.worker("w2", &[])];
+    let run = ["run", "long.toml", "--simulated", "--quiet", "--yes", "--workers", "2"];
+    let run = [&run[..], &hall.flags()].concat();
+    let going = place.start(place.command(PLIMSOLL, &run));
+    let path = until_some_are_done(place, "runs");
+    let servants: Vec<i32> = both.iter().flat_map(workers).collect();
+    going.signal(Signal::KILL);
+    going.wait();
+    // Workers are taken again once it has been silent for a while.
+    let going = place.start(place.command(PLIMSOLL, &run));
+    are_gone(&servants);
+    // Whoever is trusted no more is not served any more.
+    wait_for("another session", || (!workers(&both[0]).is_empty()).then_some(()));
+    let list = std::fs::read_to_string(place.path("controllers.txt")).unwrap();
+    place.write("controllers.txt", "# nobody\n");
+    let done = going.wait().ended_with(4);
+    done.says(&["its controller is not trusted any more", "no worker is there any more"]);
+    wait_for("no servants", || both.iter().all(|of| workers(of).is_empty()).then_some(()));
+    place.write("controllers.txt", list);
+    place.plimsoll(&run).ended_with(0);
+    assert!(figures(&path).values().all(|(state, _)| *state == State::Done));
+    // Neither the key of a worker gives orders, nor is one believed that is not known.
+    place.write("few.txt", std::fs::read_to_string(place.path("w2.pub")).unwrap());
+    place.write("short.toml", format!("repeat = 3\n{POOL}"));
+    let short = ["run", "short.toml", "--simulated", "--quiet", "--workers", "1", "--bus"];
+    for (key, known) in [("stranger.key", "workers.txt"), ("controller.key", "controllers.txt")] {
+        let keys = ["--bus-key", key, "--known", known, "--out", key];
+        let flags = [&short[..], &[&hall.url], &keys].concat();
+        let mut going = place.start(place.command(PLIMSOLL, &flags));
+        let counts = |of: &Going| of.err().contains("dropped");
+        assert!(!going.has_ended() && !both.iter().any(counts));
+        going.signal(Signal::INT);
+        going.wait().ended_with(4).says(&["interrupted"]);
+        assert!(both.iter().all(|of| workers(of).is_empty()));
+    }
+    hall.end(both);
+}
+
+/// The line that begins a session, as a controller of this version says it.
+fn greeting() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let schema = plimsoll_fleet::message::SCHEMA;
+    format!("plimsoll-worker {{\"version\":\"{version}\",\"schema\":{schema}}}\n")
+}
+
+/// What a process that serves a stranger says to a controller that says these.
+fn serves(place: &Place, flags: &[&str], orders: &[Value]) -> String {
+    let folder = place.path("servant");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let own = folder.display().to_string();
+    let words = [&["worker", "--stdio", "--stranger", &own], flags].concat();
+    let mut command = place.command(PLIMSOLL, &words);
+    command.env("TMPDIR", &folder).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut process = command.spawn().unwrap();
+    let mut input = process.stdin.take().unwrap();
+    let orders: String = orders.iter().map(|order| format!("{order}\n")).collect();
+    let _ = input.write_all((greeting() + &orders).as_bytes());
+    // It ends with its input, when it has answered.
+    let output = process.stdout.take().unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(output));
+    let said = lines.by_ref().nth(1).transpose().unwrap().unwrap_or_default();
+    drop(input);
+    process.wait().unwrap();
+    said
+}
+
+#[test]
+fn a_stranger_gets_no_file_no_command_and_no_other_network() {
+    let place = Place::new();
+    let secret = place.write("secret.csv", "time,requests\n0,60\n1,70\n").display().to_string();
+    let trace = |path: &str| {
+        let pool = POOL.split("[measure]").nth(1).unwrap();
+        format!("[load.trace]\nfile = '{path}'\ncolumns = 'minute,count'\n[measure]{pool}")
+    };
+    let cells = |plan: String| {
+        json!({"cells": {"plan": plan, "id": "x", "tags": {}, "cells": 1, "keeps": "few",
+            "threads": 1}})
+    };
+    let job = |plan: String| {
+        let part = json!({"process": 0, "processes": 1, "before": 0, "after": 0});
+        json!({"job": {"plan": plan, "part": part, "threads": 1, "is_precise": null,
+            "is_search": false, "protocol": "HTTP/1.1", "may_ask": ["127.0.0.1"]}})
+    };
+    let simulate = ["--may", "simulate"];
+    // The same that is read here is not read there, whose own folder is all that it has.
+    for path in [&secret, "/etc/passwd", "/proc/1/environ"] {
+        let said = serves(&place, &simulate, &[cells(trace(path))]);
+        assert!(said.contains("refused") && said.contains("ermission denied"), "{path}: {said}");
+    }
+    let ready = serves(&place, &simulate, &[cells(POOL.to_owned())]);
+    assert!(ready.starts_with("{\"ready\""), "{ready}");
+    // A file that climbs out of what was given, or a name that is a path, is none.
+    let climbs = json!({"input": {"name": "../x", "base64": ""}});
+    let said = serves(&place, &simulate, &[climbs, cells(POOL.to_owned())]);
+    assert!(said.contains("cannot be called"), "{said}");
+    let target = place.calm();
+    let port = target.address().rsplit(':').next().unwrap();
+    let may = ["--may", &format!("load=127.0.0.1:{port}")];
+    let load = |url: &str, more: &str| {
+        job(format!("[target]\nurl = '{url}'\n{more}\n[load]\nrate = '1/s'\nfor = '1s'\n"))
+    };
+    let said = serves(&place, &may, &[load(&target.url(), "")]);
+    assert!(said.starts_with("{\"ready\""), "{said}");
+    let before = asked(&place, &target);
+    for (order, wanted) in [
+        (load(&target.url(), "restart = 'touch /tmp/x'"), "commands"),
+        (load(&target.url(), "through = ['http://127.0.0.1:1']"), "proxies"),
+        (load("http://127.0.0.2:1/", ""), "beyond"),
+        (load(&format!("http://localhost.:{port}/"), "resolve = ['localhost.:1:127.0.0.2']"), ""),
+        (load("http://unix:%2frun%2fx.sock:/", ""), ""),
+        (load(&target.url(), "body_file = '/etc/passwd'\nmethod = 'POST'"), "ermission denied"),
+        (load(&target.url(), "[role.web]\nrecipe = 'target'"), "[role]"),
+        (load("redis://127.0.0.1/", "[store]\nworkload = 'read-heavy'"), "[store]"),
+        (cells(POOL.to_owned()), "--may simulate"),
+    ] {
+        let said = serves(&place, &may, std::slice::from_ref(&order));
+        assert!(said.contains("refused") && said.contains(wanted), "{order}: {said}");
+    }
+    assert_eq!(before, asked(&place, &target), "nothing was asked");
+}
