@@ -19,7 +19,7 @@ pub(crate) struct Worker {
     /// Serve whoever started this program, over its input and output
     #[arg(long, conflicts_with = "bus", required_unless_present = "bus")]
     pub(crate) stdio: bool,
-    /// Wait at this broker for controllers: amqps://USER@HOST[:PORT][/VHOST]
+    /// Wait at this broker for controllers: amqps://USER@HOST/VHOST
     #[arg(long, value_name = "URL", requires = "key", requires = "trust")]
     pub(crate) bus: Option<String>,
     /// The secret key of this worker: `plimsoll fleet key NAME` makes one

@@ -16,6 +16,7 @@ use plimsoll_stats::figure;
 use plimsoll_units::hash::hex;
 use sha2::{Digest, Sha256};
 
+use crate::broker::Waiting;
 use crate::control::{Control, News, Wish};
 use crate::engine::{Execution, with_execution};
 use crate::error::ExperimentError;
@@ -55,8 +56,10 @@ pub fn cell_workers(
     let threads = fleet.is_here().then(|| (cores / fleet.count()).max(SHARED));
     let lost_after = fleet.cells_lost_after();
     let mut interrupted = || control.wish() != Wish::Continue;
+    let tell = &mut |text: &str| control.tell(News::Warns(text));
+    let waiting = Waiting { interrupted: &mut interrupted, tell };
     let terms = CellTerms {
-        workers: starts(fleet, WorkersFor::Cells, place, &mut interrupted)?,
+        workers: starts(fleet, WorkersFor::Cells, place, waiting)?,
         job: CellsJob { threads, ..record.job() },
         inputs,
         version: place.version,

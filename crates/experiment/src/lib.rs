@@ -7,6 +7,7 @@ mod again;
 pub mod bench;
 pub mod between;
 pub mod bounds;
+pub mod broker;
 pub mod check;
 mod clock;
 pub mod conduct;

@@ -10,6 +10,7 @@ use plimsoll_plan::{Fleet as FleetPlan, Host};
 use plimsoll_testbed::ssh::Guest;
 use plimsoll_units::failure::FileError;
 
+use crate::broker::{Waiting, called};
 use crate::error::ExperimentError;
 use crate::hosts::route;
 use crate::inputs::{Input, LIST, inputs};
@@ -29,7 +30,7 @@ pub(crate) enum WorkersFor {
 }
 
 /// How each worker of a fleet is started. Those that wait at a broker are called, and waited for,
-/// as long as that is not `interrupted`.
+/// as long as that is not interrupted.
 ///
 /// # Errors
 /// A host that cannot be reached so; a broker that does not serve; too few workers there.
@@ -37,10 +38,14 @@ pub(crate) fn starts(
     fleet: &FleetPlan,
     wanted: WorkersFor,
     place: &Place<'_>,
-    interrupted: &mut dyn FnMut() -> bool,
+    waiting: Waiting<'_>,
 ) -> Result<Vec<Start>, ExperimentError> {
     if let Some(url) = &fleet.bus {
-        return at_broker(fleet, url, wanted, place, interrupted);
+        let wants = match wanted {
+            WorkersFor::Loads => "load",
+            WorkersFor::Cells => "simulate",
+        };
+        return called(fleet, url, wants, place, waiting);
     }
     let program = place.program.display().to_string();
     let worker = || [program.clone(), "worker".to_owned(), "--stdio".to_owned()];
@@ -61,33 +66,6 @@ pub(crate) fn starts(
         Ok(Start { name: name.clone(), by, at: At::OwnHost })
     };
     fleet.hosts.iter().map(start).collect()
-}
-
-#[cfg(feature = "amqp")]
-fn at_broker(
-    fleet: &FleetPlan,
-    url: &str,
-    wanted: WorkersFor,
-    place: &Place<'_>,
-    interrupted: &mut dyn FnMut() -> bool,
-) -> Result<Vec<Start>, ExperimentError> {
-    let wants = match wanted {
-        WorkersFor::Loads => "load",
-        WorkersFor::Cells => "simulate",
-    };
-    crate::fleet::called(fleet, url, wants, place, interrupted)
-}
-
-#[cfg(not(feature = "amqp"))]
-fn at_broker(
-    _: &FleetPlan,
-    _: &str,
-    _: WorkersFor,
-    _: &Place<'_>,
-    _: &mut dyn FnMut() -> bool,
-) -> Result<Vec<Start>, ExperimentError> {
-    let text = "reach workers at a broker: this build has no message brokers";
-    Err(ExperimentError::Conflict(text.to_owned()))
 }
 
 /// The files of a plan as workers elsewhere are given them, with the list of all.

@@ -1,6 +1,6 @@
 //! A worker behind a process of this one, or behind a bus: what it says, and how it ended.
 
-#![expect(clippy::disallowed_methods, reason = "one of the two places that start workers")]
+#![expect(clippy::disallowed_methods, reason = "the one place that starts workers")]
 
 use crate::lines::{self, Speaker};
 use crate::message::{Answer, GREETING, Greeting, LONGEST, Order};
@@ -106,11 +106,7 @@ impl Child {
 
     /// Whether it is there no more: of one behind a bus nobody hears how its process ended.
     pub(crate) fn is_gone(&self, has_exited: bool, is_closed: bool) -> bool {
-        match self.way {
-            Way::Process(..) => has_exited,
-            #[cfg(feature = "amqp")]
-            Way::Bus(_) => has_exited || is_closed,
-        }
+        has_exited || (is_closed && !matches!(self.way, Way::Process(..)))
     }
 
     /// Whether what stands between is away, so that nothing can be heard of it.

@@ -63,7 +63,8 @@ pub enum FleetError {
     /// Not as many workers were there on a bus as are wanted.
     #[cfg(feature = "amqp")]
     #[error(
-        "begin: of {of} workers {there} answered the call, and for {within_s} s no other one did{}{}",
+        "begin: of {of} workers {there} answered the call, and for {within_s} s no other one \
+         did{}{}",
         told(": ", .names), told("; not taken: ", .others)
     )]
     TooFew {

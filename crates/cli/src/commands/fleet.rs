@@ -18,9 +18,8 @@ fn key(name: &std::path::Path) -> Result<Exit> {
 
     let (key, public) = Secret::make(name)?;
     let (key, public) = (key.display(), public.display());
-    print(&format!(
-        "{key}     the secret half: it stays where it is\n{public}     the public half: a line for lists of `--trust` and `known`\n"
-    ))?;
+    print(&format!("{key}  the secret half: it stays where it is\n"))?;
+    print(&format!("{public}  the public half: a line for lists of `--trust` and `known`\n"))?;
     Ok(Exit::Held)
 }
 

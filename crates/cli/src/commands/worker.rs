@@ -90,6 +90,7 @@ mod at_broker {
     use crate::place::{VERSION, environment};
     use crate::terminal::error::UsageError;
     use crate::terminal::say;
+    use plimsoll_experiment::broker;
     use plimsoll_fleet::Command;
     use plimsoll_fleet::bus::{Keyring, Relay, Secret, label_of, serve};
     use plimsoll_fleet::host::Host;
@@ -116,7 +117,7 @@ mod at_broker {
             let text = format!("--trust: {} has no key", file(&args.trust).display());
             return Err(UsageError(text).into());
         }
-        let bus = fleet::bus(url, args.bus_ca.as_deref(), args.plain, place)?;
+        let bus = broker::bus(url, args.bus_ca.as_deref(), args.plain, place)?;
         let [word, ..] = (place.key)();
         let folder = fleet::WorkerFolder::new(word)?;
         let relay = Relay {
@@ -168,6 +169,7 @@ mod at_broker {
         args.most_rate.iter().for_each(|most| flag("most-rate", most));
         args.most_memory.iter().for_each(|most| flag("most-memory", most));
         args.most_connections.iter().for_each(|most| flag("most-connections", &most.to_string()));
+        // tidy: allow(shared-folder, it is the worker's own)
         let environment = [("TMPDIR".to_owned(), path)].into_iter().chain(variables).collect();
         Command { words, environment: Some(environment), copy: None }
     }

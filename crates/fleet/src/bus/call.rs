@@ -24,6 +24,8 @@ use crate::start::{At, By, Start};
 const LOOK: Duration = Duration::from_millis(50);
 /// A worker that was taken has to say something within so long; then others are asked.
 const ANSWERS_NS: u64 = 5_000_000_000;
+/// So long is waited before that is told.
+const LONG_NS: u64 = 3_000_000_000;
 /// How often the list of workers is read again.
 const READ_AGAIN_NS: u64 = 1_000_000_000;
 /// At so many readings in a row a key is gone.
@@ -47,6 +49,14 @@ pub struct Call<'a> {
     pub version: &'a str,
     /// How long is waited for another one to come, seconds.
     pub within_s: u64,
+}
+
+/// Whoever waits for workers.
+pub struct Waits<'a> {
+    /// Whether that is interrupted; asked several times a second.
+    pub interrupted: &'a mut dyn FnMut() -> bool,
+    /// Told how far it is, where it takes long and whenever that changes.
+    pub tell: &'a mut dyn FnMut(&str),
 }
 
 /// A worker that was taken: its session, for whoever begins with it.
@@ -97,11 +107,10 @@ struct Calling<'a> {
 
 impl Call<'_> {
     /// Waits until as many workers are there as are wanted; they are the caller's from then on.
-    /// Whether it is interrupted is asked several times a second.
     ///
     /// # Errors
     /// [`FleetError`]: the broker's, too few workers, that it is interrupted.
-    pub fn answer(self, interrupted: &mut dyn FnMut() -> bool) -> Result<Vec<Start>, FleetError> {
+    pub fn answer(self, waits: &mut Waits<'_>) -> Result<Vec<Start>, FleetError> {
         let nonce = nonce().ok_or(BusError::Random)?;
         let key = of_controller(nonce);
         let mailbox = Mailbox { name: format!("plimsoll.fleet.{key}"), keys: vec![key] };
@@ -110,17 +119,18 @@ impl Call<'_> {
         let own = self.own.clone();
         let (taken, others, strangers) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
         let mut calling = Calling { of: self, own, desk, nonce, taken, others, strangers };
-        calling.wait(interrupted)?;
+        calling.wait(waits)?;
         Ok(calling.begin())
     }
 }
 
 impl Calling<'_> {
-    fn wait(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<(), FleetError> {
+    fn wait(&mut self, waits: &mut Waits<'_>) -> Result<(), FleetError> {
+        let (began_ns, mut told) = (monotonic_ns(), String::new());
         let (mut called_ns, mut there) = (None, 0);
         let mut waiting = Silence::from(monotonic_ns());
         while self.there() < self.of.count {
-            if interrupted() {
+            if (waits.interrupted)() {
                 return Err(FleetError::Interrupted);
             }
             let now_ns = monotonic_ns();
@@ -132,6 +142,13 @@ impl Calling<'_> {
                 Turn::Message(message) => self.hear(&message),
                 Turn::Nothing => {}
                 Turn::Over => break,
+            }
+            if monotonic_ns().saturating_sub(began_ns) > LONG_NS {
+                let now = self.far();
+                if now != told {
+                    (waits.tell)(&now);
+                    told = now;
+                }
             }
             if self.there() > there {
                 there = self.there();
@@ -220,9 +237,15 @@ impl Calling<'_> {
         self.send(&of_worker(id), Kind::Take, worker, &greeting);
     }
 
-    fn too_few(&self) -> FleetError {
-        let there = self.taken.values().filter(|of| of.ends.door.heard() > 0);
-        let there: Vec<&str> = there.map(|of| of.name.as_str()).collect();
+    /// How far it is.
+    fn far(&self) -> String {
+        let (there, of, others) = (self.there(), self.of.count, self.others());
+        let others = if others.is_empty() { others } else { format!("; not taken: {others}") };
+        format!("waiting for workers at the broker: {there} of {of} are there{others}")
+    }
+
+    /// Who answered and is not taken, with why.
+    fn others(&self) -> String {
         let mut others: Vec<String> =
             self.others.iter().map(|(name, why)| format!("{name}: {why}")).collect();
         if !self.strangers.is_empty() {
@@ -233,12 +256,18 @@ impl Calling<'_> {
                 ids.join(", ")
             ));
         }
+        others.join("; ")
+    }
+
+    fn too_few(&self) -> FleetError {
+        let there = self.taken.values().filter(|of| of.ends.door.heard() > 0);
+        let there: Vec<&str> = there.map(|of| of.name.as_str()).collect();
         FleetError::TooFew {
             of: self.of.count,
             there: there.len(),
             within_s: self.of.within_s,
             names: there.join(", "),
-            others: others.join("; "),
+            others: self.others(),
         }
     }
 

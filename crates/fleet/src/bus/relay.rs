@@ -131,8 +131,8 @@ impl Current {
 
 impl Serving<'_, '_> {
     fn go_on(&mut self, is_over: &dyn Fn() -> bool) {
-        let (mut looked_ns, mut read_ns, mut told_ns) = (0, 0, monotonic_ns());
-        let (mut told, mut ends_ns) = (0, None);
+        let (mut looked_ns, mut read_ns, mut told_ns) = (0, 0, 0);
+        let (mut told, mut causes, mut ends_ns) = (0, 0, None);
         loop {
             match self.desk.turn(LOOK) {
                 Turn::Message(message) if ends_ns.is_none() => self.hear(&message),
@@ -160,8 +160,9 @@ impl Serving<'_, '_> {
                 read_ns = now_ns;
                 self.read_again();
             }
-            if now_ns.saturating_sub(told_ns) >= TELL_NS {
-                told_ns = now_ns;
+            let is_new = self.desk.dropped().len() > causes;
+            if is_new || now_ns.saturating_sub(told_ns) >= TELL_NS {
+                (told_ns, causes) = (now_ns, self.desk.dropped().len());
                 self.tell_dropped(&mut told);
             }
         }

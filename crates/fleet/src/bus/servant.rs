@@ -1,7 +1,5 @@
 //! The process that does what a controller asks for: started for one session, between two pipes.
 
-#![expect(clippy::disallowed_methods, reason = "one of the two places that start workers")]
-
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::process::Child as Process;

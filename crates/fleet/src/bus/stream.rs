@@ -279,7 +279,7 @@ mod tests {
             for round in 0..4000_u64 {
                 let now_ns = round * 50 * MS;
                 if let Some((side, length)) = words.next() {
-                    let bytes: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+                    let bytes: Vec<u8> = (0..=250).cycle().take(length).collect();
                     ends[usize::from(side)].stream.say(&bytes);
                     said[usize::from(side)].extend(bytes);
                 } else {

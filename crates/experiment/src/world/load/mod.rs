@@ -83,7 +83,7 @@ pub(crate) fn identity(plan: &Plan) -> String {
 }
 
 impl Load<'_> {
-    fn setting(&self, cell: &Cell) -> Setting<'_> {
+    fn setting<'a>(&'a self, cell: &Cell, control: &'a dyn Control) -> Setting<'a> {
         let plan = self.plan;
         let seeded = Plan { seed: cell.seed, ..plan.clone() };
         Setting {
@@ -100,6 +100,7 @@ impl Load<'_> {
                 plan,
                 seed: cell.seed,
                 place: self.place,
+                control,
             }),
         }
     }
@@ -143,7 +144,7 @@ impl Load<'_> {
         reason: &str,
     ) -> Result<(), ExperimentError> {
         let kind = if self.plan.search.is_some() { Kind::Search } else { Kind::Load };
-        let meta = meta(self.prepared, &self.setting(cell), kind);
+        let meta = meta(self.prepared, &self.setting(cell, to.control), kind);
         let writer = to.record.begin(cell, meta)?;
         let run = writer.finish(End::new(Ended::Failed(reason.to_owned())))?;
         to.record.end(cell, run, State::Failed, reason).map(drop)
@@ -177,7 +178,7 @@ impl Load<'_> {
         to.control.tell(News::Begins(cell));
         let mut prepared = self.prepared.clone();
         prepared.config.seed = cell.seed;
-        let setting = self.setting(cell);
+        let setting = self.setting(cell, to.control);
         let mut meta = meta(&prepared, &setting, Kind::Load);
         meta.host.extend(clocks(self.sources, self.place.now_ns));
         if let Some(beside) = &mut beside {

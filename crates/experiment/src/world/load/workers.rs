@@ -7,6 +7,8 @@ use plimsoll_plan::{Collect, Fleet as FleetPlan, Plan};
 use plimsoll_runs::{Class, Event};
 use plimsoll_units::show_duration;
 
+use crate::broker::Waiting;
+use crate::control::{Control, News};
 use crate::error::ExperimentError;
 use crate::prepare::division::{Division, asked, protocol_of};
 use crate::prepare::scenario::files_of;
@@ -30,6 +32,8 @@ pub(crate) struct Workers<'a> {
     pub(crate) seed: u64,
     /// Where it is executed.
     pub(crate) place: Place<'a>,
+    /// Told where it takes long until workers come.
+    pub(crate) control: &'a dyn Control,
 }
 
 impl<'a> Workers<'a> {
@@ -45,7 +49,9 @@ impl<'a> Workers<'a> {
     ) -> Result<Terms<'a>, ExperimentError> {
         let Place { version, system, .. } = self.place;
         let fleet = self.plan.fleet.as_ref();
-        let starts = fleet.map(|of| starts(of, WorkersFor::Loads, &self.place, interrupted));
+        let tell = &mut |text: &str| self.control.tell(News::Warns(text));
+        let waiting = Waiting { interrupted, tell };
+        let starts = fleet.map(|of| starts(of, WorkersFor::Loads, &self.place, waiting));
         let starts = starts.transpose()?.unwrap_or_default();
         let plan = self.text(division);
         let is_search = self.plan.search.is_some();

@@ -248,6 +248,7 @@ impl Search<'_> {
                 plan: self.plan,
                 seed: cell.seed,
                 place: self.place,
+                control: to.control,
             }),
         };
         let mut writer = to.begin(cell, meta(self.prepared, &setting, Kind::Search))?;
