@@ -2,16 +2,14 @@
 
 use crate::exit::Exit;
 use crate::place::{VERSION, place};
-use crate::terminal::error::{Context, FlagError, Result, read};
+use crate::terminal::error::Result;
 use crate::worker_args::Worker;
-use plimsoll_experiment::fleet::{self, May, Rules};
+use plimsoll_experiment::fleet;
 use plimsoll_experiment::prepare::Place;
 use plimsoll_fleet::host::Host;
 use plimsoll_fleet::worker::{Own, serve};
 use plimsoll_monitor::Memory;
-use plimsoll_units::{rate, size};
 use std::io::{BufReader, stdin, stdout};
-use std::path::Path;
 
 /// Runs the command.
 pub(crate) fn run(args: &Worker) -> Result<Exit> {
@@ -19,7 +17,7 @@ pub(crate) fn run(args: &Worker) -> Result<Exit> {
     let place = place(&here);
     match (&args.bus, &args.stranger) {
         (Some(url), _) => at_broker::run(args, url, &place),
-        (None, Some(folder)) => of_stranger(args, folder, place),
+        (None, Some(folder)) => at_broker::of_stranger(args, folder, place),
         (None, None) => {
             serve_by(&place, false, &mut fleet::Worker::new(place))?;
             Ok(Exit::Held)
@@ -34,41 +32,6 @@ fn serve_by(place: &Place<'_>, is_relayed: bool, make: &mut fleet::Worker<'_>) -
     Ok(serve((BufReader::new(stdin()), stdout()), own, make)?)
 }
 
-/// What it does for strangers, by its command line.
-fn rules(args: &Worker) -> Result<Rules> {
-    let may = args.may.iter().map(|text| read("--may", text, str::parse::<May>));
-    let most_rate = args.most_rate.as_deref().map(|text| read("--most-rate", text, rate));
-    Ok(Rules {
-        may: may.collect::<Result<_, FlagError>>()?,
-        most_rate_per_s: most_rate.transpose()?,
-        most_connections: args.most_connections,
-    })
-}
-
-/// Serves a stranger, kept from this host.
-#[cfg(feature = "amqp")]
-fn of_stranger(args: &Worker, folder: &Path, place: Place<'_>) -> Result<Exit> {
-    use rustix::process::{Resource, Rlimit, setrlimit};
-
-    let rules = rules(args)?;
-    if let Some(most) = &args.most_memory {
-        let most = Some(read("--most-memory", most, size)?);
-        let limit = Rlimit { current: most, maximum: most };
-        let limited = setrlimit(Resource::Data, limit).map_err(std::io::Error::from);
-        limited.with_context(|| "limit its memory".to_owned())?;
-    }
-    plimsoll_fleet::bus::confine(folder, rules.ports().as_deref())?;
-    let reach = rules.reach();
-    let place = Place { reach: &reach, ..place };
-    serve_by(&place, true, &mut fleet::Worker::of_strangers(place, &rules))?;
-    Ok(Exit::Held)
-}
-
-#[cfg(not(feature = "amqp"))]
-fn of_stranger(_: &Worker, _: &Path, _: Place<'_>) -> Result<Exit> {
-    Err(no_brokers())
-}
-
 #[cfg(not(feature = "amqp"))]
 fn no_brokers() -> crate::terminal::error::Error {
     crate::terminal::error::UsageError("this build has no message brokers".to_owned()).into()
@@ -77,24 +40,31 @@ fn no_brokers() -> crate::terminal::error::Error {
 #[cfg(not(feature = "amqp"))]
 mod at_broker {
     use super::{Exit, Place, Result, Worker, no_brokers};
+    use std::path::Path;
 
     pub(super) fn run(_: &Worker, _: &str, _: &Place<'_>) -> Result<Exit> {
+        Err(no_brokers())
+    }
+
+    pub(super) fn of_stranger(_: &Worker, _: &Path, _: Place<'_>) -> Result<Exit> {
         Err(no_brokers())
     }
 }
 
 #[cfg(feature = "amqp")]
 mod at_broker {
-    use super::{Exit, Place, Result, Worker, fleet, read, rules, size};
+    use super::{Exit, Place, Result, Worker, fleet, serve_by};
     use crate::interrupt::Interrupts;
     use crate::place::{VERSION, environment};
-    use crate::terminal::error::UsageError;
+    use crate::terminal::error::{Context, FlagError, UsageError, read};
     use crate::terminal::say;
     use plimsoll_experiment::broker;
+    use plimsoll_experiment::fleet::{May, Rules};
     use plimsoll_fleet::Command;
     use plimsoll_fleet::bus::{Keyring, Relay, Secret, label_of, serve};
     use plimsoll_fleet::host::Host;
-    use plimsoll_units::{ParseError, duration};
+    use plimsoll_units::{ParseError, duration, rate, size};
+    use rustix::process::{Resource, Rlimit, setrlimit};
     use std::path::Path;
     use std::sync::Arc;
     use std::sync::atomic::Ordering;
@@ -134,6 +104,33 @@ mod at_broker {
         let stop = Interrupts::to_end()?;
         serve(relay, &mut |text| say(text), &|| stop.load(Ordering::Relaxed))?;
         drop(folder);
+        Ok(Exit::Held)
+    }
+
+    /// What it does for strangers, by its command line.
+    fn rules(args: &Worker) -> Result<Rules> {
+        let may = args.may.iter().map(|text| read("--may", text, str::parse::<May>));
+        let most_rate = args.most_rate.as_deref().map(|text| read("--most-rate", text, rate));
+        Ok(Rules {
+            may: may.collect::<Result<_, FlagError>>()?,
+            most_rate_per_s: most_rate.transpose()?,
+            most_connections: args.most_connections,
+        })
+    }
+
+    /// Serves a stranger, kept from this host.
+    pub(super) fn of_stranger(args: &Worker, folder: &Path, place: Place<'_>) -> Result<Exit> {
+        let rules = rules(args)?;
+        if let Some(most) = &args.most_memory {
+            let most = Some(read("--most-memory", most, size)?);
+            let limit = Rlimit { current: most, maximum: most };
+            let limited = setrlimit(Resource::Data, limit).map_err(std::io::Error::from);
+            limited.with_context(|| "limit its memory".to_owned())?;
+        }
+        plimsoll_fleet::bus::confine(folder, rules.ports().as_deref())?;
+        let reach = rules.reach();
+        let place = Place { reach: &reach, ..place };
+        serve_by(&place, true, &mut fleet::Worker::of_strangers(place, &rules))?;
         Ok(Exit::Held)
     }
 

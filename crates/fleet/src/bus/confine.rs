@@ -12,8 +12,10 @@ use landlock::{
 };
 use plimsoll_units::failure::{Failure, Kind};
 
-/// What every process may read: how names are looked up, whom TLS trusts, its own figures.
-const READABLE: [&str; 11] = [
+/// What every process may read: how names are looked up, and the libraries by which that is done;
+/// whom TLS trusts; its own figures.
+const READABLE: [&str; 15] = [
+    "/etc/gai.conf",
     "/etc/hosts",
     "/etc/host.conf",
     "/etc/nsswitch.conf",
@@ -24,6 +26,9 @@ const READABLE: [&str; 11] = [
     "/etc/pki/ca-trust/extracted",
     "/usr/share/ca-certificates",
     "/usr/local/share/ca-certificates",
+    "/lib",
+    "/lib64",
+    "/usr/lib",
     "/proc/self",
 ];
 /// The port by which names are looked up whose answers are long.

@@ -91,6 +91,9 @@ impl Failure for BusError {
 
     fn hint(&self) -> Option<String> {
         match self {
+            Self::Broker { source: amqp::Error::Login(_), .. } => {
+                Some("is the user right, and the password in PLIMSOLL_BUS_PASSWORD?".to_owned())
+            }
             Self::Broker { source, .. } => source.hint().map(str::to_owned),
             Self::Twice { .. } => {
                 Some("each worker has a key of its own: `plimsoll fleet key NAME`".to_owned())

@@ -28,9 +28,6 @@ const GLANCE: Duration = Duration::from_millis(1);
 /// Between attempts, the first time and at most.
 const FIRST: Duration = Duration::from_millis(200);
 const MOST: Duration = Duration::from_secs(2);
-/// A queue of a connection that broke may stay for so long before it can be ours again: the broker
-/// gives connections up after two heartbeats.
-const STAYS: Duration = Duration::from_secs(15);
 /// Messages on their way to us that we have not acknowledged.
 const PREFETCH: u16 = 16;
 /// Letters that wait to be sent.
@@ -40,7 +37,7 @@ const TTL_MS: u32 = 10_000;
 /// So many bytes wait for a reader at most.
 const QUEUED: u32 = 64 << 20;
 /// What a broker says of a queue that is somebody else's.
-const LOCKED: u16 = 405;
+pub(super) const LOCKED: u16 = 405;
 
 /// A broker, and how it is reached.
 #[derive(Clone)]
@@ -82,6 +79,7 @@ impl State {
 }
 
 /// A queue of our own, and the keys of messages that come into it.
+#[derive(Clone)]
 pub(super) struct Mailbox {
     pub(super) name: String,
     pub(super) keys: Vec<String>,
@@ -107,7 +105,7 @@ impl Office {
     pub(super) fn open(bus: Bus, queue: Mailbox, tell: SyncSender<Mail>) -> Result<Self, Error> {
         let (letters, to_send) = sync_channel(LETTERS);
         let state = Arc::<State>::default();
-        let hears = first(|| hearing(&bus, &queue))?;
+        let hears = hearing(&bus, &queue)?;
         let sends = sending(&bus)?;
         state.hears.store(true, Ordering::Release);
         state.sends.store(true, Ordering::Release);
@@ -137,19 +135,6 @@ impl Post {
     pub(super) fn is_away(&self) -> bool {
         let is = |of: &AtomicBool| of.load(Ordering::Acquire);
         !is(&self.state.hears) || !is(&self.state.sends)
-    }
-}
-
-/// Tries for as long as a queue is that of a connection that is about to end.
-fn first(mut open: impl FnMut() -> Result<Connection, Error>) -> Result<Connection, Error> {
-    let deadline = Deadline::after(STAYS);
-    loop {
-        match open() {
-            Err(Error::Refused { code: LOCKED, .. }) if deadline.left().is_ok() => {
-                thread::park_timeout(MOST);
-            }
-            opened => return opened,
-        }
     }
 }
 

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use plimsoll_load::clock::monotonic_ns;
 use plimsoll_net::amqp::Error;
+use plimsoll_units::failure::chain;
 
 use super::BusError;
 use super::desk::{Desk, Nonces, Turn, nonce};
 use super::envelope::{self, Head, Kind, Nonce};
 use super::greeting::{Hello, WORKERS, of_controller, of_worker};
 use super::key::{KeyId, Keyring, Known, Secret};
-use super::post::{Bus, Mailbox};
+use super::post::{Bus, LOCKED, Mailbox};
 use super::servant::Servant;
 use super::session::{Door, Session, Side};
 use crate::host::Host;
@@ -34,6 +35,11 @@ const REPLACED_NS: u64 = 5_000_000_000;
 const LOST_NS: u64 = 60_000_000_000;
 /// A servant may take so long to end by itself.
 const ENDS_NS: u64 = 5_000_000_000;
+/// A broker that is away at the beginning is tried again after so long.
+const AGAIN: Duration = Duration::from_secs(1);
+/// A connection that broke may have its queue for so many attempts: brokers give connections up
+/// after two heartbeats.
+const STAYS: u32 = 15;
 /// So many calls are remembered.
 const CALLS: usize = 64;
 /// A call is answered so often at most.
@@ -97,7 +103,7 @@ struct Serving<'a, 'b> {
 /// Serves controllers, one after the other, until `is_over`. What happens is told to `say`.
 ///
 /// # Errors
-/// [`BusError`]: the broker cannot be reached the first time; a key that another worker has.
+/// [`BusError`]: a broker that does not let it in; a key that another worker has.
 pub fn serve(
     relay: Relay<'_>,
     say: &mut dyn FnMut(&str),
@@ -107,18 +113,45 @@ pub fn serve(
     let key = of_worker(id);
     let keys = vec![key.clone(), WORKERS.to_owned()];
     let mailbox = Mailbox { name: format!("plimsoll.fleet.{key}"), keys };
-    let failed = BusError::of(&relay.bus);
-    let desk = Desk::open(relay.bus.clone(), mailbox).map_err(|error| match error {
-        Error::Refused { code: 405, .. } => {
-            BusError::Twice { broker: relay.bus.broker.to_string() }
-        }
-        error => failed(error),
-    })?;
+    let Some(desk) = desk(&relay.bus, &mailbox, say, is_over)? else { return Ok(()) };
     let own = relay.own.clone();
     say(&format!("waits for controllers at {}, with the key {id}", relay.bus.broker));
     let (answered, current) = (Vec::new(), None);
     Serving { of: relay, own, desk, answered, current, say }.go_on(is_over);
     Ok(())
+}
+
+/// The mail of a broker, however long it takes until that is there; `None` where it is over before.
+fn desk(
+    bus: &Bus,
+    mailbox: &Mailbox,
+    say: &mut dyn FnMut(&str),
+    is_over: &dyn Fn() -> bool,
+) -> Result<Option<Desk>, BusError> {
+    let broker = &bus.broker;
+    let (mut is_told, mut locked) = (false, 0);
+    while !is_over() {
+        let why = match Desk::open(bus.clone(), mailbox.clone()) {
+            Ok(desk) => return Ok(Some(desk)),
+            Err(Error::Refused { code: LOCKED, .. }) if locked == STAYS => {
+                return Err(BusError::Twice { broker: broker.to_string() });
+            }
+            Err(Error::Refused { code: LOCKED, .. }) => {
+                locked += 1;
+                format!("another connection to {broker} has this key; waiting for its end")
+            }
+            Err(error) if error.reason() == "away" => {
+                format!("{broker} is away, and is tried again: {}", chain(&error))
+            }
+            Err(error) => return Err(BusError::of(bus)(error)),
+        };
+        if !is_told {
+            say(&why);
+            is_told = true;
+        }
+        std::thread::park_timeout(AGAIN);
+    }
+    Ok(None)
 }
 
 impl Current {

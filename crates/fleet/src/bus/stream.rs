@@ -13,6 +13,9 @@ const PART: usize = 128 << 10;
 const WINDOW: usize = 32;
 /// So long a part may be on its way before it is sent again.
 const AGAIN_NS: u64 = 2_000_000_000;
+/// What is said in less than this after the part before goes together: a broker's time is by the
+/// message.
+const TOGETHER_NS: u64 = 5_000_000;
 /// So many parts are heard before it is said.
 const OWED: u32 = 16;
 /// So long after one was heard it is said.
@@ -64,8 +67,9 @@ pub(super) struct Stream {
     /// Parts that nobody is known to have heard, and how many of them were sent.
     parts: VecDeque<Part>,
     sent: usize,
-    /// The number of the last part that was made.
+    /// The number of the last part that was made, and when that was.
     made: u64,
+    made_ns: Option<u64>,
     /// When something was heard of what is on its way last, or it was sent first.
     came_on_ns: u64,
     /// The number of the last part up to which all were heard.
@@ -137,7 +141,7 @@ impl Stream {
         if self.sent > 0 && now_ns.saturating_sub(self.came_on_ns) > AGAIN_NS {
             self.sent = 0;
         }
-        self.make();
+        self.make(now_ns);
         if self.sent == 0 {
             self.came_on_ns = now_ns;
         }
@@ -156,11 +160,26 @@ impl Stream {
         let after = |since_ns: u64, span_ns: u64| (since_ns + span_ns).saturating_sub(now_ns);
         let again = (self.sent > 0).then(|| after(self.came_on_ns, AGAIN_NS) + 1);
         let owed = (self.owed > 0).then(|| after(self.owed_since_ns, OWED_NS));
-        [again, owed].into_iter().flatten().min()
+        let has_room = self.parts.len() < WINDOW;
+        let is_pending = !self.pending.is_empty() || matches!(self.closing, Closing::Words(_));
+        let goes = (is_pending && has_room).then(|| self.goes_ns().saturating_sub(now_ns));
+        [again, owed, goes].into_iter().flatten().min()
+    }
+
+    /// When what is pending may go.
+    fn goes_ns(&self) -> u64 {
+        let is_whole = self.pending.len() >= PART;
+        self.made_ns.filter(|_| !is_whole).map_or(0, |made_ns| made_ns + TOGETHER_NS)
     }
 
     /// Makes parts of what is pending, as many as may be on their way.
-    fn make(&mut self) {
+    fn make(&mut self, now_ns: u64) {
+        if now_ns < self.goes_ns() {
+            return;
+        }
+        if !self.pending.is_empty() {
+            self.made_ns = Some(now_ns);
+        }
         while self.parts.len() < WINDOW && !self.pending.is_empty() {
             let length = self.pending.len().min(PART);
             let bytes = self.pending.drain(..length).collect();
