@@ -5,14 +5,18 @@ use crate::fleet::{are_gone, asked, due, signal, workers};
 use crate::fleet_cells::{POOL, figures, only, until_some_are_done};
 use crate::place::Place;
 use crate::program::{Going, PLIMSOLL, wait_for};
+use plimsoll_net::amqp::{Broker, Connection, Heard, Message, Queue};
+use plimsoll_net::http::client::{Deadline, Plain};
 use plimsoll_runs::Run;
 use plimsoll_runs::experiment::State;
 use plimsoll_testing::Weight;
 use plimsoll_testing::servers::RabbitMq;
+use plimsoll_workload::random::Stream;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::Stdio;
+use std::time::Duration;
 
 /// A controller's and workers' keys, and lists of whom each knows.
 struct Hall {
@@ -224,6 +228,167 @@ fn a_controller_that_was_killed_goes_on_and_one_that_is_not_trusted_does_not() {
         assert!(both.iter().all(|of| workers(of).is_empty()));
     }
     hall.end(both);
+}
+
+/// Whoever operates a broker: hears all that is said there, and says it again as it likes.
+struct Operator {
+    connection: Connection,
+    heard: Vec<(String, Vec<u8>)>,
+    said: usize,
+}
+
+impl Operator {
+    const EXCHANGE: &str = "plimsoll.fleet";
+
+    fn at(url: &str) -> Self {
+        let (broker, deadline) = (Broker::parse(url).unwrap(), soon());
+        let heartbeat = Duration::from_secs(60);
+        let connection = Connection::open(&Plain, &broker, "operator", heartbeat, &deadline);
+        let mut connection = connection.unwrap();
+        let queue = Queue { name: "tap", is_durable: false, is_exclusive: true, arguments: &[] };
+        connection.declare_queue(queue, &deadline).unwrap();
+        connection.consume("tap", 1000, &deadline).unwrap();
+        Self { connection, heard: Vec::new(), said: 0 }
+    }
+
+    fn taps(&mut self, key: &str) {
+        self.connection.bind("tap", Self::EXCHANGE, key, &soon()).unwrap();
+    }
+
+    /// Hears all that has been said. Controllers are found by the nonce in what they say.
+    fn listens(&mut self) {
+        let mut controllers = Vec::new();
+        while let Some(heard) = self.connection.next(1 << 20).unwrap() {
+            let Heard::Delivery(message) = heard else { continue };
+            let nonce = message.body.get(85..101).unwrap_or_default();
+            let nonce: String = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
+            controllers.push(format!("controller.{nonce}"));
+            self.connection.acknowledge(message.tag).unwrap();
+            self.heard.push((message.key, message.body));
+        }
+        controllers.sort_unstable();
+        controllers.dedup();
+        controllers.iter().for_each(|key| self.taps(key));
+        self.connection.read(Duration::from_millis(20)).unwrap();
+    }
+
+    fn says(&mut self, key: &str, body: &[u8]) {
+        let (exchange, content_type, headers) = (Self::EXCHANGE, "", &[][..]);
+        let message = Message { exchange, key, content_type, headers, body };
+        self.connection.publish(&message).unwrap();
+        self.said += 1;
+        // A broker is heard, too, or it hangs up.
+        if self.said % 50 == 0 {
+            self.listens();
+        }
+    }
+}
+
+/// Messages that were heard, changed.
+struct Changes<'a> {
+    of: &'a [(String, Vec<u8>)],
+    draw: Stream,
+}
+
+impl Changes<'_> {
+    fn index(&mut self, below: usize) -> usize {
+        usize::try_from(self.draw.below(below as u64)).unwrap()
+    }
+
+    /// One of them, cut off, with another one behind it, or with some bits changed.
+    fn next(&mut self) -> (String, Vec<u8>) {
+        let at = self.index(self.of.len());
+        let (key, mut body) = self.of[at].clone();
+        match self.index(4) {
+            0 => body.truncate(self.index(body.len())),
+            1 => body.extend_from_slice(&self.of[at / 2].1),
+            _ => {
+                for _ in 0..=self.index(3) {
+                    let bit = self.index(body.len() * 8);
+                    body[bit / 8] ^= 1 << (bit % 8);
+                }
+            }
+        }
+        (key, body)
+    }
+}
+
+fn soon() -> Deadline {
+    Deadline::after(Duration::from_secs(20))
+}
+
+/// What is said over a broker is of no use to whoever operates it: neither as it was said, nor
+/// changed, while nothing goes on and while something does.
+#[test]
+fn recorded_and_changed_messages_do_nothing() {
+    let test = "recorded_and_changed_messages_do_nothing";
+    let Some(rabbit) = RabbitMq::shared(test).map(RabbitMq::virtual_host) else { return };
+    let hall = Hall::at(rabbit.url(), Weight::COMPUTES, &["w1"]);
+    let place = &hall.place;
+    let worker = hall.worker("w1", &[]);
+    let id = worker.err().trim().rsplit(' ').next().unwrap().to_owned();
+    let own = format!("worker.{id}");
+    let mut operator = Operator::at(&hall.url);
+    operator.taps("workers");
+    operator.taps(&own);
+    place.write("plan.toml", format!("repeat = 300\n{POOL}"));
+    let run = ["run", "plan.toml", "--simulated", "--quiet", "--workers", "1", "--out"];
+    let start = |out: &str| {
+        let run = [&run[..], &[out], &hall.flags()].concat();
+        place.start(place.command(PLIMSOLL, &run))
+    };
+    let mut going = start("recorded");
+    while !going.has_ended() {
+        operator.listens();
+    }
+    going.wait().ended_with(0);
+    operator.listens();
+    let recorded = std::mem::take(&mut operator.heard);
+    assert!(recorded.len() > 20, "{} messages", recorded.len());
+    let sessions = |worker: &Going| worker.err().matches("serves controller").count();
+    wait_for("the end", || worker.err().contains("has ended").then_some(()));
+    // All of it again, in its order and in the other one.
+    for (key, body) in recorded.iter().chain(recorded.iter().rev()) {
+        operator.says(key, body);
+    }
+    let before = worker.resident_kib();
+    // Changed: to a worker that waits, then to one that serves, and to its controller.
+    let count = std::env::var("PLIMSOLL_CHANGED").map_or(3000, |text| text.parse().unwrap());
+    let mut changes = Changes { of: &recorded, draw: Stream::named(7, "changed") };
+    let mut says_changed = |operator: &mut Operator| {
+        let (key, body) = changes.next();
+        operator.says(&key, &body);
+        operator.says(&own, &body);
+    };
+    for _ in 0..count {
+        says_changed(&mut operator);
+        operator.heard.clear();
+    }
+    let mut going = start("changed");
+    let mut at = 0;
+    while !going.has_ended() {
+        operator.listens();
+        // Those of this session, too: as they were, and changed.
+        for (key, mut body) in std::mem::take(&mut operator.heard) {
+            // What this one said comes back to it: it is not said for ever.
+            if at < count {
+                at += 1;
+                operator.says(&key, &body);
+                let bit = at % (body.len() * 8);
+                body[bit / 8] ^= 1 << (bit % 8);
+                operator.says(&key, &body);
+                says_changed(&mut operator);
+            }
+        }
+    }
+    going.wait().ended_with(0);
+    assert_eq!(figures(&only(place, "recorded")), figures(&only(place, "changed")));
+    wait_for("the end", || (worker.err().matches("has ended").count() == 2).then_some(()));
+    assert_eq!(sessions(&worker), 2, "{}", worker.err());
+    let grown = worker.resident_kib().saturating_sub(before);
+    println!("{at} of {count}: grown by {grown} KiB; {}", worker.err());
+    assert!(grown < 16 << 10, "{grown} KiB");
+    hall.end(vec![worker]);
 }
 
 /// The line that begins a session, as a controller of this version says it.

@@ -148,12 +148,29 @@ pub(crate) fn is_never_asked(address: &IpAddr) -> bool {
         IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
         IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
     ];
-    let address = address.to_canonical();
+    let address = embedded(address);
     let is_of_link = match address {
         IpAddr::V4(address) => address.is_link_local(),
         IpAddr::V6(address) => address.is_unicast_link_local(),
     };
     is_of_link || CLOUDS.contains(&address)
+}
+
+/// An address, or the one of IPv4 that is in it: mapped (RFC 4291), or behind a translator (NAT64,
+/// RFC 6052; 6to4, RFC 3056).
+fn embedded(address: &IpAddr) -> IpAddr {
+    let IpAddr::V6(of_six) = address else { return *address };
+    let four = |high: u16, low: u16| {
+        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+        IpAddr::V4(Ipv4Addr::new(a, b, c, d))
+    };
+    match of_six.segments() {
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0, 0, 0, 0, 0, 0, high, low] if high > 0 => {
+            four(high, low)
+        }
+        [0x2002, high, low, ..] => four(high, low),
+        _ => address.to_canonical(),
+    }
 }
 
 #[cfg(test)]
@@ -167,6 +184,9 @@ mod tests {
             "169.254.169.254",
             "169.254.1.1",
             "::ffff:169.254.169.254",
+            "::169.254.169.254",
+            "64:ff9b::169.254.169.254",
+            "2002:a9fe:a9fe::1",
             "fe80::1",
             "fd00:ec2::254",
             "168.63.129.16",

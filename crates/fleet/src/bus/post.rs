@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
+use plimsoll_load::clock::monotonic_ns;
 use plimsoll_net::amqp::{Broker, Connection, Error, Exchange, Heard, Message, Queue, Value};
 use plimsoll_net::http::client::{Deadline, Dial};
 
@@ -236,7 +237,7 @@ fn deliver(
     letters: &Receiver<(String, Vec<u8>)>,
     state: &State,
 ) -> Result<(), Error> {
-    let mut unlooked = 0;
+    let mut looked_ns = monotonic_ns();
     while !state.is_over() {
         match letters.recv_timeout(LOOK) {
             Ok((key, body)) => {
@@ -247,15 +248,15 @@ fn deliver(
                     headers: &[],
                     body: &body,
                 })?;
-                unlooked += 1;
-                if unlooked < LETTERS {
+                let unlooked_ns = monotonic_ns().saturating_sub(looked_ns);
+                if Duration::from_nanos(unlooked_ns) < LOOK {
                     continue;
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
-        unlooked = 0;
+        looked_ns = monotonic_ns();
         connection.read(GLANCE)?;
         // Messages that nobody was there for come back: they are said again.
         while connection.next(0)?.is_some() {}
