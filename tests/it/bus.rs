@@ -278,7 +278,7 @@ impl Operator {
         self.connection.publish(&message).unwrap();
         self.said += 1;
         // A broker is heard, too, or it hangs up.
-        if self.said % 50 == 0 {
+        if self.said.is_multiple_of(50) {
             self.listens();
         }
     }
