@@ -89,6 +89,15 @@ fn cells_of_workers_at_a_broker_are_those_of_one_process() {
         assert_eq!(alone.code(), together.code(), "{plan}: {}", together.err);
         assert_eq!(figures(&only(place, &a)), figures(&only(place, &b)), "{plan}");
     }
+    let check =
+        place.plimsoll(&[&["check", "pool.toml", "--simulated"], &hall.flags()[..]].concat());
+    check.ended_with(0).prints(&["the broker at which workers are called: 1", "controller.key"]);
+    let status = ["fleet", "status", "--wait", "1s", "--json"];
+    let status = place.plimsoll(&[&status[..], &hall.flags()].concat()).ended_with(0).json();
+    assert_eq!(status["workers"][0]["name"], "w1", "{status}");
+    assert_eq!(status["workers"][0]["labels"]["region"], "eu");
+    assert_eq!(status["workers"][1]["may"], json!(["simulate"]));
+    assert_eq!(status["silent"], json!([]));
     // Whoever is needed is chosen by label; the other one is told of.
     place.write("pool.toml", format!("repeat = 4\n{POOL}"));
     let eu = ["--set", "fleet.need.region=eu", "--quiet", "--out", "eu"];
@@ -154,7 +163,7 @@ fn a_broker_that_restarts_and_a_worker_that_is_lost_cost_no_cell() {
     place.plimsoll(&[&run[..], &["--out", "alone"]].concat()).ended_with(0);
     let mut all: Vec<Going> = ["w1", "w2", "w3"].map(|name| hall.worker(name, &[])).into();
     let flags = [&hall.flags()[..], &["--workers", "3", "--out", "together"]].concat();
-    let set = ["--set", "fleet.lost_after=2s"];
+    let set = ["--set", "fleet.lost_after=20s"];
     let command = place.command(PLIMSOLL, &[&run[..], &flags, &set].concat());
     let going = place.start(command);
     let path = until_some_are_done(place, "together");
@@ -344,7 +353,7 @@ fn recorded_and_changed_messages_do_nothing() {
     going.wait().ended_with(0);
     operator.listens();
     let recorded = std::mem::take(&mut operator.heard);
-    assert!(recorded.len() > 20, "{} messages", recorded.len());
+    assert!(recorded.len() > 10, "{} messages", recorded.len());
     let sessions = |worker: &Going| worker.err().matches("serves controller").count();
     wait_for("the end", || worker.err().contains("has ended").then_some(()));
     // All of it again, in its order and in the other one.

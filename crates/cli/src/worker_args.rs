@@ -17,7 +17,7 @@ The broker's password stands in the environment variable PLIMSOLL_BUS_PASSWORD; 
 files (Landlock, Linux 5.13).")]
 pub(crate) struct Worker {
     /// Serve whoever started this program, over its input and output
-    #[arg(long, conflicts_with = "bus", required_unless_present = "bus")]
+    #[arg(long, conflicts_with = "bus")]
     pub(crate) stdio: bool,
     /// Wait at this broker for controllers: amqps://USER@HOST/VHOST
     #[arg(long, value_name = "URL", requires = "key", requires = "trust")]
@@ -74,4 +74,31 @@ pub(crate) enum FleetCommand {
         /// What the controller or worker is called, with the folder of its files
         name: PathBuf,
     },
+    /// Say which workers wait at a broker, what they may do, and which are busy
+    Status(FleetStatus),
+}
+
+#[derive(Args)]
+pub(crate) struct FleetStatus {
+    /// The broker: amqps://USER@HOST/VHOST
+    #[arg(long, value_name = "URL")]
+    pub(crate) bus: String,
+    /// The secret key of a controller that the workers trust
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bus_key: PathBuf,
+    /// The public keys of the workers
+    #[arg(long, value_name = "FILE")]
+    pub(crate) known: PathBuf,
+    /// How long is waited for answers
+    #[arg(long, value_name = "DURATION", default_value = "2s")]
+    pub(crate) wait: String,
+    /// Certificates to trust the broker by, PEM; default: the system's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bus_ca: Option<PathBuf>,
+    /// Speak without TLS to a broker that is not on this host
+    #[arg(long)]
+    pub(crate) plain: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -2,13 +2,16 @@
 //! called that a plan wants.
 
 #[cfg(feature = "amqp")]
-pub use there::{PASSWORD, bus};
+pub use there::bus;
 
 use plimsoll_fleet::Start;
 use plimsoll_plan::Fleet as FleetPlan;
 
 use crate::error::ExperimentError;
 use crate::prepare::Place;
+
+/// The variable of the environment that holds the password for the broker.
+pub const PASSWORD: &str = "PLIMSOLL_BUS_PASSWORD";
 
 /// Whoever waits for workers.
 #[cfg_attr(not(feature = "amqp"), expect(dead_code, reason = "there is nothing to wait for"))]
@@ -65,12 +68,10 @@ mod there {
     use plimsoll_plan::Fleet as FleetPlan;
     use plimsoll_units::failure::chain;
 
-    use super::Waiting;
+    use super::{PASSWORD, Waiting};
     use crate::error::ExperimentError;
     use crate::prepare::Place;
 
-    /// The variable of the environment that holds the password for the broker.
-    pub const PASSWORD: &str = "PLIMSOLL_BUS_PASSWORD";
     /// A worker has to come within so long after the one before.
     const WITHIN_S: u64 = 60;
 

@@ -14,6 +14,7 @@ use plimsoll_testbed::ssh::Guest;
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Value};
 
+use crate::broker::PASSWORD;
 use crate::error::ExperimentError;
 use crate::hosts::route;
 use crate::prepare::scenario::files_of;
@@ -68,7 +69,8 @@ impl Touches {
             }
             _ => Self::of_plan(&ask.plan()?, text, ask.is_simulated, ask.place.here),
         };
-        ask.workers()?.iter().for_each(|of| touches.look_at_workers(of));
+        let here = ask.place.here;
+        ask.workers()?.iter().for_each(|of| touches.look_at_workers(of, here));
         Ok(touches)
     }
 
@@ -88,7 +90,7 @@ impl Touches {
         };
         variables.extend(login.into_iter().chain(plan.target.through_env.clone()));
         if !is_simulated {
-            touches.look_at_commands(plan);
+            touches.look_at_commands(plan, here);
             touches.look_at_places(plan);
             touches.reaches.extend(servers);
             let rents = plan.testbed.as_ref().is_some_and(|of| of.provider == Provider::Ec2);
@@ -140,10 +142,10 @@ impl Touches {
     }
 
     /// The commands that are executed.
-    fn look_at_commands(&mut self, plan: &Plan) {
+    fn look_at_commands(&mut self, plan: &Plan, here: &Path) {
         let restart = plan.target.restart.iter();
         self.executes.extend(restart.map(|of| format!("sh -c `{of}`, to restart the server")));
-        plan.fleet.iter().for_each(|of| self.look_at_workers(of));
+        plan.fleet.iter().for_each(|of| self.look_at_workers(of, here));
         for file in configurations(plan) {
             let text = read(file).unwrap_or_default();
             let commands = text.lines().map(str::trim).filter(|line| executes(line));
@@ -153,7 +155,18 @@ impl Touches {
     }
 
     /// How workers are started, and where.
-    fn look_at_workers(&mut self, fleet: &Fleet) {
+    fn look_at_workers(&mut self, fleet: &Fleet, here: &Path) {
+        if let Some(bus) = &fleet.bus {
+            let count = fleet.count();
+            self.reaches.push(format!("{bus}, the broker at which workers are called: {count}"));
+            self.variables.push(PASSWORD.to_owned());
+            let files = [&fleet.key, &fleet.known, &fleet.bus_ca].into_iter().flatten();
+            self.reads.extend(files.map(|path| Read {
+                path: path.clone(),
+                is_outside: !is_within(&std::path::absolute(path).unwrap_or_default(), here),
+            }));
+            return;
+        }
         self.executes.extend(workers(fleet));
         let hosts = fleet.hosts.iter();
         self.reaches.extend(hosts.map(|(name, of)| format!("{}, the host {name}", of.address)));

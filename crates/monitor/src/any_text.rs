@@ -9,7 +9,9 @@ use crate::host::{
 };
 use crate::read::keyed;
 use crate::sample::Samples;
-use crate::service::{agent, memcached, nginx, phpfpm, prometheus, redis, statsd, target};
+use crate::service::{
+    agent, memcached, nginx, phpfpm, prometheus, rabbitmq, redis, statsd, target,
+};
 
 /// A parser with a text that it understands wholly.
 struct Parser {
@@ -102,6 +104,11 @@ const PARSERS: &[Parser] = &[
         name: "phpfpm",
         text: phpfpm::tests::PAGE,
         parse: |text, out| phpfpm::parse(text, out).is_ok(),
+    },
+    Parser {
+        name: "rabbitmq",
+        text: rabbitmq::tests::PAGE,
+        parse: |text, out| rabbitmq::parse(text, out).is_ok(),
     },
     Parser { name: "agent", text: AGENT, parse: |text, out| agent::parse(text, true, out).is_ok() },
     Parser { name: "target", text: TARGET, parse: |text, out| target::parse(text, out).is_ok() },

@@ -204,6 +204,7 @@ pub const KINDS: &[&Kind] = &[
     &service::memcached::KIND,
     &service::mariadb::KIND,
     &service::phpfpm::KIND,
+    &service::rabbitmq::KIND,
     &service::target::KIND,
     &service::prometheus::KIND,
     &service::statsd::KIND,

@@ -52,6 +52,8 @@ const CPU: &str = "node_cpu_seconds_total";
 const HITS: &str = "redis_keyspace_hits_total";
 const MISSES: &str = "redis_keyspace_misses_total";
 const COMMANDS: &str = "memcached_commands_total";
+const RECEIVED: &str = "rabbitmq_global_messages_received_total";
+const DELIVERED: &str = "rabbitmq_global_messages_delivered_total";
 const ANSWERED: &str = "plimsoll_target_responses_total";
 const USED: &str = "container_cpu_usage_seconds_total";
 const QUOTA: &str = "container_spec_cpu_quota";
@@ -186,6 +188,39 @@ pub(crate) const CHARTS: &[Watched] = &[
         measure: "items that it holds",
         unit: Unit::Count,
         lines: &[Line { name: "", of: SeriesValue::Gauge("memcached_current_items") }],
+    },
+    Watched {
+        id: "rabbitmq",
+        title: "Messages of RabbitMQ",
+        measure: "messages per second, as it counts them",
+        unit: Unit::PerSecond,
+        lines: &[
+            Line { name: "received", of: SeriesValue::Rate((RECEIVED, &[])) },
+            Line { name: "delivered", of: SeriesValue::Rate((DELIVERED, &[])) },
+        ],
+    },
+    Watched {
+        id: "rabbitmq-queues",
+        title: "Queues of RabbitMQ",
+        measure: "messages",
+        unit: Unit::Count,
+        lines: &[
+            Line { name: "waiting", of: SeriesValue::Gauge("rabbitmq_queue_messages_ready") },
+            Line {
+                name: "not acknowledged",
+                of: SeriesValue::Gauge("rabbitmq_queue_messages_unacked"),
+            },
+        ],
+    },
+    Watched {
+        id: "rabbitmq-memory",
+        title: "Memory of RabbitMQ",
+        measure: "its resident memory",
+        unit: Unit::Bytes,
+        lines: &[Line {
+            name: "",
+            of: SeriesValue::Gauge("rabbitmq_process_resident_memory_bytes"),
+        }],
     },
     Watched {
         id: "target",

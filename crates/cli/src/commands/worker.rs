@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::place::{VERSION, place};
-use crate::terminal::error::Result;
+use crate::terminal::error::{Result, UsageError};
 use crate::worker_args::Worker;
 use plimsoll_experiment::fleet;
 use plimsoll_experiment::prepare::Place;
@@ -18,6 +18,11 @@ pub(crate) fn run(args: &Worker) -> Result<Exit> {
     match (&args.bus, &args.stranger) {
         (Some(url), _) => at_broker::run(args, url, &place),
         (None, Some(folder)) => at_broker::of_stranger(args, folder, place),
+        (None, None) if !args.stdio => {
+            let text = "a worker waits at a broker, --bus URL, or is started by `plimsoll load \
+                        --workers N`: --stdio has it serve whoever started it";
+            Err(UsageError(text.to_owned()).into())
+        }
         (None, None) => {
             serve_by(&place, false, &mut fleet::Worker::new(place))?;
             Ok(Exit::Held)

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use plimsoll_load::clock::monotonic_ns;
+use serde::Serialize;
 
 use super::BusError;
 use super::desk::{Desk, Turn, nonce};
@@ -92,6 +93,34 @@ struct Taken {
     since_ns: u64,
 }
 
+/// A worker that is there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Seen {
+    /// What the controller's list calls it.
+    pub name: String,
+    /// What it may do, as its own command line has it.
+    pub may: Vec<String>,
+    /// Its labels; those of the list win.
+    pub labels: BTreeMap<String, String>,
+    /// How many processors it may use.
+    pub processors: usize,
+    /// Whether it serves a controller.
+    pub is_busy: bool,
+    /// The version of its program.
+    pub version: String,
+}
+
+/// Who answers a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Present {
+    /// Workers that are known, by name.
+    pub workers: Vec<Seen>,
+    /// Names of those that are known and do not answer.
+    pub silent: Vec<String>,
+    /// Keys of those that answer and are not known.
+    pub unknown: Vec<String>,
+}
+
 /// Who calls, while workers come.
 struct Calling<'a> {
     of: Call<'a>,
@@ -103,14 +132,45 @@ struct Calling<'a> {
     others: BTreeMap<String, String>,
     /// Who answered and is not known.
     strangers: BTreeSet<KeyId>,
+    /// Those that answered and are known.
+    seen: BTreeMap<String, Seen>,
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
     /// Waits until as many workers are there as are wanted; they are the caller's from then on.
     ///
     /// # Errors
     /// [`FleetError`]: the broker's, too few workers, that it is interrupted.
     pub fn answer(self, waits: &mut Waits<'_>) -> Result<Vec<Start>, FleetError> {
+        let mut calling = self.begin()?;
+        calling.wait(waits)?;
+        Ok(calling.begin())
+    }
+
+    /// Calls for so long, and takes nobody.
+    ///
+    /// # Errors
+    /// [`BusError`].
+    pub fn look(self, length: Duration) -> Result<Present, BusError> {
+        let mut calling = Self { count: 0, ..self }.begin()?;
+        let began_ns = monotonic_ns();
+        let mut called_ns = None;
+        while Duration::from_nanos(monotonic_ns().saturating_sub(began_ns)) < length {
+            calling.call_in_time(&mut called_ns);
+            if let Turn::Message(message) = calling.desk.turn(LOOK) {
+                calling.hear(&message);
+            }
+        }
+        let Calling { of: Call { known, .. }, seen, strangers, .. } = calling;
+        let silent = known.names().filter(|name| !seen.contains_key(*name));
+        Ok(Present {
+            silent: silent.map(str::to_owned).collect(),
+            workers: seen.into_values().collect(),
+            unknown: strangers.iter().map(KeyId::to_string).collect(),
+        })
+    }
+
+    fn begin(self) -> Result<Calling<'a>, BusError> {
         let nonce = nonce().ok_or(BusError::Random)?;
         let key = of_controller(nonce);
         let mailbox = Mailbox { name: format!("plimsoll.fleet.{key}"), keys: vec![key] };
@@ -118,9 +178,8 @@ impl Call<'_> {
         let desk = Desk::open(self.bus.clone(), mailbox).map_err(failed)?;
         let own = self.own.clone();
         let (taken, others, strangers) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        let mut calling = Calling { of: self, own, desk, nonce, taken, others, strangers };
-        calling.wait(waits)?;
-        Ok(calling.begin())
+        let seen = BTreeMap::new();
+        Ok(Calling { of: self, own, desk, nonce, taken, others, strangers, seen })
     }
 }
 
@@ -133,11 +192,7 @@ impl Calling<'_> {
             if (waits.interrupted)() {
                 return Err(FleetError::Interrupted);
             }
-            let now_ns = monotonic_ns();
-            if called_ns.is_none_or(|of| now_ns.saturating_sub(of) >= CALL_NS) {
-                called_ns = Some(now_ns);
-                self.call(now_ns);
-            }
+            self.call_in_time(&mut called_ns);
             match self.desk.turn(LOOK) {
                 Turn::Message(message) => self.hear(&message),
                 Turn::Nothing => {}
@@ -164,6 +219,15 @@ impl Calling<'_> {
     /// How many have answered to being taken.
     fn there(&self) -> usize {
         self.taken.values().filter(|of| of.ends.door.heard() > 0).count()
+    }
+
+    /// Calls, where the last time is long enough ago.
+    fn call_in_time(&mut self, called_ns: &mut Option<u64>) {
+        let now_ns = monotonic_ns();
+        if called_ns.is_none_or(|of| now_ns.saturating_sub(of) >= CALL_NS) {
+            *called_ns = Some(now_ns);
+            self.call(now_ns);
+        }
     }
 
     /// Calls all, and once more takes those that have not answered to that.
@@ -208,6 +272,7 @@ impl Calling<'_> {
         if self.taken.contains_key(&from) {
             return;
         }
+        self.seen.insert(known.name.clone(), hello.seen(&known));
         let own = Greeting::of(self.of.version);
         match hello.lacks(&own, self.of.wants, &self.of.need, &known.labels) {
             Some(why) => {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::call::Seen;
 use super::envelope::Nonce;
-use super::key::KeyId;
+use super::key::{KeyId, Known};
 use crate::host::Host;
 use crate::message::Greeting;
 
@@ -38,6 +39,20 @@ pub(super) struct Hello {
 }
 
 impl Hello {
+    /// What is told of it.
+    pub(super) fn seen(&self, known: &Known) -> Seen {
+        let mut labels = self.labels.clone();
+        labels.extend(known.labels.clone());
+        Seen {
+            name: known.name.clone(),
+            may: self.may.clone(),
+            labels,
+            processors: self.host.processors_count(),
+            is_busy: self.is_busy,
+            version: self.greeting.version.clone(),
+        }
+    }
+
     /// Why it is not taken by a controller that wants it to do `wants`, and which has these labels;
     /// `None` where it is.
     pub(super) fn lacks(

@@ -275,10 +275,9 @@ impl Keyring {
         self.known.iter().find(|of| of.key.id() == id)
     }
 
-    /// How many are known.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.known.len()
+    /// What they are called, in the order of the list.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.known.iter().map(|of| of.name.as_str())
     }
 
     /// Whether nobody is.

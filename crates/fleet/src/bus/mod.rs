@@ -39,7 +39,7 @@ mod servant;
 mod session;
 mod stream;
 
-pub use call::{Call, Called, Waits};
+pub use call::{Call, Called, Present, Seen, Waits};
 pub use confine::{ConfineError, confine};
 pub use key::{KeyError, Keyring, Known, PublicKey, Secret, label_of};
 pub use post::Bus;

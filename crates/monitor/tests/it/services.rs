@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use plimsoll_monitor::collector::CollectError;
 use plimsoll_monitor::{Samples, Source, Watched};
-use plimsoll_testing::servers::{MariaDb, Memcached, Redis};
+use plimsoll_testing::servers::{MariaDb, Memcached, RabbitMq, Redis};
 use plimsoll_testing::wait_for;
 use rustix::process::Signal;
+use serde_json::json;
 
 use crate::servers::{Server, with_monitor};
 
@@ -189,6 +190,39 @@ fn mariadb_counts_what_it_was_sent() {
 }
 
 #[test]
+fn rabbitmq_counts_what_it_was_sent() {
+    let Some(server) = RabbitMq::own("rabbitmq_counts_what_it_was_sent") else { return };
+    let mut watched = open("rabbitmq", server.page());
+    let queue = json!({"durable": false, "auto_delete": false, "arguments": {}});
+    let (status, said) = server.manage("PUT", "/api/queues/%2F/box", &queue);
+    assert!((200..300).contains(&status), "{said}");
+    // The broker gathers its figures every five seconds.
+    let waiting = |samples: &Samples| count(samples, "rabbitmq_queue_messages_ready", &[]);
+    let before = watched.collect().unwrap();
+    for _ in 0..7 {
+        let message = json!({"properties": {}, "routing_key": "box", "payload": "a",
+            "payload_encoding": "string"});
+        let said = server.manage("POST", "/api/exchanges/%2F/amq.default/publish", &message);
+        assert_eq!(said.1["routed"], true, "{said:?}");
+    }
+    let after = wait_for("figures of seven messages", || {
+        let samples = watched.collect().unwrap();
+        (waiting(&samples) == 7).then_some(samples)
+    });
+    let samples = [before, after];
+    assert_eq!(rise(&samples, "rabbitmq_global_messages_received_total", &[]), 7);
+    assert_eq!(rise(&samples, "rabbitmq_global_messages_routed_total", &[]), 7);
+    let [_, after] = &samples;
+    assert_eq!(count(after, "rabbitmq_queues", &[]), 1);
+    assert!(value(after, "rabbitmq_process_resident_memory_bytes", &[]) > 1e7);
+    assert_eq!(count(after, "rabbitmq_alarms_memory_used_watermark", &[]), 0);
+    samples.iter().for_each(assert_whole);
+    for series in plimsoll_monitor::collector::named("rabbitmq").unwrap().groups[0].series {
+        assert!(after.iter().any(|sample| sample.name == series.name), "{}", series.name);
+    }
+}
+
+#[test]
 fn mariadb_says_why_nobody_is_let_in() {
     let Some(server) = MariaDb::shared("mariadb_says_why_nobody_is_let_in") else { return };
     let refused = open("mariadb", format!("nobody@{}", server.address())).collect().unwrap_err();
@@ -290,9 +324,17 @@ fn listener(take: impl Fn(TcpStream) + Send + 'static) -> String {
 
 #[test]
 fn garbage_is_told_and_no_answer_is_endless() {
-    for name in
-        ["nginx", "redis", "memcached", "mariadb", "phpfpm", "target", "prometheus", "agent"]
-    {
+    for name in [
+        "nginx",
+        "redis",
+        "memcached",
+        "mariadb",
+        "phpfpm",
+        "rabbitmq",
+        "target",
+        "prometheus",
+        "agent",
+    ] {
         for answer in [
             "",
             "\n",

@@ -273,6 +273,24 @@ families! {
         "share of its processes that make an answer";
     Service, "phpfpm.waiting", "php-fpm waiting", Count, Lower, "phpfpm_listen_queue",
         "requests that wait for a process";
+    Service, "rabbitmq.received", "RabbitMQ received", PerSecond, Neither,
+        "rate(rabbitmq_global_messages_received_total)",
+        "messages that publishers sent";
+    Service, "rabbitmq.delivered", "RabbitMQ delivered", PerSecond, Neither,
+        "rate(rabbitmq_global_messages_delivered_total)",
+        "messages given to consumers";
+    Service, "rabbitmq.waiting", "RabbitMQ waiting", Count, Lower,
+        "rabbitmq_queue_messages_ready",
+        "messages that wait for a consumer";
+    Service, "rabbitmq.connections", "RabbitMQ connections", Count, Neither,
+        "rabbitmq_connections",
+        "connections";
+    Service, "rabbitmq.memory", "RabbitMQ memory", Bytes, Neither,
+        "rabbitmq_process_resident_memory_bytes",
+        "its resident memory";
+    Service, "rabbitmq.cores", "RabbitMQ cores", Number, Neither,
+        "rate(rabbitmq_cpu_seconds_total)",
+        "cores that it used";
     Service, "target.requests", "target requests", PerSecond, Neither,
         "rate(plimsoll_target_requests_total)",
         "requests read by the built-in target";

@@ -1,5 +1,5 @@
-//! Debian's RabbitMQ, with a port mapper of its own and the management interface, which shows
-//! messages as they are.
+//! Debian's RabbitMQ, with a port mapper of its own, the management interface, which shows messages
+//! as they are, and a page for Prometheus.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -71,8 +71,9 @@ impl RabbitMq {
         };
         let mapper = Process::start(folder.clone(), 1, mapper, |own| own.listens_on(own.port()));
         let epmd = mapper.port();
-        // Ports for clients, for clients by TLS, for the management interface, for other nodes.
-        let listening = if tls.is_some() { 3 } else { 2 };
+        // Ports for clients, for the management interface, for Prometheus, for other nodes, for
+        // clients by TLS.
+        let listening: &[usize] = if tls.is_some() { &[0, 1, 2, 4] } else { &[0, 1, 2] };
         let begin = |folder: &Path, ports: &[u16]| {
             write_settings(folder, ports, tls);
             server(folder, ports, epmd)
@@ -80,9 +81,9 @@ impl RabbitMq {
         let is_up = move |own: &Process| {
             let Some(node) = node(own.folder()) else { return false };
             let node = u32::try_from(node.as_raw_nonzero().get()).unwrap();
-            own.ports()[..listening].iter().all(|port| listens(node, *port))
+            listening.iter().all(|port| listens(node, own.ports()[*port]))
         };
-        let node = Process::start(folder, 4, begin, is_up);
+        let node = Process::start(folder, 5, begin, is_up);
         Self { node, _mapper: mapper, next: AtomicU32::new(1) }
     }
 
@@ -127,7 +128,12 @@ impl RabbitMq {
 
     /// The port for clients that come by TLS.
     pub fn tls_port(&self) -> u16 {
-        self.at(2).port()
+        self.at(4).port()
+    }
+
+    /// Where its page for Prometheus is.
+    pub fn page(&self) -> String {
+        format!("http://{}/metrics", self.at(2))
     }
 
     fn at(&self, place: usize) -> SocketAddr {
@@ -162,22 +168,23 @@ fn node(folder: &Path) -> Option<Pid> {
 fn write_settings(folder: &Path, ports: &[u16], tls: Option<&Certificates>) {
     let mut settings = format!(
         "listeners.tcp.1 = 127.0.0.1:{}\nmanagement.tcp.ip = 127.0.0.1\n\
-         management.tcp.port = {}\nlog.file.level = warning\n",
-        ports[0], ports[1]
+         management.tcp.port = {}\nprometheus.tcp.ip = 127.0.0.1\n\
+         prometheus.tcp.port = {}\nlog.file.level = warning\n",
+        ports[0], ports[1], ports[2]
     );
     if let Some(Certificates { authority, certificate, key }) = tls {
         settings += &format!(
             "listeners.ssl.1 = 127.0.0.1:{}\nssl_options.cacertfile = {}\n\
              ssl_options.certfile = {}\nssl_options.keyfile = {}\n\
              ssl_options.verify = verify_peer\nssl_options.fail_if_no_peer_cert = true\n",
-            ports[2],
+            ports[4],
             authority.display(),
             certificate.display(),
             key.display()
         );
     }
     std::fs::write(folder.join("rabbitmq.conf"), settings).unwrap();
-    std::fs::write(folder.join("enabled"), "[rabbitmq_management].").unwrap();
+    std::fs::write(folder.join("enabled"), "[rabbitmq_management, rabbitmq_prometheus].").unwrap();
     // That of a node that ended before it was up is another's by now.
     let _ = std::fs::remove_file(folder.join("pid"));
 }
