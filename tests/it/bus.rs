@@ -464,8 +464,10 @@ fn a_stranger_gets_no_file_no_command_and_no_other_network() {
     let load = |url: &str, more: &str| {
         job(format!("[target]\nurl = '{url}'\n{more}\n[load]\nrate = '1/s'\nfor = '1s'\n"))
     };
-    let said = serves(&place, &may, &[load(&target.url(), "")]);
-    assert!(said.starts_with("{\"ready\""), "{said}");
+    for may in [may, ["--may", "load=127.0.0.0/8"]] {
+        let said = serves(&place, &may, &[load(&target.url(), "")]);
+        assert!(said.starts_with("{\"ready\""), "{may:?}: {said}");
+    }
     let before = asked(&place, &target);
     for (order, wanted) in [
         (load(&target.url(), "restart = 'touch /tmp/x'"), "commands"),

@@ -3,12 +3,8 @@
 
 #[cfg(feature = "amqp")]
 pub use there::bus;
-
-use plimsoll_fleet::Start;
-use plimsoll_plan::Fleet as FleetPlan;
-
-use crate::error::ExperimentError;
-use crate::prepare::Place;
+#[cfg(feature = "amqp")]
+pub(crate) use there::called;
 
 /// The variable of the environment that holds the password for the broker.
 pub const PASSWORD: &str = "PLIMSOLL_BUS_PASSWORD";
@@ -22,36 +18,20 @@ pub(crate) struct Waiting<'a> {
     pub(crate) tell: &'a mut dyn FnMut(&str),
 }
 
-/// Workers of a plan that wait at its broker; they are this process's own from then on. `wants`:
-/// what they must be allowed to do.
-///
-/// # Errors
-/// Keys that are not used; a broker that does not serve; too few workers.
-#[cfg(feature = "amqp")]
-pub(crate) fn called(
-    fleet: &FleetPlan,
-    url: &str,
-    wants: &str,
-    place: &Place<'_>,
-    waiting: Waiting<'_>,
-) -> Result<Vec<Start>, ExperimentError> {
-    there::called(fleet, url, wants, place, waiting)
-}
-
 /// None: this build has no message brokers.
 ///
 /// # Errors
 /// That.
 #[cfg(not(feature = "amqp"))]
 pub(crate) fn called(
-    _: &FleetPlan,
+    _: &plimsoll_plan::Fleet,
     _: &str,
     _: &str,
-    _: &Place<'_>,
+    _: &crate::prepare::Place<'_>,
     _: Waiting<'_>,
-) -> Result<Vec<Start>, ExperimentError> {
+) -> Result<Vec<plimsoll_fleet::Start>, crate::error::ExperimentError> {
     let text = "reach workers at a broker: this build has no message brokers";
-    Err(ExperimentError::Conflict(text.to_owned()))
+    Err(crate::error::ExperimentError::Conflict(text.to_owned()))
 }
 
 #[cfg(feature = "amqp")]
@@ -113,8 +93,12 @@ mod there {
         Ok(Bus { broker, dial, name: format!("plimsoll at {}", host.unwrap_or_default().trim()) })
     }
 
-    /// See [`super::called`].
-    pub(super) fn called(
+    /// Workers of a plan that wait at its broker; they are this process's own from then on.
+    /// `wants`: what they must be allowed to do.
+    ///
+    /// # Errors
+    /// Keys that are not used; a broker that does not serve; too few workers.
+    pub(crate) fn called(
         fleet: &FleetPlan,
         url: &str,
         wants: &str,

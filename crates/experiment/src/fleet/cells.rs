@@ -56,7 +56,8 @@ pub(super) fn execute(
         },
         &telling,
     );
-    let threads = job.threads.map_or_else(|| session.processors(), |of| of as usize);
+    let processors = session.processors();
+    let threads = job.threads.map_or(processors, |of| (of as usize).min(processors));
     let with = With {
         record: &record,
         path: &path,

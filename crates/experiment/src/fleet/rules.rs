@@ -66,6 +66,9 @@ fn refusal(why: String) -> Refusal {
     Refusal { why, hint: None, is_usage: true }
 }
 
+/// So many threads a stranger may have.
+const MOST_THREADS: u32 = 1024;
+
 impl Rules {
     /// Where its loads may go.
     #[must_use]
@@ -146,6 +149,12 @@ impl Rules {
     pub(super) fn keeps_connections(&self, config: &Config) -> Result<(), Refusal> {
         if matches!(config.protocol, Protocol::Store(_)) {
             return Err(refusal("a worker on a bus may not load stores".to_owned()));
+        }
+        if config.threads > MOST_THREADS {
+            return Err(refusal(format!(
+                "{} threads are more than any host needs",
+                config.threads
+            )));
         }
         let wanted = config.connections.1.div_ceil(config.part.processes.max(1));
         match self.most_connections.filter(|&most| wanted > most) {

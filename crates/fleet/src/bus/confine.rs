@@ -84,7 +84,8 @@ pub fn confine(folder: &Path, ports: Option<&[u16]>) -> Result<(), ConfineError>
         let read = AccessFs::ReadFile | AccessFs::ReadDir;
         rules = rules.add_rule(PathBeneath::new(path, read)).map_err(absent)?;
     }
-    for &port in ports.into_iter().flatten().chain(&[DNS]) {
+    // Where any port may be connected to, none has a rule of its own.
+    for &port in ports.into_iter().flat_map(|ports| ports.iter().chain(&[DNS])) {
         rules = rules.add_rule(NetPort::new(port, AccessNet::ConnectTcp)).map_err(absent)?;
     }
     rules.restrict_self().map_err(absent)?;
