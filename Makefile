@@ -161,6 +161,13 @@ deny: toolchain
 		$(CARGO) xtask skip deny cargo-deny; \
 	fi
 
+KUBERNETES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/plimsoll/peers/kubernetes
+
+.PHONY: test-k8s
+test-k8s: toolchain tools-for-tests ## workers as pods of a real API server, which it builds once (10 minutes; as root)
+	$(call step,kubernetes,tests/kubernetes/get.sh $(KUBERNETES) && \
+		PLIMSOLL_KUBERNETES=$(KUBERNETES)/bin $(CARGO) xtask tests --only kubernetes $(CARGO_FLAGS))
+
 # The parts of `make test-long`, of at most a quarter of an hour each.
 
 .PHONY: test-long-timed

@@ -19,13 +19,13 @@ use std::process::Stdio;
 use std::time::Duration;
 
 /// A controller's and workers' keys, and lists of whom each knows.
-struct Hall {
-    place: Place,
-    url: String,
+pub(crate) struct Hall {
+    pub(crate) place: Place,
+    pub(crate) url: String,
 }
 
 impl Hall {
-    fn at(url: String, weight: Weight, workers: &[&str]) -> Self {
+    pub(crate) fn at(url: String, weight: Weight, workers: &[&str]) -> Self {
         let place = Place::weighing(weight);
         let mut known = String::new();
         for name in [&["controller"], workers].concat() {
@@ -52,7 +52,7 @@ impl Hall {
     }
 
     /// The flags by which a controller finds workers.
-    fn flags(&self) -> Vec<&str> {
+    pub(crate) fn flags(&self) -> Vec<&str> {
         vec!["--bus", &self.url, "--bus-key", "controller.key", "--known", "workers.txt"]
     }
 

@@ -55,6 +55,7 @@ mod interrupt;
 mod json;
 mod kept_inputs;
 mod kinds;
+mod kubernetes;
 mod labels;
 mod links;
 mod local_limits;

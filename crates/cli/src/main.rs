@@ -24,6 +24,7 @@ mod place;
 mod plan_args;
 mod run_args;
 mod scenario_args;
+mod script_args;
 mod series_args;
 mod serve_args;
 mod shoal_args;

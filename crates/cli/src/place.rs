@@ -67,6 +67,7 @@ pub(crate) fn place(here: &Path) -> Place<'_> {
         version: VERSION,
         program: PROGRAM.get_or_init(|| std::env::current_exe().unwrap_or_default()),
         runtime: RUNTIME.get_or_init(runtime),
+        is_alone: false,
         reach: Reach::ANYWHERE,
     }
 }
@@ -91,9 +92,15 @@ pub(crate) fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// The cores of this host, and those that this process may use.
+/// The cores of this host, and those that this process may use. Where its control group gives it
+/// less time than they have (a container's limit), it is as on a host of so many.
 pub(crate) fn cores() -> Cores {
     let allowed = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count());
+    let gets = std::thread::available_parallelism().ok();
+    let gets = gets.and_then(|gets| u32::try_from(gets.get()).ok()).unwrap_or(allowed);
+    if gets < allowed {
+        return Cores { online: gets, allowed: gets };
+    }
     let online = std::fs::read_to_string("/sys/devices/system/cpu/online")
         .ok()
         .and_then(|text| count_ranges(text.trim()))

@@ -28,6 +28,25 @@ pub(crate) struct Worker {
     /// The public keys of controllers that it serves, one a line; read again when it changes
     #[arg(long, value_name = "FILE", requires = "bus")]
     pub(crate) trust: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) duties: Duties,
+    /// Certificates to trust the broker by, PEM; default: the system's
+    #[arg(long, value_name = "FILE", requires = "bus")]
+    pub(crate) bus_ca: Option<PathBuf>,
+    /// Speak without TLS to a broker that is not on this host
+    #[arg(long, requires = "bus")]
+    pub(crate) plain: bool,
+    /// Nobody else writes in its TMPDIR, whoever may: it is in a container of its own
+    #[arg(long)]
+    pub(crate) alone: bool,
+    /// Serve a stranger: what `--bus` starts for each controller
+    #[arg(long, hide = true, requires = "stdio", value_name = "FOLDER")]
+    pub(crate) stranger: Option<PathBuf>,
+}
+
+/// What a worker at a broker does, which nobody but its own command line says.
+#[derive(Args)]
+pub(crate) struct Duties {
     /// What it may do: simulate, or load=NETWORK[:PORT,…]; may be repeated
     #[arg(long, value_name = "WHAT", default_value = "simulate")]
     pub(crate) may: Vec<String>,
@@ -49,15 +68,28 @@ pub(crate) struct Worker {
     /// A variable of the environment that plans may use as {{env.NAME}}; may be repeated
     #[arg(long, value_name = "NAME", requires = "bus")]
     pub(crate) env: Vec<String>,
-    /// Certificates to trust the broker by, PEM; default: the system's
-    #[arg(long, value_name = "FILE", requires = "bus")]
-    pub(crate) bus_ca: Option<PathBuf>,
-    /// Speak without TLS to a broker that is not on this host
-    #[arg(long, requires = "bus")]
-    pub(crate) plain: bool,
-    /// Serve a stranger: what `--bus` starts for each controller
-    #[arg(long, hide = true, requires = "stdio", value_name = "FOLDER")]
-    pub(crate) stranger: Option<PathBuf>,
+    /// End when nobody has asked for it for so long; without it, it waits until it is ended
+    #[arg(long, value_name = "DURATION", requires = "bus")]
+    pub(crate) idle: Option<String>,
+}
+
+impl Duties {
+    /// Its words, but for the variables: where these come from is said elsewhere.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let connections = self.most_connections.map(|most| most.to_string());
+        let may = self.may.iter().map(|of| ("--may", Some(of)));
+        let labels = self.label.iter().map(|of| ("--label", Some(of)));
+        let given = [
+            ("--most-rate", self.most_rate.as_ref()),
+            ("--most-connections", connections.as_ref()),
+            ("--most-time", self.most_time.as_ref()),
+            ("--most-memory", self.most_memory.as_ref()),
+            ("--idle", self.idle.as_ref()),
+        ];
+        let given = may.chain(labels).chain(given);
+        let given = given.filter_map(|(flag, value)| Some([flag.to_owned(), value?.clone()]));
+        given.flatten().collect()
+    }
 }
 
 /// A fleet of workers at a broker.
@@ -69,13 +101,16 @@ pub(crate) struct Fleet {
 
 #[derive(clap::Subcommand)]
 pub(crate) enum FleetCommand {
-    /// Make a key of a controller or a worker: NAME.key, which is secret, and NAME.pub
+    /// Make keys of controllers and workers: NAME.key, which is secret, and NAME.pub
     Key {
-        /// What the controller or worker is called, with the folder of its files
-        name: PathBuf,
+        /// What each is called, with the folder of its files
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<PathBuf>,
     },
     /// Say which workers wait at a broker, what they may do, and which are busy
     Status(FleetStatus),
+    /// Print what starts workers on a cluster: a batch script of Slurm, manifests of Kubernetes
+    Script(Box<crate::script_args::Script>),
 }
 
 #[derive(Args)]

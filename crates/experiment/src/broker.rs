@@ -72,7 +72,8 @@ mod there {
             error => wrong(format!("{url}: {error}")),
         })?;
         if let Some(password) = (place.environment)(PASSWORD) {
-            broker.password = password;
+            // Secrets that are kept in files often end in a new line.
+            broker.password = password.trim_end_matches(['\n', '\r']).to_owned();
         }
         let is_here = broker.host == "localhost"
             || broker.host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());

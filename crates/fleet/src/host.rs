@@ -1,6 +1,7 @@
 //! What tells one host from another, and what its workers share.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,8 @@ pub struct Host {
     pub network: String,
     /// The processors that the worker may use, as the kernel lists them: `0-3,7`.
     pub processors: String,
+    /// How many processors' time the worker gets, where its control group has less than those.
+    pub quota: Option<usize>,
 }
 
 impl Host {
@@ -24,10 +27,13 @@ impl Host {
         let network = std::fs::read_link(system.join("proc/self/ns/net")).unwrap_or_default();
         let status = text("proc/self/status");
         let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        let processors = line.unwrap_or_default().trim().to_owned();
+        let most = std::thread::available_parallelism().map_or(usize::MAX, NonZeroUsize::get);
         Self {
             boot: text("proc/sys/kernel/random/boot_id").trim().to_owned(),
             network: network.display().to_string(),
-            processors: line.unwrap_or_default().trim().to_owned(),
+            quota: Some(most).filter(|most| *most < numbers(&processors).len()),
+            processors,
         }
     }
 
@@ -38,10 +44,11 @@ impl Host {
         self.is_machine_of(other) && (own.is_empty() || !own.is_disjoint(&others))
     }
 
-    /// How many processors the worker may use; 1 where the kernel does not tell.
+    /// How many processors the worker may use at a time; 1 where the kernel does not tell.
     #[must_use]
     pub fn processors_count(&self) -> usize {
-        numbers(&self.processors).len().max(1)
+        let listed = numbers(&self.processors).len();
+        self.quota.map_or(listed, |quota| quota.min(listed)).max(1)
     }
 
     /// Whether both are one: the same machine, in the same network.
@@ -78,6 +85,7 @@ mod tests {
             boot: boot.to_owned(),
             network: network.to_owned(),
             processors: processors.to_owned(),
+            quota: None,
         };
         let one = host("a", "1", "0-3,7");
         assert!(one.is(&host("a", "1", "5")) && !one.is(&host("a", "2", "0-3,7")));
@@ -88,6 +96,12 @@ mod tests {
         // What the kernel does not tell is nobody's.
         assert!(!host("", "1", "0").is(&host("", "1", "0")));
         assert!(host("a", "1", "").shares_processors(&one));
+        // A container on a host of 64 processors has two of them.
+        let limited = |quota| Host { quota, ..host("a", "1", "0-63") };
+        assert_eq!(limited(None).processors_count(), 64);
+        assert_eq!(limited(Some(2)).processors_count(), 2);
+        assert_eq!(limited(Some(99)).processors_count(), 64);
+        assert_eq!(Host { quota: Some(2), ..Host::default() }.processors_count(), 1);
         let here = Host::read(Path::new("/"));
         assert!(here.is(&Host::read(Path::new("/"))) && here.shares_processors(&here), "{here:?}");
     }

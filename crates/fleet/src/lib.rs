@@ -23,6 +23,7 @@
 //! | `fleet` | workers as one engine |
 //! | `gather` | slices of several workers as those of one |
 //! | `memory` | whether the kernel ended somebody for want of memory |
+//! | `script` | what starts workers on a cluster |
 //! | `silence` | how long somebody has said nothing, by a clock that may have stood still |
 //! | `worker` | the worker's own side |
 
@@ -39,6 +40,7 @@ pub mod host;
 mod lines;
 mod memory;
 pub mod message;
+pub mod script;
 mod silence;
 mod start;
 pub mod worker;

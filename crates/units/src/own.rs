@@ -136,6 +136,21 @@ impl OwnFolder {
         Self::of(&above, &name, path)
     }
 
+    /// Makes a folder in one where nobody else writes, whoever may: that of a container, say, which
+    /// those who manage it have left open to all. The caller vouches for that.
+    ///
+    /// # Errors
+    /// One that is there already; one that cannot be made.
+    pub fn make_new_alone(path: &Path) -> Result<Self, OwnError> {
+        let failed = |source| OwnError::File { deed: "make", path: path.to_owned(), source };
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(failed(io::ErrorKind::InvalidInput.into()));
+        };
+        let above = open(above, LOOK, Mode::empty()).map_err(OwnError::of("open", above))?;
+        mkdirat(&above, name, OURS).map_err(OwnError::of("make", path))?;
+        Self::of(&above, name, path.to_owned())
+    }
+
     /// Opens a folder; `None` where it is not there.
     ///
     /// # Errors

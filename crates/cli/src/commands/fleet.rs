@@ -1,4 +1,6 @@
-//! `plimsoll fleet`: workers at a broker.
+//! `plimsoll fleet`: workers at a broker, and on clusters.
+
+mod script;
 
 use crate::exit::Exit;
 use crate::terminal::error::Result;
@@ -7,20 +9,23 @@ use crate::worker_args::{Fleet, FleetCommand, FleetStatus};
 /// Runs the command.
 pub(crate) fn run(args: &Fleet) -> Result<Exit> {
     match &args.command {
-        FleetCommand::Key { name } => key(name),
+        FleetCommand::Key { names } => key(names),
+        FleetCommand::Script(args) => script::run(args),
         FleetCommand::Status(args) => status(args),
     }
 }
 
 #[cfg(feature = "amqp")]
-fn key(name: &std::path::Path) -> Result<Exit> {
+fn key(names: &[std::path::PathBuf]) -> Result<Exit> {
     use crate::terminal::print;
     use plimsoll_fleet::bus::Secret;
 
-    let (key, public) = Secret::make(name)?;
-    let (key, public) = (key.display(), public.display());
-    print(&format!("{key}  the secret half: it stays where it is\n"))?;
-    print(&format!("{public}  the public half: a line for lists of `--trust` and `known`\n"))?;
+    for name in names {
+        let (key, public) = Secret::make(name)?;
+        let (key, public) = (key.display(), public.display());
+        print(&format!("{key}  the secret half: it stays where it is\n"))?;
+        print(&format!("{public}  the public half: a line for lists of `--trust` and `known`\n"))?;
+    }
     Ok(Exit::Held)
 }
 
@@ -78,11 +83,10 @@ fn shown(present: &plimsoll_fleet::bus::Present) -> String {
 
 #[cfg(not(feature = "amqp"))]
 fn status(_: &FleetStatus) -> Result<Exit> {
-    key(std::path::Path::new(""))
+    key(&[])
 }
 
 #[cfg(not(feature = "amqp"))]
-fn key(_: &std::path::Path) -> Result<Exit> {
-    let text = "this build has no message brokers".to_owned();
-    Err(crate::terminal::error::UsageError(text).into())
+fn key(_: &[std::path::PathBuf]) -> Result<Exit> {
+    Err(super::worker::no_brokers())
 }

@@ -3,7 +3,7 @@
 use crate::exit::Exit;
 use crate::place::{VERSION, place};
 use crate::terminal::error::{Result, UsageError};
-use crate::worker_args::Worker;
+use crate::worker_args::{Duties, Worker};
 use plimsoll_experiment::fleet;
 use plimsoll_experiment::prepare::Place;
 use plimsoll_fleet::host::Host;
@@ -38,14 +38,23 @@ fn serve_by(place: &Place<'_>, is_relayed: bool, make: &mut fleet::Worker<'_>) -
 }
 
 #[cfg(not(feature = "amqp"))]
-fn no_brokers() -> crate::terminal::error::Error {
+pub(super) fn no_brokers() -> crate::terminal::error::Error {
     crate::terminal::error::UsageError("this build has no message brokers".to_owned()).into()
+}
+
+/// Whether a worker could do what its command line would say, at this broker.
+pub(super) fn check(duties: &Duties, bus: &str, is_plain: bool) -> Result<()> {
+    at_broker::check(duties, bus, is_plain)
 }
 
 #[cfg(not(feature = "amqp"))]
 mod at_broker {
-    use super::{Exit, Place, Result, Worker, no_brokers};
+    use super::{Duties, Exit, Place, Result, Worker, no_brokers};
     use std::path::Path;
+
+    pub(super) fn check(_: &Duties, _: &str, _: bool) -> Result<()> {
+        Err(no_brokers())
+    }
 
     pub(super) fn run(_: &Worker, _: &str, _: &Place<'_>) -> Result<Exit> {
         Err(no_brokers())
@@ -58,7 +67,7 @@ mod at_broker {
 
 #[cfg(feature = "amqp")]
 mod at_broker {
-    use super::{Exit, Place, Result, Worker, fleet, serve_by};
+    use super::{Duties, Exit, Place, Result, Worker, fleet, place, serve_by};
     use crate::interrupt::Interrupts;
     use crate::place::{VERSION, environment};
     use crate::terminal::error::{Context, FlagError, UsageError, read};
@@ -70,20 +79,15 @@ mod at_broker {
     use plimsoll_fleet::host::Host;
     use plimsoll_units::{ParseError, duration, rate, size};
     use rustix::process::{Resource, Rlimit, setrlimit};
+    use std::collections::BTreeMap;
     use std::path::Path;
     use std::sync::Arc;
     use std::sync::atomic::Ordering;
+    use std::time::Duration;
 
     /// Waits at a broker for controllers.
     pub(super) fn run(args: &Worker, url: &str, place: &Place<'_>) -> Result<Exit> {
-        let rules = rules(args)?;
-        let most_time = args.most_time.as_deref();
-        let most_time = most_time.map(|text| read("--most-time", text, duration)).transpose()?;
-        if let Some(most) = &args.most_memory {
-            read("--most-memory", most, size)?;
-        }
-        let label = |text: &String| read("--label", text, label);
-        let labels = args.label.iter().map(label).collect::<Result<_, _>>()?;
+        let Read { rules, labels, most_time, idle } = read_duties(&args.duties)?;
         let environment = variables(args)?;
         let file = |of: &Option<std::path::PathBuf>| of.clone().unwrap_or_default();
         let own = Arc::new(Secret::read(&file(&args.key))?);
@@ -94,7 +98,7 @@ mod at_broker {
         }
         let bus = broker::bus(url, args.bus_ca.as_deref(), args.plain, place)?;
         let [word, ..] = (place.key)();
-        let folder = fleet::WorkerFolder::new(word)?;
+        let folder = fleet::WorkerFolder::new(word, args.alone)?;
         let relay = Relay {
             bus,
             own,
@@ -105,6 +109,7 @@ mod at_broker {
             version: VERSION,
             servant: servant(args, folder.path(), environment, place),
             most_time,
+            idle,
         };
         let stop = Interrupts::to_end()?;
         serve(relay, &mut |text| say(text), &|| stop.load(Ordering::Relaxed))?;
@@ -112,8 +117,47 @@ mod at_broker {
         Ok(Exit::Held)
     }
 
+    /// A worker's command line, read.
+    struct Read {
+        rules: Rules,
+        labels: BTreeMap<String, String>,
+        most_time: Option<Duration>,
+        idle: Option<Duration>,
+    }
+
+    fn read_duties(of: &Duties) -> Result<Read> {
+        let time = |flag: &'static str, of: &Option<String>| {
+            of.as_deref().map(|text| read(flag, text, duration)).transpose()
+        };
+        if let Some(most) = &of.most_memory {
+            read("--most-memory", most, size)?;
+        }
+        let label = |text: &String| read("--label", text, label);
+        let labels = of.label.iter().map(label).collect::<Result<_, _>>()?;
+        let (most_time, idle) = (time("--most-time", &of.most_time)?, time("--idle", &of.idle)?);
+        Ok(Read { rules: rules(of)?, labels, most_time, idle })
+    }
+
+    /// Whether a worker could do what its command line would say, at this broker.
+    pub(super) fn check(duties: &Duties, bus: &str, is_plain: bool) -> Result<()> {
+        let here = std::env::current_dir()?;
+        read_duties(duties)?;
+        if let Some(name) = duties.env.iter().find(|name| !is_variable(name)) {
+            return Err(UsageError(format!("--env: `{name}` is no variable's name")).into());
+        }
+        broker::bus(bus, None, is_plain, &place(&here))?;
+        Ok(())
+    }
+
+    fn is_variable(name: &str) -> bool {
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        !name.starts_with(|first: char| first.is_ascii_digit())
+            && !name.is_empty()
+            && name.bytes().all(is_part)
+    }
+
     /// What it does for strangers, by its command line.
-    fn rules(args: &Worker) -> Result<Rules> {
+    fn rules(args: &Duties) -> Result<Rules> {
         let may = args.may.iter().map(|text| read("--may", text, str::parse::<May>));
         let most_rate = args.most_rate.as_deref().map(|text| read("--most-rate", text, rate));
         Ok(Rules {
@@ -125,8 +169,8 @@ mod at_broker {
 
     /// Serves a stranger, kept from this host.
     pub(super) fn of_stranger(args: &Worker, folder: &Path, place: Place<'_>) -> Result<Exit> {
-        let rules = rules(args)?;
-        if let Some(most) = &args.most_memory {
+        let rules = rules(&args.duties)?;
+        if let Some(most) = &args.duties.most_memory {
             let most = Some(read("--most-memory", most, size)?);
             let limit = Rlimit { current: most, maximum: most };
             let limited = setrlimit(Resource::Data, limit).map_err(std::io::Error::from);
@@ -134,7 +178,7 @@ mod at_broker {
         }
         plimsoll_fleet::bus::confine(folder, rules.ports().as_deref())?;
         let reach = rules.reach();
-        let place = Place { reach: &reach, ..place };
+        let place = Place { reach: &reach, is_alone: args.alone, ..place };
         serve_by(&place, true, &mut fleet::Worker::of_strangers(place, &rules))?;
         Ok(Exit::Held)
     }
@@ -150,7 +194,7 @@ mod at_broker {
             let wrong = || UsageError(format!("--env: the environment has no {name}"));
             Ok((name.clone(), environment(name).ok_or_else(wrong)?))
         };
-        args.env.iter().map(value).collect()
+        args.duties.env.iter().map(value).collect()
     }
 
     /// The command that serves a controller: by the same rules, in a folder of its own, with
@@ -167,10 +211,16 @@ mod at_broker {
         let mut flag = |name: &str, value: &str| {
             words.extend([format!("--{name}"), value.to_owned()]);
         };
-        args.may.iter().for_each(|may| flag("may", may));
-        args.most_rate.iter().for_each(|most| flag("most-rate", most));
-        args.most_memory.iter().for_each(|most| flag("most-memory", most));
-        args.most_connections.iter().for_each(|most| flag("most-connections", &most.to_string()));
+        args.duties.may.iter().for_each(|may| flag("may", may));
+        args.duties.most_rate.iter().for_each(|most| flag("most-rate", most));
+        args.duties.most_memory.iter().for_each(|most| flag("most-memory", most));
+        args.duties
+            .most_connections
+            .iter()
+            .for_each(|most| flag("most-connections", &most.to_string()));
+        if args.alone {
+            words.push("--alone".to_owned());
+        }
         // tidy: allow(shared-folder, it is the worker's own)
         let environment = [("TMPDIR".to_owned(), path)].into_iter().chain(variables).collect();
         Command { words, environment: Some(environment), copy: None }

@@ -35,7 +35,7 @@ pub(super) fn execute(
     let ready = ready(text, place).map_err(|error| Refusal::of(&error))?;
     let keeps = Keeps::named(&job.keeps).ok_or_else(|| refusal("which cells keep runs".into()))?;
     let [word, ..] = (place.key)();
-    let folder = WorkerFolder::new(word);
+    let folder = WorkerFolder::new(word, place.is_alone);
     let folder = folder.map_err(|error| Refusal::of(&error))?;
     folder.make_inner(CELLS).map_err(|error| Refusal::of(&error))?;
     let path = folder.path().to_owned();

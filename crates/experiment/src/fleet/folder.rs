@@ -24,17 +24,21 @@ pub struct WorkerFolder {
 
 impl WorkerFolder {
     /// Makes one in the folder for what is temporary, and removes those of our own workers that
-    /// were killed. `word` tells it from others.
+    /// were killed. `word` tells it from others. `is_alone`: nobody else writes there, whoever may.
     ///
     /// # Errors
     /// Where it cannot be made.
-    pub fn new(word: u64) -> Result<Self, OwnError> {
-        Self::make(&std::env::temp_dir(), word)
+    pub fn new(word: u64, is_alone: bool) -> Result<Self, OwnError> {
+        Self::make(&std::env::temp_dir(), word, is_alone)
     }
 
-    fn make(within: &Path, word: u64) -> Result<Self, OwnError> {
+    fn make(within: &Path, word: u64, is_alone: bool) -> Result<Self, OwnError> {
         remove_left(within);
-        let folder = OwnFolder::make_new(&within.join(format!("{NAME}{word:016x}")))?;
+        let path = within.join(format!("{NAME}{word:016x}"));
+        let folder = match is_alone {
+            true => OwnFolder::make_new_alone(&path),
+            false => OwnFolder::make_new(&path),
+        }?;
         let lock = folder.file(NEW.as_ref(), OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?;
         // Nobody else has it yet. Where it cannot be locked or called so, the folder is only never
         // removed for us.
@@ -88,7 +92,7 @@ mod tests {
     #[test]
     fn the_folder_of_a_worker_that_was_killed_goes_with_the_next_one() {
         let place = tempfile::tempdir().unwrap();
-        let lives = WorkerFolder::make(place.path(), 1).unwrap();
+        let lives = WorkerFolder::make(place.path(), 1, false).unwrap();
         lives.make_inner("cells").unwrap();
         // Killed: its lock is free, and all it had is there.
         let killed = place.path().join(format!("{NAME}2"));
@@ -99,7 +103,7 @@ mod tests {
         let new = place.path().join(format!("{NAME}3"));
         OwnFolder::make_new(&new).unwrap();
         std::fs::create_dir(place.path().join("other")).unwrap();
-        let next = WorkerFolder::make(place.path(), 4).unwrap();
+        let next = WorkerFolder::make(place.path(), 4, true).unwrap();
         assert!(!killed.exists() && lives.path().exists() && new.exists());
         assert!(place.path().join("other").exists());
         let path = next.path().to_owned();

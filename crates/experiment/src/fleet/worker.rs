@@ -60,7 +60,7 @@ impl<'a> Worker<'a> {
     fn given(&mut self) -> Result<&mut GivenFiles, Refusal> {
         if self.given.is_none() {
             let [word, ..] = (self.place.key)();
-            let folder = WorkerFolder::new(word);
+            let folder = WorkerFolder::new(word, self.place.is_alone);
             let folder = folder.map_err(|error| Refusal::of(&error))?;
             let files = folder.make_inner(INPUTS).map_err(|error| Refusal::of(&error))?;
             self.given = Some(GivenFiles { folder, files, names: Vec::new(), bytes: 0 });

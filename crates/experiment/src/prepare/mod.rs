@@ -98,6 +98,8 @@ pub struct Place<'a> {
     pub program: &'a Path,
     /// The folder of what stands while this program runs: ledgers of test-beds.
     pub runtime: &'a Path,
+    /// Whether nobody else writes in the folder of what is temporary, whoever may: a container's.
+    pub is_alone: bool,
     /// Where loads may go.
     pub reach: &'a Reach,
 }

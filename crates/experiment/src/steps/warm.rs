@@ -115,6 +115,7 @@ mod tests {
             version: "",
             program: std::path::Path::new("/"),
             runtime: std::path::Path::new("/"),
+            is_alone: false,
             reach: crate::prepare::Reach::ANYWHERE,
         };
         crate::prepare(&plan, &place, false).unwrap().config

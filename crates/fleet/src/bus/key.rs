@@ -168,7 +168,7 @@ impl Secret {
         };
         let (key, public) = (with(".key"), with(".pub"));
         let called = name.file_name().unwrap_or_default().to_string_lossy();
-        if !is_name(&called) {
+        if !is_name(&called) || called == SECRET {
             let why = "a name has letters, digits, `.`, `_` and `-`, 64 at most";
             return Err(KeyError::Line { path: key, line: 1, why });
         }
@@ -189,7 +189,9 @@ impl Secret {
     pub fn read(path: &Path) -> Result<Self, KeyError> {
         let file = std::fs::File::open(path).map_err(FileError::of("read", path))?;
         let about = file.metadata().map_err(FileError::of("read", path))?;
-        if about.mode() & 0o077 != 0 {
+        // A container's keys are root's, and its group may read them.
+        let is_lent = about.uid() == 0 && !rustix::process::geteuid().is_root();
+        if about.mode() & (if is_lent { 0o037 } else { 0o077 }) != 0 {
             return Err(KeyError::Open(path.to_owned()));
         }
         let text = text_of(file).map_err(FileError::of("read", path))?;
@@ -280,6 +282,16 @@ impl Keyring {
         self.known.iter().map(|of| of.name.as_str())
     }
 
+    /// The list as it is read: a key a line, without comments.
+    #[must_use]
+    pub fn lines(&self) -> String {
+        let line = |of: &Known| {
+            let labels = of.labels.iter().map(|(name, value)| format!(" {name}={value}"));
+            format!("{} {}{}\n", of.name, of.key, labels.collect::<String>())
+        };
+        self.known.iter().map(line).collect()
+    }
+
     /// Whether nobody is.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -290,6 +302,9 @@ impl Keyring {
 fn known_of(line: &str) -> Result<Known, &'static str> {
     let mut words = line.split_whitespace();
     let name = words.next().filter(|name| is_name(name));
+    if name == Some(SECRET) {
+        return Err("this is a secret key, which goes nowhere; the public one is in NAME.pub");
+    }
     let name = name.ok_or("expected a name of letters, digits, `.`, `_` and `-` first")?;
     let key = words.next().and_then(PublicKey::parse).ok_or("expected `ed25519:…` after a name")?;
     let mut labels = BTreeMap::new();
@@ -336,6 +351,10 @@ pub(super) mod tests {
         std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o640)).unwrap();
         assert!(matches!(Secret::read(&key), Err(KeyError::Open(_))));
         assert!(Secret::make(&place.path().join("a b")).is_err());
+        // A secret key is nobody's public one, though it looks like that.
+        let told = Keyring::read(&key).unwrap_err().to_string();
+        assert!(told.contains("secret"), "{told}");
+        assert!(Secret::make(&place.path().join(SECRET)).is_err());
         assert!(!place.path().join("a b.pub").exists());
     }
 

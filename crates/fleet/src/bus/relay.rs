@@ -65,6 +65,8 @@ pub struct Relay<'a> {
     pub servant: Command,
     /// The longest that a session may take.
     pub most_time: Option<Duration>,
+    /// It ends when it has served nobody for so long.
+    pub idle: Option<Duration>,
 }
 
 /// A call that was answered.
@@ -97,6 +99,8 @@ struct Serving<'a, 'b> {
     desk: Desk,
     answered: Vec<Answered>,
     current: Option<Current>,
+    /// When it last served somebody, or began to wait.
+    served_ns: u64,
     say: &'b mut dyn FnMut(&str),
 }
 
@@ -113,12 +117,26 @@ pub fn serve(
     let key = of_worker(id);
     let keys = vec![key.clone(), WORKERS.to_owned()];
     let mailbox = Mailbox { name: format!("plimsoll.fleet.{key}"), keys };
-    let Some(desk) = desk(&relay.bus, &mailbox, say, is_over)? else { return Ok(()) };
+    let began_ns = monotonic_ns();
+    let idle = relay.idle;
+    let is_late = || idle.is_some_and(|idle| is_past(began_ns, idle));
+    let waited = desk(&relay.bus, &mailbox, say, &|| is_over() || is_late())?;
+    let Some(desk) = waited else {
+        if is_late() {
+            say(&format!("ends: {} was away for longer than --idle", relay.bus.broker));
+        }
+        return Ok(());
+    };
     let own = relay.own.clone();
     say(&format!("waits for controllers at {}, with the key {id}", relay.bus.broker));
-    let (answered, current) = (Vec::new(), None);
-    Serving { of: relay, own, desk, answered, current, say }.go_on(is_over);
+    let (answered, current, served_ns) = (Vec::new(), None, monotonic_ns());
+    Serving { of: relay, own, desk, answered, current, served_ns, say }.go_on(is_over);
     Ok(())
+}
+
+/// Whether it is that long ago.
+fn is_past(since_ns: u64, long: Duration) -> bool {
+    u128::from(monotonic_ns().saturating_sub(since_ns)) > long.as_nanos()
 }
 
 /// The mail of a broker, however long it takes until that is there; `None` where it is over before.
@@ -178,7 +196,7 @@ impl Serving<'_, '_> {
             }
             looked_ns = now_ns;
             self.look(now_ns);
-            if is_over() && ends_ns.is_none() {
+            if ends_ns.is_none() && (is_over() || self.is_idle()) {
                 ends_ns = Some(now_ns);
                 if let Some(current) = &self.current {
                     current.end("the worker was told to end");
@@ -199,6 +217,19 @@ impl Serving<'_, '_> {
                 self.tell_dropped(&mut told);
             }
         }
+    }
+
+    /// Whether nobody has asked for it for so long that it ends.
+    fn is_idle(&mut self) -> bool {
+        if self.current.is_some() {
+            self.served_ns = monotonic_ns();
+        }
+        let Some(idle) = self.of.idle else { return false };
+        let is_idle = is_past(self.served_ns, idle);
+        if is_idle {
+            (self.say)("ends: it has served nobody for longer than --idle");
+        }
+        is_idle
     }
 
     /// Reads again whom it trusts.

@@ -94,6 +94,14 @@ fn one_that_others_could_exchange_is_not_used() {
             assert!(!path.exists(), "nothing is made there");
         }
     }
+    // Whoever is alone there may: in a container, whose folders are open to all.
+    chmod(&shared, 0o2777);
+    let own = shared.join("alone");
+    let inner = OwnFolder::make_new_alone(&own).unwrap().make_inner("inner".as_ref()).unwrap();
+    assert_eq!((mode(&own) & 0o777, mode(inner.path()) & 0o777), (0o700, 0o700));
+    assert!(OwnFolder::make_new_alone(&own).is_err(), "it is there");
+    symlink(&own, shared.join("link")).unwrap();
+    assert!(OwnFolder::make_new_alone(&shared.join("link")).is_err());
 }
 
 #[test]
