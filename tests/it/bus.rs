@@ -42,7 +42,7 @@ impl Hall {
     }
 
     /// A worker that waits.
-    fn worker(&self, name: &str, more: &[&str]) -> Going {
+    pub(crate) fn worker(&self, name: &str, more: &[&str]) -> Going {
         let key = format!("{name}.key");
         let flags = ["worker", "--bus", &self.url, "--key", &key, "--trust", "controllers.txt"];
         let command = self.place.command(PLIMSOLL, &[&flags[..], more].concat());
@@ -56,7 +56,7 @@ impl Hall {
         vec!["--bus", &self.url, "--bus-key", "controller.key", "--known", "workers.txt"]
     }
 
-    fn end(&self, workers: Vec<Going>) {
+    pub(crate) fn end(&self, workers: Vec<Going>) {
         for worker in workers {
             worker.signal(Signal::TERM);
             worker.wait().ended_with(0);

@@ -26,6 +26,7 @@ mod beginnings;
 mod between;
 mod bus;
 mod cache;
+mod campaigns;
 mod capacity;
 mod charts;
 mod checks;

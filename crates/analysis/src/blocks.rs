@@ -126,7 +126,12 @@ mod tests {
 
     fn factor(key: &str, levels: usize) -> FactorPlan {
         let levels = (0..levels).map(|level| format!("{key}{level}")).collect();
-        FactorPlan { key: key.to_owned(), levels, sets: Vec::new() }
+        FactorPlan {
+            key: key.to_owned(),
+            levels,
+            sets: Vec::new(),
+            labels: std::collections::BTreeMap::new(),
+        }
     }
 
     impl Drawn {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use plimsoll_runs::Kind;
 use plimsoll_runs::experiment::{Gate, LeftOut};
+use plimsoll_stats::Described;
 use plimsoll_stats::interval::Method;
 use plimsoll_workload::instance_type::PricedType;
 use serde::Serialize;
@@ -53,6 +54,12 @@ pub struct Analysis {
     /// The instance types that a simulated pool was compared on, each with its cheapest pool.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<PricedType>,
+    /// How figures spread by the labels of levels: where a factor's levels have some.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_label: Vec<LabelSpread>,
+    /// Levels that are poor beside those of the same labels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub poor: Vec<PoorLevel>,
     /// How much of its limits each instance used, by combination: of live cells whose instances
     /// are limited and watched.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -96,6 +103,46 @@ pub struct Whole {
     /// The words of `respond` whose figures no cell has; left out where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<String>,
+}
+
+/// How a figure spreads by a label.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LabelSpread {
+    /// The factor whose levels have it.
+    pub factor: String,
+    /// The label; the factor itself for its levels.
+    pub label: String,
+    /// The name of the figure.
+    pub figure: &'static str,
+    /// Its values among the cells that count, by the values of the label.
+    pub groups: Vec<LabelGroup>,
+}
+
+/// The cells of one value of a label.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LabelGroup {
+    /// The value.
+    pub value: String,
+    /// The figure of its cells, described.
+    #[serde(flatten)]
+    pub described: Described,
+    /// The figure of its cells, ascending.
+    pub values: Vec<f64>,
+}
+
+/// A level that is poor beside those of the same labels.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PoorLevel {
+    /// Its factor.
+    pub factor: String,
+    /// The level.
+    pub level: String,
+    /// The name of the figure.
+    pub figure: &'static str,
+    /// Its median as a share of the group's, the median of those replications.
+    pub of_group: f64,
+    /// The replications in which it was.
+    pub replications: Vec<u32>,
 }
 
 /// By how much a combination is above another one that was given the same requests.

@@ -116,7 +116,12 @@ fn varying(factors: &[FactorPlan], cells: &[&CellResult]) -> Vec<FactorPlan> {
             cells.iter().any(|cell| cell.factors.get(&factor.key) == Some(*level))
         };
         let levels: Vec<String> = factor.levels.iter().filter(is_there).cloned().collect();
-        (levels.len() > 1).then(|| FactorPlan { key: factor.key.clone(), levels, sets: Vec::new() })
+        (levels.len() > 1).then(|| FactorPlan {
+            key: factor.key.clone(),
+            levels,
+            sets: Vec::new(),
+            labels: std::collections::BTreeMap::new(),
+        })
     };
     factors.iter().filter_map(varies).collect()
 }

@@ -7,6 +7,7 @@
 //! | `cells` | reads the cells and their verdicts |
 //! | `respond` | which figures are asked for, and by which combinations are ranked |
 //! | `in_use` | how much of its limits each instance used, and what was short |
+//! | `labels` | how figures spread by the labels of levels, and which level is poor |
 //! | `blocks` | what is one piece of evidence: a replication |
 //! | `effects` | by what a level multiplies a figure, with interval and corrected p-value |
 //! | `spread` | the analysis of variance; of unreplicated designs, which effects stand out |
@@ -29,6 +30,7 @@ pub mod compared;
 mod document;
 mod effects;
 mod in_use;
+mod labels;
 mod notes;
 pub mod paired;
 mod predictions;
@@ -199,6 +201,7 @@ fn of(whole: Whole, varied: Option<&Varied>, mut cells: Vec<CellResult>) -> Anal
         }
     };
     let in_use = in_use::of(&combinations, &cells);
+    let (by_label, poor) = (labels::spreads(&study), labels::poor(&study));
     notes::add(&study, &found, (&combinations, best.as_ref()), &mut warnings);
     let count = |is: &str| cells.iter().filter(|cell| cell.state == is).count();
     let experiment = Whole {
@@ -232,6 +235,8 @@ fn of(whole: Whole, varied: Option<&Varied>, mut cells: Vec<CellResult>) -> Anal
         predictions: Vec::new(),
         paired: Vec::new(),
         types: Vec::new(),
+        by_label,
+        poor,
         in_use,
         cells,
     }
@@ -256,7 +261,12 @@ fn factors(varied: Option<&Varied>, kind: Kind, cells: &[CellResult]) -> Vec<Fac
         let levels = match found.iter_mut().find(|of| of.key == *key) {
             Some(of) => &mut of.levels,
             None => {
-                found.push(FactorPlan { key: key.clone(), levels: Vec::new(), sets: Vec::new() });
+                found.push(FactorPlan {
+                    key: key.clone(),
+                    levels: Vec::new(),
+                    sets: Vec::new(),
+                    labels: std::collections::BTreeMap::new(),
+                });
                 let last = found.len() - 1;
                 &mut found[last].levels
             }

@@ -267,11 +267,17 @@ pub(crate) mod tests {
     pub(crate) fn factors(users: &[&str]) -> Vec<FactorPlan> {
         let levels = |of: &[&str]| of.iter().map(|level| (*level).to_owned()).collect();
         vec![
-            FactorPlan { key: "load.users".to_owned(), levels: levels(users), sets: Vec::new() },
+            FactorPlan {
+                key: "load.users".to_owned(),
+                levels: levels(users),
+                sets: Vec::new(),
+                labels: std::collections::BTreeMap::new(),
+            },
             FactorPlan {
                 key: "role.web.cpu".to_owned(),
                 levels: levels(&["20%", "40%"]),
                 sets: Vec::new(),
+                labels: BTreeMap::new(),
             },
         ]
     }

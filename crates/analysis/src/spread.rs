@@ -365,7 +365,12 @@ mod tests {
 
     fn two_level(n: usize) -> Vec<FactorPlan> {
         let levels = || vec!["-1".to_owned(), "1".to_owned()];
-        let of = |at| FactorPlan { key: format!("f{at}"), levels: levels(), sets: Vec::new() };
+        let of = |at| FactorPlan {
+            key: format!("f{at}"),
+            levels: levels(),
+            sets: Vec::new(),
+            labels: std::collections::BTreeMap::new(),
+        };
         (0..n).map(of).collect()
     }
 
@@ -435,6 +440,7 @@ mod tests {
                 key: key.to_owned(),
                 levels: levels(n),
                 sets: Vec::new(),
+                labels: BTreeMap::new(),
             };
             let factors = [plan("a", 3), plan("x", idle)];
             let mut cells = Vec::new();
@@ -497,6 +503,7 @@ mod tests {
             key: "x".to_owned(),
             levels: levels(&["a", "b"]),
             sets: Vec::new(),
+            labels: BTreeMap::new(),
         });
         let mut cells: Vec<CellResult> = Vec::new();
         for (at, level) in ["a", "b"].into_iter().enumerate() {

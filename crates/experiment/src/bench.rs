@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
+use plimsoll_load::clock::monotonic_ns;
 use plimsoll_monitor::Source;
 use plimsoll_plan::{FactorPlan, Places, Plan, PlanErrors, Provider, Setting, Written};
 use plimsoll_runs::event::Class;
@@ -144,7 +145,7 @@ pub struct Bench<'a> {
     /// Where it is executed.
     pub place: Place<'a>,
     /// How its cells are executed.
-    pub rounds: Rounds,
+    pub rounds: Rounds<'a>,
     /// Keep other searches away.
     pub locks: &'a Locks,
 }
@@ -221,6 +222,10 @@ fn roles_of(plan: &Plan) -> String {
 
 /// What the load is put on, as the plan names it.
 fn url_of(plan: &Plan) -> String {
+    let is_of_url = |of: &&FactorPlan| of.keys().contains(&"target.url") && of.levels.len() > 1;
+    if let Some(targets) = plan.factors.iter().find(is_of_url) {
+        return format!("{} targets: {}", targets.levels.len(), targets.levels.join(", "));
+    }
     plan.target.url.as_ref().map_or_else(|| "a load".to_owned(), ToString::to_string)
 }
 
@@ -287,6 +292,26 @@ pub fn up(
     }
     let instances = leave_up(&bed, place.runtime, hears, &frame)?;
     Ok(Left { id: bed.id, instances, stood: false, changes: Vec::new() })
+}
+
+/// A worker that cannot be heard any more ends its load within so long.
+const ENDS_ELSEWHERE_NS: u64 = 6_000_000_000;
+
+/// What came of a cell that workers elsewhere have executed; of one that broke off when their load
+/// has ended, wherever they are: nobody else is to load its target before.
+fn has_ended_elsewhere(
+    result: Result<(), ExperimentError>,
+    plan: &Plan,
+    to: &Execution<'_>,
+) -> Result<(), ExperimentError> {
+    let is_elsewhere = plan.fleet.as_ref().is_some_and(|of| !of.is_here());
+    if result.is_err() && is_elsewhere {
+        let until_ns = monotonic_ns().saturating_add(ENDS_ELSEWHERE_NS);
+        while monotonic_ns() < until_ns && to.control.goes_on() {
+            std::thread::park_timeout(Duration::from_millis(100));
+        }
+    }
+    result
 }
 
 /// How long a search may last, as far as its instances are concerned.
@@ -436,7 +461,8 @@ impl Bench<'_> {
         let (path, text) = (self.path.clone(), Some(text.as_str()));
         if plan.search.is_none() {
             let prepared = &prepared;
-            return load::Load { plan, prepared, path, place, text, before, sources }.one(cell, to);
+            let load = load::Load { plan, prepared, path, place, text, before, sources };
+            return has_ended_elsewhere(load.one(cell, to), plan, to);
         }
         let world = search::Search {
             plan,
@@ -455,7 +481,7 @@ impl Bench<'_> {
             sources,
         };
         let _held = world.hold_target(to.control)?;
-        world.one(cell, to)
+        has_ended_elsewhere(world.one(cell, to), plan, to)
     }
 
     fn simulate(

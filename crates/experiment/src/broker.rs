@@ -108,10 +108,22 @@ mod there {
     ) -> Result<Vec<Start>, ExperimentError> {
         let bus = bus(url, fleet.bus_ca.as_deref(), fleet.bus_plain, place)?;
         let key = |of: &Option<std::path::PathBuf>| of.clone().unwrap_or_default();
+        let known = Keyring::read(&key(&fleet.known))?;
+        if let Some(from) =
+            fleet.from.as_deref().filter(|from| !known.names().any(|of| of == *from))
+        {
+            let list = key(&fleet.known);
+            return Err(ExperimentError::Conflict(format!(
+                "call the worker `{from}`: {} does not have it; there are {}",
+                list.display(),
+                known.names().collect::<Vec<_>>().join(", ")
+            )));
+        }
         let call = Call {
             bus,
             own: Arc::new(Secret::read(&key(&fleet.key))?),
-            known: Keyring::read(&key(&fleet.known))?,
+            known,
+            who: fleet.from.as_deref(),
             need: fleet.need.clone(),
             count: usize::try_from(fleet.count()).unwrap_or(usize::MAX),
             wants,

@@ -1,10 +1,15 @@
 //! Executes cells of which each is a world of its own: side by side where the plan says so, and
 //! once more, at the end, those that failed, and live ones in which the generator was the limit.
 
-use std::sync::{Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use plimsoll_load::clock::monotonic_ns;
 
 use plimsoll_runs::experiment::Cell;
 use plimsoll_units::failure::{Failure, Kind as Fault, told};
+use plimsoll_units::show_duration;
 
 use crate::control::News;
 use crate::engine::Execution;
@@ -14,15 +19,19 @@ use crate::error::ExperimentError;
 pub(crate) type One<'a> = &'a (dyn Fn(&Cell) -> Result<(), ExperimentError> + Sync);
 
 /// How cells are executed, one by one or side by side.
-#[derive(Debug, Clone, Copy)]
-pub struct Rounds {
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Rounds<'a> {
     /// How many cells of a block are executed side by side, where they are live.
     pub at_once: u32,
+    /// Factors of which cells side by side have different levels.
+    pub apart: &'a [String],
+    /// How long after the beginning of a block the next one begins, or when that is through.
+    pub every: Option<Duration>,
     /// Whether a cell that fails ends the experiment.
     pub is_fail_fast: bool,
 }
 
-impl Rounds {
+impl Rounds<'_> {
     /// Executes live cells, block by block.
     ///
     /// # Errors
@@ -34,7 +43,14 @@ impl Rounds {
         one: One<'_>,
     ) -> Result<(), ExperimentError> {
         let failed = Mutex::default();
+        let (began_ns, mut blocks) = (monotonic_ns(), 0);
         for block in batch.chunk_by(|a, b| a.block == b.block) {
+            self.waits(began_ns, blocks, to);
+            blocks += 1;
+            if !self.apart.is_empty() {
+                self.apart(block, to, (one, &failed))?;
+                continue;
+            }
             for cells in block.chunks(self.at_once.max(1) as usize) {
                 self.side_by_side(cells, to, (one, &failed))?;
             }
@@ -85,6 +101,50 @@ impl Rounds {
             self.attempt(&cell, false, to, (one, &Mutex::default()))?;
         }
         Ok(())
+    }
+
+    /// Waits until a block is to begin, as long as the user wishes to go on.
+    fn waits(self, began_ns: u64, blocks: u32, to: &Execution<'_>) {
+        let Some(every) = self.every else { return };
+        let after = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
+        let due_ns = began_ns.saturating_add(after.saturating_mul(u64::from(blocks)));
+        let left_ns = || due_ns.saturating_sub(monotonic_ns());
+        if left_ns() > 0 {
+            let wait = show_duration(left_ns());
+            to.control.tell(News::Says(&format!("the next round begins in {wait}")));
+        }
+        while left_ns() > 0 && to.begins_another() {
+            std::thread::park_timeout(Duration::from_nanos(left_ns()).min(LOOK));
+        }
+    }
+
+    /// Executes the cells of a block side by side, each as soon as nobody executes another one of
+    /// its levels. Returns the first error, when all have ended.
+    fn apart(
+        self,
+        block: &[Cell],
+        to: &Execution<'_>,
+        (one, failed): (One<'_>, &Mutex<Vec<Cell>>),
+    ) -> Result<(), ExperimentError> {
+        let queue = Queue { apart: self.apart, state: Mutex::default(), changed: Condvar::new() };
+        queue.lock().waiting = block.iter().collect();
+        let thread = || {
+            let mut result = Ok(());
+            while let Some(cell) = queue.next() {
+                let executed = self.attempt(cell, true, to, (one, failed));
+                queue.done(cell, executed.is_err());
+                result = result.and(executed);
+            }
+            result
+        };
+        std::thread::scope(|scope| {
+            let threads = (self.at_once as usize).clamp(1, block.len().max(1));
+            let all: Vec<_> = (0..threads).map(|_| scope.spawn(thread)).collect();
+            let ended = all.into_iter().map(|thread| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            ended.collect::<Vec<_>>().into_iter().collect()
+        })
     }
 
     /// Executes cells side by side. Returns the first error, when all have ended.
@@ -149,6 +209,63 @@ impl Rounds {
         }
         failed.lock().unwrap_or_else(PoisonError::into_inner).push(cell.clone());
         Ok(())
+    }
+}
+
+/// How often is looked whether the user wishes to go on.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Cells that wait until nobody executes another one of their levels.
+struct Queue<'a> {
+    apart: &'a [String],
+    state: Mutex<Waiting<'a>>,
+    changed: Condvar,
+}
+
+/// Those that wait, and the levels of those that are executed.
+#[derive(Default)]
+struct Waiting<'a> {
+    waiting: Vec<&'a Cell>,
+    busy: BTreeSet<(&'a str, &'a str)>,
+}
+
+impl<'a> Queue<'a> {
+    fn lock(&self) -> MutexGuard<'_, Waiting<'a>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn levels(&self, cell: &'a Cell) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let level = |of: &'a String| Some((of.as_str(), cell.factors.get(of)?.as_str()));
+        self.apart.iter().filter_map(level)
+    }
+
+    /// The first cell that can be executed, however long that takes; `None` where none waits.
+    fn next(&self) -> Option<&'a Cell> {
+        let mut state = self.lock();
+        loop {
+            let is_free = |cell: &&'a Cell| !self.levels(cell).any(|of| state.busy.contains(&of));
+            if let Some(at) = state.waiting.iter().position(is_free) {
+                let cell = state.waiting.remove(at);
+                state.busy.extend(self.levels(cell));
+                return Some(cell);
+            }
+            if state.waiting.is_empty() {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// A cell is done; after an error no other one begins.
+    fn done(&self, cell: &'a Cell, is_last: bool) {
+        let mut state = self.lock();
+        self.levels(cell).for_each(|of| {
+            state.busy.remove(&of);
+        });
+        if is_last {
+            state.waiting.clear();
+        }
+        self.changed.notify_all();
     }
 }
 
@@ -244,7 +361,7 @@ mod tests {
         }
 
         fn execute(&self, batch: &[Cell], to: &Execution<'_>) -> Result<(), ExperimentError> {
-            let rounds = Rounds { at_once: 1, is_fail_fast: false };
+            let rounds = Rounds { at_once: 1, ..Rounds::default() };
             rounds.live(batch, to, &|cell| self.one(cell, to))
         }
     }

@@ -65,7 +65,7 @@ pub(crate) fn starts(
         let by = By::Command(Command { words, environment, copy });
         Ok(Start { name: name.clone(), by, at: At::OwnHost })
     };
-    fleet.hosts.iter().map(start).collect()
+    fleet.generators().map(start).collect()
 }
 
 /// The files of a plan as workers elsewhere are given them, with the list of all.

@@ -12,8 +12,8 @@ use crate::reading::standing::Places;
 use crate::reading::tree::{self, Entry, Node, Table, Value, is_source};
 use crate::reading::{Reading, parts};
 use crate::roles::{Environment, fill_in, uses_environment};
-use crate::sections::SECTIONS;
 use crate::sections::testbed::{join_names, leave_out_rented};
+use crate::sections::{SECTIONS, campaign};
 use crate::setting::{Setting, lay_over, write_out};
 use crate::vocabulary::Vocabulary;
 
@@ -261,7 +261,14 @@ pub(crate) fn open(of: &Written<'_>) -> Result<(Reading, Table), PlanErrors> {
             .into_iter()
             .for_each(|fault| reading.note(fault));
     }
-    for fault in lay_over(&mut root, &mut reading.sources, of.settings) {
+    // A campaign is written out as factors, whose levels flags may choose.
+    let (of_factors, others): (Vec<Setting>, Vec<Setting>) =
+        of.settings.iter().cloned().partition(|of| of.key.starts_with("factor."));
+    for fault in lay_over(&mut root, &mut reading.sources, &others) {
+        reading.note(fault);
+    }
+    campaign::write_out(&reading, &mut root);
+    for fault in lay_over(&mut root, &mut reading.sources, &of_factors) {
         reading.note(fault);
     }
     if of.testbed.is_some() || matches!(of.environment, Environment::StandIn) {

@@ -16,7 +16,8 @@ use crate::sections::collect::Collect;
 use crate::sections::elastic::Elastic;
 use crate::sections::ever;
 use crate::sections::experiment::{
-    Experiment, FactorPlan, check_between, check_constraints, read_factors, write_factors,
+    Experiment, FactorPlan, check_apart, check_between, check_constraints, read_factors,
+    write_factors,
 };
 use crate::sections::fleet::Fleet;
 use crate::sections::hosts::check_hosts;
@@ -132,6 +133,7 @@ impl Plan {
         if let Some(of) = &experiment {
             let can_restart = testbed.is_some() || target.restart.is_some();
             check_between(&open(Experiment::SECTION), of, can_restart);
+            check_apart(&open(Experiment::SECTION), of, &factors);
             check_constraints(&open(Experiment::SECTION), &of.constraints, &factors);
         }
         let roles = read_roles(reading, root, testbed.as_ref());

@@ -10,7 +10,9 @@ use crate::terminal::align::align;
 use crate::terminal::error::Result;
 use crate::terminal::paint::Paint;
 use crate::terminal::print;
-use plimsoll_analysis::{Analysis, CellResult, EffectResult, InUse, Levels, analyse, analyse_run};
+use plimsoll_analysis::{
+    Analysis, CellResult, EffectResult, InUse, Levels, PoorLevel, analyse, analyse_run,
+};
 use plimsoll_experiment::plans::read;
 use plimsoll_experiment::world::pool::tuning::tuned_of;
 use plimsoll_experiment::world::pool::wish::figure_of;
@@ -110,6 +112,7 @@ fn text(of: &Analysis) -> String {
         ));
     }
     out.push_str(&best(of));
+    out.push_str(&by_label(of));
     out.push_str(&in_use(of));
     out.push_str(&predictions(of));
     of.cells.iter().for_each(|cell| out.push_str(&left_out(of, cell)));
@@ -118,6 +121,35 @@ fn text(of: &Analysis) -> String {
     }
     for warning in &of.warnings {
         out.push_str(&format!("note        {warning}\n"));
+    }
+    out
+}
+
+/// How the first figure spreads by label, and which level is poor; nothing where there are none.
+fn by_label(of: &Analysis) -> String {
+    let Some(figure) = of.by_label.first().map(|first| first.figure) else { return String::new() };
+    let heads = [label(figure), "", "cells", "least", "median", "most"];
+    let mut rows = vec![heads.map(str::to_owned).to_vec()];
+    for spread in of.by_label.iter().filter(|of| of.figure == figure) {
+        for group in &spread.groups {
+            let of_group = &group.described.spread;
+            let show = |value: f64| {
+                figure::named(figure).map_or(value.to_string(), |of| of.unit.show(value))
+            };
+            let own = [spread.label.clone(), group.value.clone(), group.described.n.to_string()];
+            let values = [of_group.min, of_group.median, of_group.max].map(show);
+            rows.push(own.into_iter().chain(values).collect());
+        }
+    }
+    let mut out = String::from("\n");
+    align(&mut out, &rows, 2, Paint::stdout());
+    for PoorLevel { factor, level, figure, of_group, replications } in &of.poor {
+        out.push_str(&format!(
+            "poor        {factor} {level}: its {} is {of_group:.2} of the median of those with the \
+             same labels, in {} replications\n",
+            label(figure),
+            replications.len()
+        ));
     }
     out
 }

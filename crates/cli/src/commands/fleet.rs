@@ -44,6 +44,7 @@ fn status(args: &FleetStatus) -> Result<Exit> {
         own: std::sync::Arc::new(Secret::read(&args.bus_key)?),
         known: Keyring::read(&args.known)?,
         need: std::collections::BTreeMap::new(),
+        who: None,
         count: 0,
         wants: "",
         version: VERSION,

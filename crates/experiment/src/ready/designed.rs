@@ -117,8 +117,13 @@ impl Designed {
             with.record.responds(figure.name)?;
         }
         with.record.wants(figures::of_subjects(varied.experiment.as_ref()));
-        let at_once = varied.experiment.as_ref().map_or(1, |of| of.at_once);
-        let rounds = Rounds { at_once, is_fail_fast: with.is_fail_fast };
+        let design = varied.experiment.as_ref();
+        let rounds = Rounds {
+            at_once: design.map_or(1, |of| of.at_once),
+            apart: design.map_or(&[], |of| &of.apart),
+            every: design.and_then(|of| of.every),
+            is_fail_fast: with.is_fail_fast,
+        };
         match &self.of {
             Kind::Bench(text, _, is_simulated) => {
                 let bench = Bench {
@@ -254,7 +259,8 @@ pub(super) fn bench(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError
     }
     by_loads.end()?;
     let at_once = varied.experiment.as_ref().map_or(1, |of| of.at_once);
-    if at_once > 1 && !is_simulated {
+    let is_here = plan.fleet.as_ref().is_none_or(plimsoll_plan::Fleet::is_here);
+    if at_once > 1 && !is_simulated && is_here {
         notes.push(format!("{at_once} cells at once shared the machine (`at_once`)"));
     }
     let steps = steps(ask, plans.first(), &mut notes)?;
@@ -332,7 +338,12 @@ fn whole(ask: &Ask<'_>, plan: &Plan) -> Result<Prepared, ExperimentError> {
                  in [experiment]",
             );
         }
-        if plan.experiment.as_ref().is_some_and(|of| of.at_once > 1) && !ask.is_simulated {
+        // Workers elsewhere, and cells that are kept apart: they have neither generator nor target
+        // in common.
+        let is_apart = plan.experiment.as_ref().is_some_and(|of| !of.apart.is_empty())
+            && plan.fleet.as_ref().is_some_and(|of| !of.is_here());
+        let is_beside = plan.experiment.as_ref().is_some_and(|of| of.at_once > 1);
+        if is_beside && !is_apart && !ask.is_simulated {
             return conflict(
                 "search side by side: each search would find what the others leave; leave \
                  `at_once` out",

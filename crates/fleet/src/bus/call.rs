@@ -42,6 +42,8 @@ pub struct Call<'a> {
     pub known: Keyring,
     /// Labels that a worker must have.
     pub need: BTreeMap<String, String>,
+    /// Who alone is meant, by the name in the list.
+    pub who: Option<&'a str>,
     /// How many are wanted.
     pub count: usize,
     /// What they must be allowed to do: `simulate` or `load`.
@@ -269,7 +271,8 @@ impl Calling<'_> {
         let Some(hello) = said.and_then(|of| serde_json::from_slice::<Hello>(of).ok()) else {
             return self.desk.drop_message("not signed by whom it names");
         };
-        if self.taken.contains_key(&from) {
+        let is_meant = self.of.who.is_none_or(|who| known.name == who);
+        if self.taken.contains_key(&from) || !is_meant {
             return;
         }
         self.seen.insert(known.name.clone(), hello.seen(&known));

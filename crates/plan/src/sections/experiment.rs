@@ -1,12 +1,13 @@
 //! `[experiment]` and `[factor]`: what is varied, in which combinations, how often and in which
 //! order.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use plimsoll_stats::design::Design;
 use plimsoll_stats::slo::{Clause, Rule};
 use plimsoll_stats::stopping::Precision;
-use plimsoll_units::{ParseError, Words};
+use plimsoll_units::{ParseError, Words, nearest};
 
 use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::reading::{Reading, parts};
@@ -14,7 +15,8 @@ use crate::section::Section;
 use crate::sections::constraint::Constraint;
 use crate::sections::key_at;
 use crate::sections::own_factors::{POLICY, TYPE, of_pool};
-use crate::takes::{Count, Line, List, Parsed, Small, TIME, either};
+use crate::sections::testbed::TEXTS;
+use crate::takes::{Count, Line, List, Parsed, Small, TIME, Takes, either};
 use crate::write::Writer;
 
 section! {
@@ -31,6 +33,11 @@ section! {
         at_most: u32 { REPLICATIONS, or 30, "10" }
         /// How many cells of a block are executed side by side.
         at_once: u32 { Count(1..=64_u32), or 1, "2" }
+        /// Factors of which cells that are executed side by side have different levels.
+        apart: Vec<String> { KEYS, or Vec::new(), r#"["load.users"]"# }
+        /// How long after the beginning of one replication the next begins, or when that is
+        /// through.
+        every: Option<Duration> { TIME, "15m" }
         /// In which order: a random one within each replication, or as they stand.
         order: Order { either::<Order>(), or Order::Random, "fixed" }
         /// The figures that effects are computed of.
@@ -140,6 +147,7 @@ const CONSTRAINTS: List<Parsed<Constraint>> = List(
     Parsed::text("constraint", "a constraint such as a = 1 needs b = 2", Constraint::parse),
     "list of constraints",
 );
+const KEYS: List<Line> = List(Line("factor"), "list of factors");
 const FIGURES: List<Line> = List(Line("figure"), "list of figures");
 /// What is wanted of a part of `between`.
 const WANTED: &str = "`page_cache dropped`, `service restarted` or a rule such as \
@@ -157,12 +165,18 @@ pub struct FactorPlan {
     /// Of a named factor, what each level sets: keys and their values. Empty of a key. The levels
     /// of the plan's own sections, as the policies of a pool are, set nothing.
     pub sets: Vec<Vec<(String, String)>>,
+    /// What is known of levels of a named factor, by which results are compared.
+    pub labels: BTreeMap<String, BTreeMap<String, String>>,
 }
+
+/// What stands in a level of a named factor beside what it sets.
+pub(crate) const LABELS: &str = "labels";
 
 impl FactorPlan {
     /// A factor whose levels stand in the plan's own sections.
     pub(crate) fn own(key: &str, levels: Vec<String>) -> Self {
-        Self { key: key.to_owned(), sets: vec![Vec::new(); levels.len()], levels }
+        let labels = BTreeMap::new();
+        Self { key: key.to_owned(), sets: vec![Vec::new(); levels.len()], levels, labels }
     }
 
     /// Whether its levels stand in the plan's own sections.
@@ -227,6 +241,16 @@ pub(crate) fn check_constraints(
     }
 }
 
+/// Notes a factor that side by side cells are to differ in, and that there is not.
+pub(crate) fn check_apart(section: &Section<'_>, of: &Experiment, factors: &[FactorPlan]) {
+    for name in of.apart.iter().filter(|name| !factors.iter().any(|of| of.key == **name)) {
+        let near = nearest(name, factors.iter().map(|of| of.key.as_str()));
+        let hint = near.map(|near| format!("did you mean `{near}`?"));
+        let message = format!("expected a factor of the plan, found `{name}`");
+        section.fault("apart", message, hint.as_deref());
+    }
+}
+
 /// Notes what cannot come before each cell.
 pub(crate) fn check_between(section: &Section<'_>, of: &Experiment, can_restart: bool) {
     if of.at_once > 1 && !of.between.is_empty() {
@@ -283,12 +307,12 @@ fn read_one(reading: &Reading, key: &str, node: &Node, is_own: bool) -> Option<F
     if is_own {
         return Some(FactorPlan::own(key, levels));
     }
-    Some(FactorPlan { key: key.to_owned(), levels, sets: Vec::new() })
+    Some(FactorPlan { key: key.to_owned(), levels, sets: Vec::new(), labels: BTreeMap::new() })
 }
 
 /// A factor with a name of the user's choice, whose levels set several keys each.
 fn read_named(reading: &Reading, name: &str, node: &Node, table: &Table) -> Option<FactorPlan> {
-    let (mut levels, mut sets) = (Vec::new(), Vec::new());
+    let (mut levels, mut sets, mut labels) = (Vec::new(), Vec::new(), BTreeMap::new());
     for Entry { key, node, .. } in &table.entries {
         let Value::Table(of_level) = &node.value else {
             let message = format!("expected what the level `{key}` of `{name}` sets");
@@ -300,7 +324,12 @@ fn read_named(reading: &Reading, name: &str, node: &Node, table: &Table) -> Opti
             return None;
         };
         let mut set = Vec::new();
-        read_level(reading, "", of_level, &mut set)?;
+        let is_label = |entry: &&Entry| entry.key == LABELS;
+        if let Some(found) = of_level.entries.iter().find(is_label) {
+            labels.insert(key.clone(), TEXTS.read(reading, &found.node)?);
+        }
+        let entries = of_level.entries.iter().filter(|entry| !is_label(entry)).cloned().collect();
+        read_level(reading, "", &Table { entries, ..*of_level }, &mut set)?;
         levels.push(key.clone());
         sets.push(set);
     }
@@ -311,7 +340,7 @@ fn read_named(reading: &Reading, name: &str, node: &Node, table: &Table) -> Opti
         reading.fault(node.place, message, Some(hint));
         return None;
     }
-    Some(FactorPlan { key: name.to_owned(), levels, sets })
+    Some(FactorPlan { key: name.to_owned(), levels, sets, labels })
 }
 
 /// The keys that a level sets, however deep their tables are.
@@ -362,10 +391,13 @@ pub(crate) fn write_factors(factors: &[FactorPlan], out: &mut Writer) {
     for FactorPlan { key, levels, .. } in of_keys() {
         out.list(key, levels.iter().cloned());
     }
-    for FactorPlan { key, levels, sets } in named() {
+    for FactorPlan { key, levels, sets, labels } in named() {
         out.section_of("factor", key);
         for (level, set) in levels.iter().zip(sets) {
-            out.inline(level, |out| set.iter().for_each(|(key, value)| out.text(key, value)));
+            out.inline(level, |out| {
+                set.iter().for_each(|(key, value)| out.text(key, value));
+                labels.get(level).into_iter().for_each(|of| out.put(LABELS, &TEXTS, of));
+            });
         }
     }
 }

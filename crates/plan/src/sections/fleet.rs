@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plimsoll_units::ParseError;
+use plimsoll_units::{ParseError, nearest};
 use serde_json::{Value as Json, json};
 
 use crate::flag::Group;
@@ -43,6 +43,8 @@ section! {
         hosts: BTreeMap<String, Host> { HOSTS, or BTreeMap::new(), r#"{ gen1 = "10.0.1.5" }"# }
             flag [Group::Fleet.flag("on", "HOST,…")
                 .says("Offer the load from these hosts together, by ssh: [USER@]HOST[:PORT]")]
+        /// The one of the hosts, or of the workers at the broker, that does it alone.
+        from: Option<String> { Line("name"), "gen1" }
         /// The words of a command that starts a worker somewhere: those of the worker follow them.
         start: Vec<String> { START, or Vec::new(), r#"["srun", "-n1", "--exclusive"]"# }
         /// The broker at which workers wait that can only call out.
@@ -182,7 +184,28 @@ impl Fleet {
         if section.has("hosts") && fleet.hosts.is_empty() {
             section.fault("hosts", "expected a host at least", Some("{ gen1 = \"10.0.1.5\" }"));
         }
+        if let Some(from) = &fleet.from {
+            let near = nearest(from, fleet.hosts.keys().map(String::as_str));
+            let hint = near.map(|near| format!("did you mean `{near}`?"));
+            match () {
+                () if fleet.bus.is_some() || fleet.hosts.contains_key(from) => {}
+                () if fleet.hosts.is_empty() => {
+                    section.missing_beside("hosts", "from", "{ gen1 = \"10.0.1.5\" }");
+                }
+                () => section.fault(
+                    "from",
+                    format!("expected one of `hosts`, found `{from}`"),
+                    hint.as_deref(),
+                ),
+            }
+        }
         Some(fleet)
+    }
+
+    /// The hosts that offer the load, or the one that does it alone.
+    pub fn generators(&self) -> impl Iterator<Item = (&String, &Host)> {
+        let is_meant = |name: &String| self.from.as_ref().is_none_or(|from| from == name);
+        self.hosts.iter().filter(move |(name, _)| is_meant(name))
     }
 
     pub(crate) fn write(&self, out: &mut Writer) {
@@ -198,8 +221,12 @@ impl Fleet {
     /// How many workers there are.
     #[must_use]
     pub fn count(&self) -> u32 {
-        let hosts = u32::try_from(self.hosts.len()).unwrap_or(u32::MAX);
-        if hosts > 0 { hosts } else { self.workers }
+        let hosts = u32::try_from(self.generators().count()).unwrap_or(u32::MAX);
+        match self.from {
+            Some(_) => 1,
+            None if hosts > 0 => hosts,
+            None => self.workers,
+        }
     }
 
     /// Whether its workers are children of the process that has the plan.

@@ -5,6 +5,7 @@ pub(crate) mod balancer;
 pub(crate) mod billing;
 pub(crate) mod cache;
 pub(crate) mod cache_trace;
+pub(crate) mod campaign;
 pub(crate) mod cluster;
 pub(crate) mod collect;
 pub(crate) mod constraint;
@@ -44,6 +45,7 @@ use crate::sections::balancer::Balancer;
 use crate::sections::billing::Billing;
 use crate::sections::cache::Cache;
 use crate::sections::cache_trace::CacheTrace;
+use crate::sections::campaign::{CAMPAIGN, CAMPAIGN_TARGET};
 use crate::sections::cluster::CLUSTER;
 use crate::sections::collect::Collect;
 use crate::sections::experiment::Experiment;
@@ -68,7 +70,7 @@ use crate::sections::workload::Workload;
 use crate::sections::workload_class::ClassKeys;
 
 /// All sections, in the order of the manual. The first has the keys above any section.
-pub(crate) static SECTIONS: [&SectionKeys; 28] = [
+pub(crate) static SECTIONS: [&SectionKeys; 30] = [
     Top::SECTION,
     Target::SECTION,
     Replay::SECTION,
@@ -80,6 +82,8 @@ pub(crate) static SECTIONS: [&SectionKeys; 28] = [
     Measure::SECTION,
     Experiment::SECTION,
     Fleet::SECTION,
+    &CAMPAIGN,
+    &CAMPAIGN_TARGET,
     Testbed::SECTION,
     Role::SECTION,
     Link::SECTION,

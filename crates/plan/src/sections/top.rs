@@ -46,6 +46,8 @@ section! {
         factor { Nested("table"), "" }
         /// Which processes offer the load together: the section `[fleet]`.
         fleet { Nested("table"), "" }
+        /// Targets that vantage points measure: the section `[campaign]`.
+        campaign { Nested("table"), "" }
         /// Where the servers under test stand: the section `[testbed]`.
         testbed { Nested("table"), "" }
         /// The servers under test: `[role.LABEL]`.

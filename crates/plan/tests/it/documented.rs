@@ -44,6 +44,9 @@ const PLANS: &[&str] = &[
     "[target]\nurl = 'http://h/'\n[load]\nusers = 3\nfor = '1s'\n[fleet]\nhosts = 'gen1'\n",
     "[target]\nurl = 'http://h/'\n[load]\nusers = 3\nfor = '1s'\n\
      [fleet]\nbus = 'amqp://h'\nkey = 'k'\nknown = 'w'\n",
+    "[load]\nusers = 3\nfor = '1s'\n[campaign]\nfrom = { gen1 = { region = 'eu' } }\n\
+     [campaign.target.LABEL]\nurl = 'http://h/'\nlabels = { region = 'eu' }\n\
+     [fleet]\nhosts = { gen1 = '10.0.0.5' }\n",
     "[trace]\nfile = 'day.csv'\n[cache]\n",
     "[load]\nrate = '500/s'\nfor = '30m'\n[instance]\nservice = 'exp:70ms'\n[policy.calm]\n\
      kind = 'fixed'\n[tune]\n",

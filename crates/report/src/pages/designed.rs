@@ -13,7 +13,7 @@ use plimsoll_stats::design::Design;
 use plimsoll_stats::figure::{self, Better, Figure};
 use plimsoll_stats::interval::Method;
 
-use super::{effects, experiment, in_use, levels};
+use super::{effects, experiment, in_use, labels, levels};
 use crate::cells::Cells;
 use crate::document::{
     self, Block, Cell, Column, Document, Grid, Section, Table, Verdict, note, words,
@@ -35,6 +35,7 @@ pub(crate) fn page(cells: &Cells, analysis: &Analysis, title: Option<String>) ->
     head.extend(notes(cells, analysis));
     let mut all: Vec<Section> = effects::section(analysis).into_iter().collect();
     all.push(Section::new("results", "Results", results(cells, analysis)));
+    all.extend(labels::section(analysis, &cells.currency));
     all.extend(in_use::section(analysis));
     all.extend(charts(cells, analysis));
     all.extend(broken(analysis));

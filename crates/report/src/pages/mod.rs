@@ -15,6 +15,7 @@ mod experiment;
 mod headline;
 mod in_use;
 mod inferred;
+mod labels;
 mod levels;
 mod lines;
 mod load;

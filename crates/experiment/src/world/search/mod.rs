@@ -152,6 +152,10 @@ impl Search<'_> {
     /// Waits until no other search of this user uses this machine; `None` where the user will not
     /// wait, or no lock can be had.
     fn turn(&self, control: &dyn Control) -> Option<Lock> {
+        // Workers elsewhere use other machines.
+        if self.plan.fleet.as_ref().is_some_and(|of| !of.is_here()) {
+            return None;
+        }
         let deed = format!("of {}", self.prepared.config.endpoint);
         let why = |holder: &Holder| {
             format!("another search{holder} uses this machine: waiting for its end")

@@ -15,7 +15,7 @@ use plimsoll_draw::chart::unit::significant;
 const TONES: [&str; 9] = ["c0", "c1", "c2", "c3", "c4", "c8", "c6", "c9", "c5"];
 
 /// The colour of a group.
-fn tone(index: usize) -> &'static str {
+pub(super) fn tone(index: usize) -> &'static str {
     TONES[index % TONES.len()]
 }
 

@@ -119,7 +119,7 @@ pub struct Live<'a> {
     /// What each cell is of.
     pub find: Find<'a>,
     /// How cells are executed.
-    pub rounds: Rounds,
+    pub rounds: Rounds<'a>,
     /// The path of the experiment.
     pub path: PathBuf,
     /// Where it is executed.
@@ -242,7 +242,7 @@ impl<'a> Live<'a> {
     #[must_use]
     pub fn new(
         (find, pause): (Find<'a>, Pause<'a>),
-        rounds: Rounds,
+        rounds: Rounds<'a>,
         path: &Path,
         place: Place<'a>,
     ) -> Self {
