@@ -105,6 +105,13 @@ fn cells_of_workers_at_a_broker_are_those_of_one_process() {
     place.plimsoll(&[&run[..], &hall.flags(), &eu].concat()).ran();
     assert_eq!(figures(&only(place, "eu")).len(), 8);
     hall.end(both);
+    // No more files than its own command line says.
+    let small = vec![hall.worker("w1", &["--disk", "20"])];
+    let traced =
+        ["run", "traced.toml", "--simulated", "--quiet", "--workers", "1", "--out", "small"];
+    let done = place.plimsoll(&[&traced[..], &hall.flags()].concat());
+    done.says(&["and what was before, is more than it takes"]);
+    hall.end(small);
     // Nothing of it is left at the broker but its exchange, and nothing here.
     let queues = || rabbit.manage("GET", "/api/queues/*", &Value::Null);
     wait_for("no queues", || queues().as_array().unwrap().is_empty().then_some(()));

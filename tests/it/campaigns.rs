@@ -93,6 +93,9 @@ fn each_target_is_measured_from_each_vantage_point_and_never_twice_at_a_time() {
         let check = place.plimsoll(&[&check[..], &set].concat()).ended_with(0);
         check.prints(&[&format!("cells       {cells}")]);
     }
+    // Three rounds, of which each begins an hour after the one before.
+    let hourly = [&check[..], &["--set", "campaign.every=1h"]].concat();
+    place.plimsoll(&hourly).ended_with(0).prints(&["takes       2 h"]);
     hall.end(both.into());
 }
 

@@ -61,7 +61,12 @@ fn spread(
         let described = Described::of(&values)?;
         Some(LabelGroup { value: value.to_owned(), described, values })
     };
-    let groups: Vec<LabelGroup> = found.into_iter().filter_map(group).collect();
+    let mut groups: Vec<LabelGroup> = found.into_iter().filter_map(group).collect();
+    if label == factor.key {
+        // Levels stand in the order of the plan.
+        let place = |of: &LabelGroup| factor.levels.iter().position(|level| *level == of.value);
+        groups.sort_by_key(place);
+    }
     let (factor, label) = (factor.key.clone(), label.to_owned());
     (groups.len() > 1).then_some(LabelSpread { factor, label, figure: figure.name, groups })
 }
@@ -132,4 +137,75 @@ fn poor_of(study: &Study<'_>, factor: &FactorPlan, figure: &'static Figure) -> V
 
 fn median(values: &[f64]) -> Option<f64> {
     Some(BoxPlot::of(values)?.median)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Levels, state};
+    use plimsoll_runs::Kind;
+    use plimsoll_stats::figure::named;
+
+    /// A study of four targets, of which three are alike, over so many replications; `value` tells
+    /// the rate of a target in a replication.
+    fn study(replications: u32, value: impl Fn(&str, u32) -> f64, take: impl FnOnce(&Study<'_>)) {
+        let levels = ["a", "b", "c", "d"];
+        let kind = |level: &str| if level == "d" { "metal" } else { "vm" };
+        let label = |level: &str| [("kind".to_owned(), kind(level).to_owned())].into();
+        let factor = FactorPlan {
+            key: "target".to_owned(),
+            levels: levels.map(str::to_owned).to_vec(),
+            sets: Vec::new(),
+            labels: levels.iter().map(|level| ((*level).to_owned(), label(level))).collect(),
+        };
+        let cell = |(replication, level): (u32, &str)| CellResult {
+            factors: Levels::from([("target".to_owned(), level.to_owned())]),
+            replication,
+            state: state::DONE,
+            figures: [("capacity_per_s".to_owned(), value(level, replication))].into(),
+            ..CellResult::default()
+        };
+        let pairs = (0..replications).flat_map(|run| levels.map(|level| (run, level)));
+        let cells: Vec<CellResult> = pairs.map(cell).collect();
+        let respond = vec![named("capacity_per_s").unwrap()];
+        let (has_design, goal) = (true, None);
+        let factors = vec![factor];
+        take(&Study { kind: Kind::Load, has_design, factors, cells: &cells, respond, goal });
+    }
+
+    #[test]
+    fn a_level_is_poor_beside_those_like_it_in_three_replications() {
+        // One that is slower by its labels is not poor.
+        let value = |level: &str, _| if level == "d" { 10.0 } else { 100.0 };
+        study(3, value, |study| assert_eq!(poor(study), []));
+        let slow = |level: &str, run: u32| if level == "b" && run > 0 { 59.0 } else { 100.0 };
+        study(3, slow, |study| assert_eq!(poor(study), [], "twice is not enough"));
+        study(4, slow, |study| {
+            let found = poor(study);
+            assert_eq!(found.len(), 1);
+            assert_eq!((&*found[0].level, &found[0].replications[..]), ("b", &[1, 2, 3][..]));
+            assert!((found[0].of_group - 0.59).abs() < 1e-9);
+        });
+        let just = |level: &str, _| if level == "b" { 60.0 } else { 100.0 };
+        study(5, just, |study| assert_eq!(poor(study), []));
+    }
+
+    #[test]
+    fn figures_spread_by_levels_in_their_order_and_by_the_values_of_labels() {
+        let value = |level: &str, run: u32| f64::from(run) + if level == "d" { 7.0 } else { 1.0 };
+        study(2, value, |study| {
+            let all = spreads(study);
+            let shown: Vec<_> = all
+                .iter()
+                .map(|of| {
+                    let values = of.groups.iter().map(|of| (&*of.value, of.values.len()));
+                    (&*of.label, values.collect::<Vec<_>>())
+                })
+                .collect();
+            let levels = vec![("a", 2), ("b", 2), ("c", 2), ("d", 2)];
+            let kinds = vec![("metal", 2), ("vm", 6)];
+            assert_eq!(shown, [("kind", kinds), ("target", levels)]);
+            assert_eq!(all[0].groups[0].values, [7.0, 8.0]);
+        });
+    }
 }

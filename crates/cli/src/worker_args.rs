@@ -65,6 +65,9 @@ pub(crate) struct Duties {
     /// The most memory that a controller's work may have
     #[arg(long, value_name = "SIZE")]
     pub(crate) most_memory: Option<String>,
+    /// The most that the files of a controller may have in all; 2 GiB without
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) disk: Option<String>,
     /// A variable of the environment that plans may use as {{env.NAME}}; may be repeated
     #[arg(long, value_name = "NAME", requires = "bus")]
     pub(crate) env: Vec<String>,
@@ -84,6 +87,7 @@ impl Duties {
             ("--most-connections", connections.as_ref()),
             ("--most-time", self.most_time.as_ref()),
             ("--most-memory", self.most_memory.as_ref()),
+            ("--disk", self.disk.as_ref()),
             ("--idle", self.idle.as_ref()),
         ];
         let given = may.chain(labels).chain(given);

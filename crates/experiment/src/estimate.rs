@@ -118,7 +118,21 @@ pub fn takes(plan: &Plan, cells: &Cells<'_>) -> Span {
     let load = load(plan, cells.loads_s / least.max(1.0));
     let cell = Span::exactly(CELL_S).and(load).and(servers(cells.steps)).and(before(plan));
     let at_once = f64::from(plan.experiment.as_ref().map_or(1, |of| of.at_once).max(1));
-    cell.times(least / at_once, most / at_once)
+    let all = cell.times(least / at_once, most / at_once);
+    let every = plan.experiment.as_ref().and_then(|of| Some((of.every?, of.replications)));
+    match every {
+        Some((every, rounds)) => paced(all, every.as_secs_f64(), f64::from(rounds.max(1))),
+        None => all,
+    }
+}
+
+/// How long rounds take of which each begins so long after the one before, or when that is through.
+fn paced(all: Span, every_s: f64, rounds: f64) -> Span {
+    let whole = |all_s: f64| {
+        let round_s = all_s / rounds;
+        (rounds - 1.0) * round_s.max(every_s) + round_s
+    };
+    Span { least_s: whole(all.least_s), most_s: all.most_s.map(whole) }
 }
 
 /// How long a load is, that is no longer than this.

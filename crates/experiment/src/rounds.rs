@@ -43,10 +43,12 @@ impl Rounds<'_> {
         one: One<'_>,
     ) -> Result<(), ExperimentError> {
         let failed = Mutex::default();
-        let (began_ns, mut blocks) = (monotonic_ns(), 0);
+        let mut began_ns = None;
         for block in batch.chunk_by(|a, b| a.block == b.block) {
-            self.waits(began_ns, blocks, to);
-            blocks += 1;
+            if let Some(began_ns) = began_ns {
+                self.waits(began_ns, to);
+            }
+            began_ns = Some(monotonic_ns());
             if !self.apart.is_empty() {
                 self.apart(block, to, (one, &failed))?;
                 continue;
@@ -103,11 +105,11 @@ impl Rounds<'_> {
         Ok(())
     }
 
-    /// Waits until a block is to begin, as long as the user wishes to go on.
-    fn waits(self, began_ns: u64, blocks: u32, to: &Execution<'_>) {
+    /// Waits until the next block is to begin after one that began then, as long as the user wishes
+    /// to go on. What is late stays late: no block makes up for another one.
+    fn waits(self, began_ns: u64, to: &Execution<'_>) {
         let Some(every) = self.every else { return };
-        let after = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
-        let due_ns = began_ns.saturating_add(after.saturating_mul(u64::from(blocks)));
+        let due_ns = began_ns.saturating_add(u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
         let left_ns = || due_ns.saturating_sub(monotonic_ns());
         if left_ns() > 0 {
             let wait = show_duration(left_ns());

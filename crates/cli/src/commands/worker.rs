@@ -164,6 +164,11 @@ mod at_broker {
             may: may.collect::<Result<_, FlagError>>()?,
             most_rate_per_s: most_rate.transpose()?,
             most_connections: args.most_connections,
+            most_disk_bytes: args
+                .disk
+                .as_deref()
+                .map(|text| read("--disk", text, size))
+                .transpose()?,
         })
     }
 
@@ -214,6 +219,7 @@ mod at_broker {
         args.duties.may.iter().for_each(|may| flag("may", may));
         args.duties.most_rate.iter().for_each(|most| flag("most-rate", most));
         args.duties.most_memory.iter().for_each(|most| flag("most-memory", most));
+        args.duties.disk.iter().for_each(|most| flag("disk", most));
         args.duties
             .most_connections
             .iter()

@@ -55,6 +55,8 @@ pub struct Rules {
     pub most_rate_per_s: Option<f64>,
     /// The most connections that it opens.
     pub most_connections: Option<u32>,
+    /// The most that the files of a plan may have in all, bytes.
+    pub most_disk_bytes: Option<u64>,
 }
 
 /// The sections of a plan of which a stranger's load may be; `collect`, `testbed` and others are

@@ -41,6 +41,8 @@ pub(super) struct GivenFiles {
     files: OwnFolder,
     names: Vec<String>,
     bytes: u64,
+    /// The most that they may have in all, bytes.
+    most_bytes: u64,
 }
 
 impl<'a> Worker<'a> {
@@ -63,7 +65,9 @@ impl<'a> Worker<'a> {
             let folder = WorkerFolder::new(word, self.place.is_alone);
             let folder = folder.map_err(|error| Refusal::of(&error))?;
             let files = folder.make_inner(INPUTS).map_err(|error| Refusal::of(&error))?;
-            self.given = Some(GivenFiles { folder, files, names: Vec::new(), bytes: 0 });
+            let most_bytes = self.rules.and_then(|of| of.most_disk_bytes).unwrap_or(MOST_GIVEN);
+            let (names, bytes) = (Vec::new(), 0);
+            self.given = Some(GivenFiles { folder, files, names, bytes, most_bytes });
         }
         self.given.as_mut().ok_or_else(|| refusal("it has no folder".to_owned()))
     }
@@ -76,7 +80,7 @@ impl GivenFiles {
         }
         self.bytes = self.bytes.saturating_add(piece.len() as u64);
         let is_new = !self.names.iter().any(|of| of == name);
-        if self.bytes > MOST_GIVEN || (is_new && self.names.len() >= MOST_FILES) {
+        if self.bytes > self.most_bytes || (is_new && self.names.len() >= MOST_FILES) {
             return Err(refusal(format!("`{name}`, and what was before, is more than it takes")));
         }
         let mut flags = OFlags::WRONLY | OFlags::APPEND;

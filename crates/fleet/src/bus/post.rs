@@ -238,16 +238,19 @@ fn deliver(
     state: &State,
 ) -> Result<(), Error> {
     let mut looked_ns = monotonic_ns();
+    let publish = |connection: &mut Connection, (key, body): (String, Vec<u8>)| {
+        connection.publish(&Message {
+            exchange: EXCHANGE.name,
+            key: &key,
+            content_type: "application/octet-stream",
+            headers: &[],
+            body: &body,
+        })
+    };
     while !state.is_over() {
         match letters.recv_timeout(LOOK) {
-            Ok((key, body)) => {
-                connection.publish(&Message {
-                    exchange: EXCHANGE.name,
-                    key: &key,
-                    content_type: "application/octet-stream",
-                    headers: &[],
-                    body: &body,
-                })?;
+            Ok(letter) => {
+                publish(connection, letter)?;
                 let unlooked_ns = monotonic_ns().saturating_sub(looked_ns);
                 if Duration::from_nanos(unlooked_ns) < LOOK {
                     continue;
@@ -262,7 +265,8 @@ fn deliver(
         while connection.next(0)?.is_some() {}
         state.sends.store(!connection.is_blocked(), Ordering::Release);
     }
-    Ok(())
+    // The last words of sessions that are over.
+    letters.try_iter().try_for_each(|letter| publish(connection, letter))
 }
 
 /// Connects again, sooner at first; `None` where nobody wants it any more.

@@ -316,6 +316,8 @@ impl Running {
                 break;
             }
         }
+        // The other end waits for it: nothing that is said later tells it that it was heard.
+        self.send(Out::Heard);
         self.status.flow().is_over = true;
         self.status.moved.notify_all();
     }

@@ -153,7 +153,8 @@ fn what_a_worker_tells_that_was_away_is_refused() {
     // A machine that stands still can make one silent that is not away, and it is back then too.
     let told = |end: &str| kept.warnings.iter().filter(|text| text.ends_with(end)).count();
     assert!(told(GIVEN_TO_OTHERS) >= 2, "{:?}", kept.warnings);
-    assert!(told("is back") >= 2, "{:?}", kept.warnings);
+    // Who is back first may do all that is left before the other one is.
+    assert!(told("is back") >= 1, "{:?}", kept.warnings);
     assert!(fenced > 0);
 }
 

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "what the tests share is test code too")]
 
 mod caches;
+mod campaigns;
 mod documented;
 mod flags;
 mod golden;
