@@ -387,7 +387,8 @@ fn recorded_and_changed_messages_do_nothing() {
         // Those of this session, too: as they were, and changed.
         for (key, mut body) in std::mem::take(&mut operator.heard) {
             // What this one said comes back to it: it is not said for ever.
-            if at < count {
+            // One that was cut off to nothing comes back late, and has no bit to change.
+            if at < count && !body.is_empty() {
                 at += 1;
                 operator.says(&key, &body);
                 let bit = at % (body.len() * 8);

@@ -182,13 +182,15 @@ impl Rounds<'_> {
             return Ok(());
         }
         let Err(error) = one(cell) else { return Ok(()) };
+        // Where each cell has workers of its own, those of one say nothing of the others'.
+        let is_of_workers = !self.apart.is_empty() && matches!(error, ExperimentError::Fleet(_));
         let is_of_cell = matches!(
             error,
             ExperimentError::Testbed(_)
                 | ExperimentError::Load(_)
                 | ExperimentError::Capacity(_)
                 | ExperimentError::Silent { .. }
-        );
+        ) || is_of_workers;
         if !is_of_cell
             || !to.record.is_of_several()
             || error.kind() == Fault::Usage

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use plimsoll_load::clock::monotonic_ns;
+use plimsoll_units::failure::chain;
 use serde::Serialize;
 
 use super::BusError;
@@ -23,6 +24,8 @@ use crate::start::{At, By, Start};
 
 /// How often is looked for what is due.
 const LOOK: Duration = Duration::from_millis(50);
+/// A broker that is away is tried again after so many looks.
+const LOOKS_AWAY: u32 = 10;
 /// A worker that was taken has to say something within so long; then others are asked.
 const ANSWERS_NS: u64 = 5_000_000_000;
 /// So long is waited before that is told.
@@ -139,12 +142,14 @@ struct Calling<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// Waits until as many workers are there as are wanted; they are the caller's from then on.
+    /// Waits until as many workers are there as are wanted; they are the caller's from then on. A
+    /// broker that is away is waited for as long as for a worker.
     ///
     /// # Errors
     /// [`FleetError`]: the broker's, too few workers, that it is interrupted.
     pub fn answer(self, waits: &mut Waits<'_>) -> Result<Vec<Start>, FleetError> {
-        let mut calling = self.begin()?;
+        let desk = self.desk(waits)?;
+        let mut calling = self.at(desk);
         calling.wait(waits)?;
         Ok(calling.begin())
     }
@@ -173,16 +178,53 @@ impl<'a> Call<'a> {
     }
 
     fn begin(self) -> Result<Calling<'a>, BusError> {
-        let nonce = nonce().ok_or(BusError::Random)?;
-        let key = of_controller(nonce);
-        let mailbox = Mailbox { name: format!("plimsoll.fleet.{key}"), keys: vec![key] };
+        let (nonce, mailbox) = mailbox()?;
         let failed = BusError::of(&self.bus);
         let desk = Desk::open(self.bus.clone(), mailbox).map_err(failed)?;
+        Ok(self.at((desk, nonce)))
+    }
+
+    /// The mail of the broker, once that is there.
+    fn desk(&self, waits: &mut Waits<'_>) -> Result<(Desk, Nonce), FleetError> {
+        let (nonce, mailbox) = mailbox()?;
+        let (began_ns, mut is_told) = (monotonic_ns(), false);
+        loop {
+            let error = match Desk::open(self.bus.clone(), mailbox.clone()) {
+                Ok(desk) => return Ok((desk, nonce)),
+                Err(error) => error,
+            };
+            let waited_ns = monotonic_ns().saturating_sub(began_ns);
+            if error.reason() != "away" || waited_ns > self.within_s * 1_000_000_000 {
+                return Err(BusError::of(&self.bus)(error).into());
+            }
+            if !is_told {
+                let (broker, why) = (&self.bus.broker, chain(&error));
+                (waits.tell)(&format!("{broker} is away, and is tried again: {why}"));
+                is_told = true;
+            }
+            for _ in 0..LOOKS_AWAY {
+                if (waits.interrupted)() {
+                    return Err(FleetError::Interrupted);
+                }
+                thread::park_timeout(LOOK);
+            }
+        }
+    }
+
+    /// Calls where there is mail.
+    fn at(self, (desk, nonce): (Desk, Nonce)) -> Calling<'a> {
         let own = self.own.clone();
         let (taken, others, strangers) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
         let seen = BTreeMap::new();
-        Ok(Calling { of: self, own, desk, nonce, taken, others, strangers, seen })
+        Calling { of: self, own, desk, nonce, taken, others, strangers, seen }
     }
+}
+
+/// A mailbox that nobody else has.
+fn mailbox() -> Result<(Nonce, Mailbox), BusError> {
+    let nonce = nonce().ok_or(BusError::Random)?;
+    let key = of_controller(nonce);
+    Ok((nonce, Mailbox { name: format!("plimsoll.fleet.{key}"), keys: vec![key] }))
 }
 
 impl Calling<'_> {
