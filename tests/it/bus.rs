@@ -384,10 +384,9 @@ fn recorded_and_changed_messages_do_nothing() {
     let mut at = 0;
     while !going.has_ended() {
         operator.listens();
-        // Those of this session, too: as they were, and changed.
+        // Those of this session, too: as they were, and changed. What this one said comes back to
+        // it, and is not said for ever; what was cut off to nothing has no bit to change.
         for (key, mut body) in std::mem::take(&mut operator.heard) {
-            // What this one said comes back to it: it is not said for ever.
-            // One that was cut off to nothing comes back late, and has no bit to change.
             if at < count && !body.is_empty() {
                 at += 1;
                 operator.says(&key, &body);
