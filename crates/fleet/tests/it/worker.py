@@ -96,6 +96,9 @@ def execute(lease):
         while not os.path.exists(sys.argv[4]):
             time.sleep(0.01)
         silent.clear()
+    if how == "is away" and leases == 2:
+        while not os.path.exists(os.path.join(os.path.dirname(sys.argv[4]), "all are back")):
+            time.sleep(0.01)
     for number in numbers:
         if how == "of another attempt":
             cell(attempt + 1000, number)
